@@ -4,8 +4,10 @@ from .catalog import RECIPES as RECIPES
 from .catalog import Choice as Choice
 from .catalog import Control as Control
 from .catalog import Number as Number
+from .catalog import Preset as Preset
 from .catalog import PromptText as PromptText
 from .catalog import Recipe as Recipe
+from .catalog import SavedPresets as SavedPresets
 from .catalog import StrategySpec as StrategySpec
 from .catalog import Switch as Switch
 from .catalog import Templates as Templates
@@ -14,12 +16,16 @@ from .catalog import build as build
 from .catalog import describe as describe
 from .catalog import describe_changes as describe_changes
 from .catalog import format_value as format_value
+from .catalog import presets_of as presets_of
 from .catalog import register as register
+from .catalog import saved_presets as saved_presets
+from .catalog import spelled as spelled
 from .catalog import unregister as unregister
 from .catalog.address import from_address as from_address
 from .catalog.address import to_address as to_address
 from .catalog.outline import OutlinedStage as OutlinedStage
 from .catalog.outline import outline as outline
+from .catalog.presets import MOST_LETTERS as MOST_LETTERS
 from .catalog.setup import Setup as Setup
 from .catalog.setup import SetupSpec as SetupSpec
 from .catalog.setup import set_up as set_up

@@ -160,7 +160,7 @@ def _head(place: int, position: int, card: DeltaGenerator, run: Comparison | Non
         if presenter.blind():
             untrusted.draw(column_parts.title(LETTERS[position], ""))
         elif presenter.on():
-            voted = run is not None and run.best == (place,)
+            voted = run is not None and place in (best := run.best or ()) and not run.differences.is_tie(best)
             untrusted.draw(column_parts.title(LETTERS[position], setups.title(setups.of(place)), voted=voted))
         else:
             controls.strategy_box(place, setups.draw)

@@ -27,7 +27,9 @@ KEYS = {
     "back": "B",
     "enter": "F2",
 }
-VOTES = "votes"  # of this session: question -> titles of the strategies voted best
+VOTES = (
+    "votes"  # of this session: question -> titles of the strategies voted best, and whether their answers tie
+)
 AT_ONCE = "present.at-once"  # that the next question is to be run without waiting for Run
 
 
@@ -116,8 +118,14 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
 def _ballot(run: Comparison, *, running: bool) -> None:
     """A button for each vote, until names are revealed, and the votes so far."""
     answered = tuple(place for place, column in enumerate(run.columns) if column.trace)
+    found = run.differences
     choices = [
-        (f"column{position}", t("{column} is best", column=LETTERS[position]), str(position + 1), (place,))
+        (
+            f"column{position}",
+            t("{column} is best", column=LETTERS[position]),
+            str(position + 1),
+            found.alike(place),
+        )
         for position, place in enumerate(run.order)
     ]
     choices += [
@@ -125,13 +133,16 @@ def _ballot(run: Comparison, *, running: bool) -> None:
         ("none", t("None is good enough"), KEYS["none"], ()),
     ]
     for name, label, key, best in choices:
-        possible = len(answered) > 1 if name == "tie" else set(best) <= set(answered)
+        possible = found.is_tie(answered) if name == "tie" else set(best) <= set(answered)
         st.button(
             untrusted.label(label),
             key=f"vote.{name}",
             type="primary" if run.best == best else "secondary",
             shortcut=key,
             disabled=running or not blind() or not possible,
+            help=t("All give the same answer.")
+            if name == "tie" and len(answered) > 1 and not possible
+            else None,
             on_click=_vote,
             args=(run, best),
         )
@@ -139,26 +150,26 @@ def _ballot(run: Comparison, *, running: bool) -> None:
 
 
 def _tally(run: Comparison) -> str:
-    """The votes of this session; by strategy once names are revealed."""
+    """The votes of this session; by strategy once names are revealed. A vote counts for all that gave the answer."""
     votes = _votes().values()
-    ties, none = sum(len(best) > 1 for best in votes), sum(not best for best in votes)
+    ties, none = sum(tie for _, tie in votes), sum(not best for best, _ in votes)
     others = [t("tie: {count}", count=ties), t("none good enough: {count}", count=none)]
     if blind():
         return " · ".join([t("votes so far: {count}", count=len(votes)), *others])
     won = Counter(dict.fromkeys((setups.title(column.setup) for column in run.columns), 0))
-    won.update(best[0] for best in votes if len(best) == 1)
+    won.update(title for best, tie in votes if not tie for title in set(best))
     return " · ".join([*(f"{title}: {count}" for title, count in won.most_common()), *others])
 
 
-def _votes() -> Mapping[str, tuple[str, ...]]:
-    votes: Mapping[str, tuple[str, ...]] = st.session_state.get(VOTES, {})
+def _votes() -> Mapping[str, tuple[tuple[str, ...], bool]]:
+    votes: Mapping[str, tuple[tuple[str, ...], bool]] = st.session_state.get(VOTES, {})
     return votes
 
 
 def _vote(run: Comparison, best: tuple[int, ...]) -> None:
     run.best = best
     titles = tuple(setups.title(run.columns[place].setup) for place in best)
-    st.session_state[VOTES] = {**_votes(), run.question: titles}
+    st.session_state[VOTES] = {**_votes(), run.question: (titles, run.differences.is_tie(best))}
     history_sync.keep_vote(run)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -19,7 +20,7 @@ from pages.compare.question import pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import plural, problem, said, t
 from pages.drawing.untrusted import escape, label
-from pages.shared import controls, corpora, country, permalink, question_header, setups, tuning
+from pages.shared import controls, corpora, country, permalink, presets, question_header, setups, tuning
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
 
@@ -139,18 +140,21 @@ def _workbench(*, running: bool) -> None:
 
 def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
     """Every control, each with a note on what moving it would do."""
-    values = tuning.values()
+    values, prefix = tuning.values(), tuning.prefix(recipe.name)
+    presets.choose(recipe, prefix, partial(controls.put, recipe, prefix))
     reach = bench.tuner.reach if bench else {}
     tips = bench.tipping.found if bench and bench.tipping else None
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, controls.PROMPTS)):
         idle = recipe.idle(control, values)
         with st.container(gap=None):
-            controls.widget(recipe, control, tuning.prefix(recipe.name), idle)
+            controls.widget(recipe, control, prefix, idle)
             works = reach.get(control.name, ()) if bench else None
             untrusted.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
     if bench and bench.tipping and tips is not None:
         bench.tipping.drawn = True
-    st.button(label(t("Reset to defaults")), key="tune.reset", on_click=_reset, args=(recipe,))
+    with st.container(horizontal=True):
+        presets.save_as(recipe, prefix, tuning.values)
+        st.button(label(t("Reset to defaults")), key="tune.reset", on_click=_reset, args=(recipe,))
 
 
 def _reset(recipe: rag_core.Recipe) -> None:

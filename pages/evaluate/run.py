@@ -8,9 +8,9 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
-from pages.shared import account
-from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
+from pages.drawing.translate import said, t
+from pages.shared import account, presets
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
 from rag_core.jobs import start_run
 
@@ -54,11 +54,11 @@ def _form() -> None:
             placeholder=t("Choose"),
             format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)), key="strategies", **KEPT,
         )  # fmt: skip
-        compared = _compared()
+        compared = {**_compared(), **presets.saved()}
         also = st.multiselect(
-            t("As set on the Compare page"), list(compared), format_func=lambda label: untrusted.plain(said(rag_core.describe(compared[label]))),
-            help=t("The columns of the last comparison, with their settings."), key="run.compared",
-            placeholder=t("Choose columns") if compared else t("Compare a question first"),
+            t("As set on the Compare page, or saved"), list(compared), format_func=lambda label: untrusted.plain(_called(label, compared[label])),
+            help=t("The columns of the last comparison, with their settings, and settings saved under a name."), key="run.compared",
+            placeholder=t("Choose settings") if compared else t("Compare a question first"),
             disabled=not compared, persist_state="session",
         )  # fmt: skip
     with st.expander(t("Depth and metrics")):
@@ -80,27 +80,26 @@ def _form() -> None:
 def _start(
     data: str, split: str, chosen: Mapping[str, rag_core.StrategySpec], depth: int | None, metrics: list[str]
 ) -> None:
-    before = jobs().all("run")
-    try:
-        job = started_here(
-            start_run(
-                jobs(),
-                lambda consent: lab_for(data, consent),
-                rag_core.read_settings(),
-                data,
-                split,
-                chosen,
-                depth,
-                metrics,
-            )
-        )
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
-    if job in before:  # and is drawn already; a rerun would take the toast away
-        st.toast(t("This measurement is already running on this server; here is its progress."))
-    else:
-        st.rerun()
+    start(
+        "run",
+        lambda: start_run(
+            jobs(),
+            lambda consent: lab_for(data, consent),
+            rag_core.read_settings(),
+            data,
+            split,
+            chosen,
+            depth,
+            metrics,
+        ),
+        t("This measurement is already running on this server; here is its progress."),
+    )
+
+
+def _called(label: str, chosen: rag_core.StrategySpec) -> str:
+    """Title and settings; a saved setting begins with its name."""
+    _, at, preset = label.partition("@")
+    return f"{preset}: {said(rag_core.describe(chosen))}" if at else said(rag_core.describe(chosen))
 
 
 def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:

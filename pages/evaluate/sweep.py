@@ -12,7 +12,7 @@ from pages.drawing.translate import problem, said, t
 from pages.drawing.untrusted import label
 from pages.evaluate import plots
 from pages.shared import account, permalink
-from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
 from rag_core.jobs import start_sweep
 
@@ -106,27 +106,20 @@ def _form() -> None:
         t("Search: {total:,} combinations, {how}", total=total, how=how) if total else t("Choose what to vary"),
         type="primary", disabled=not total, width="stretch", key="sweep.start",  # one button, whatever its label
     ):  # fmt: skip
-        before = jobs().all("sweep")
-        try:
-            job = started_here(
-                start_sweep(
-                    jobs(),
-                    lambda consent: lab_for(data, consent),
-                    rag_core.read_settings(),
-                    data,
-                    recipe,
-                    axes,
-                    most,
-                    metric,
-                )
-            )
-        except rag_core.RagError as error:
-            st.error(untrusted.label(problem(error)))
-            return
-        if job in before:  # and is drawn already; a rerun would take the toast away
-            st.toast(t("This sweep is already running on this server; here is its progress."))
-        else:
-            st.rerun()
+        start(
+            "sweep",
+            lambda: start_sweep(
+                jobs(),
+                lambda consent: lab_for(data, consent),
+                rag_core.read_settings(),
+                data,
+                recipe,
+                axes,
+                most,
+                metric,
+            ),
+            t("This sweep is already running on this server; here is its progress."),
+        )
 
 
 def _counts_passages(control: rag_core.Control) -> bool:

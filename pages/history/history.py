@@ -8,7 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, problem, said, t, when
+from pages.drawing.translate import language, plural, problem, said, t, when
 from pages.shared import account, tuning
 from pages.shared.comparisons import comparisons
 from pages.shared.history_sync import history
@@ -143,7 +143,12 @@ def _answers(kept: History, identity: str) -> None:
         )
     if asked.best is not None:
         best = [f"{LETTERS[place]} · {_title(asked.columns[place].strategy)}" for place in asked.best]
-        told = t("tie") if len(best) > 1 else best[0] if best else t("none is good enough")
+        answers = rag_core.answer_differences([column.trace for column in asked.columns])
+        told = rag_core.listed(best, language()) or t("none is good enough")
+        if answers.is_tie(asked.best):
+            told = t("tie")
+        elif len(best) > 1:
+            told = t("{columns} (the same answer)", columns=told)
         st.caption(untrusted.label(t("Vote while names were hidden: {vote}", vote=told)))
 
 

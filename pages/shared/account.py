@@ -31,7 +31,7 @@ def owner() -> str | None:
 
 
 def may_operate() -> bool:
-    """Whether the visitor may measure, and add, cut or delete documents: those of RAG_OPERATORS where there are accounts."""
+    """Whether the visitor may measure, save settings, and add, cut or delete documents: those of RAG_OPERATORS where there are accounts."""
     if not offered():
         return True
     claims, settings = st.user.to_dict(), engine().settings

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, key_of, problem, said, t
+from pages.drawing.translate import key_of, problem, said, t
 from pages.drawing.untrusted import label
+from pages.shared import presets
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
@@ -18,18 +20,6 @@ DEFAULT_COLUMNS = ("simple_semantic", "bm25", "ensemble", "hybrid_rrf")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise
 PROMPTS = (rag_core.Templates, rag_core.PromptText)  # controls whose values are texts
-PRESETS = {  # name of a preset -> what it is called on screen
-    "tuned": declared("Tuned"),
-    "concise": declared("Concise"),
-    "balanced": declared("Balanced"),
-    "comprehensive": declared("Comprehensive"),
-    "hybrid": declared("Hybrid"),
-    "everything": declared("Everything"),
-    "full": declared("Full"),
-    "raw": declared("Raw"),
-    "reformulation only": declared("Reformulation only"),
-    "reranking only": declared("Reranking only"),
-}
 
 
 def count_columns() -> None:
@@ -148,14 +138,16 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
         st.markdown(f"**{label(LETTERS[position])} · {label(said(recipe.title))}**")
         st.button(t("Close"), key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
     st.markdown(label(said(recipe.summary)))
-    _presets(recipe, prefix)
+    presets.choose(recipe, prefix, partial(put, recipe, prefix))
     # prompts are long, so they come last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, PROMPTS)):
         widget(recipe, control, prefix, recipe.idle(control, current_values(recipe, prefix)))
     if any(control.name == "enriched" for control in recipe.controls):
         context_prompt(prefix)
     runs_on(position)
-    st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
+    with st.container(horizontal=True):
+        presets.save_as(recipe, prefix, partial(current_values, recipe, prefix))
+        st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
     st.caption(t("Source: {source}", source=label(said(recipe.source))))
 
 
@@ -165,36 +157,6 @@ def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
         control.name: st.session_state.get(f"{prefix}.{control.name}", control.default)
         for control in recipe.controls
     }
-
-
-def preset_title(name: str) -> str:
-    """What a preset is called on screen; one without a title by its name."""
-    return said(PRESETS.get(name, name))
-
-
-def _presets(recipe: rag_core.Recipe, prefix: str) -> None:
-    if recipe.presets:
-        helps = {preset.name: preset.help for preset in recipe.presets}
-        st.pills(
-            t("Presets"),
-            list(helps),
-            key=f"{prefix}.preset",
-            format_func=lambda name: label(preset_title(name)),
-            on_change=_take_preset,
-            args=(recipe, prefix),
-            help="\n\n".join(
-                f"**{label(preset_title(name))}**: {label(said(text))}" for name, text in helps.items()
-            ),
-        )
-
-
-def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
-    chosen = st.session_state[f"{prefix}.preset"]
-    if chosen:
-        _reset(recipe, prefix)
-        values = next(preset.values for preset in recipe.presets if preset.name == chosen)
-        put(recipe, prefix, values)
-        st.session_state[f"{prefix}.preset"] = None
 
 
 def widget(recipe: rag_core.Recipe, control: rag_core.Control, prefix: str, idle: str = "") -> None:

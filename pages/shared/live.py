@@ -107,7 +107,8 @@ class Comparison:
         kept: set once its storing in the history has succeeded, or failed for the first time after its end.
         unkept: why it failed; empty otherwise.
         order: the places of its columns as presenter mode shows them, drawn by lot: the address has their strategies.
-        best: the places voted best: several for a tie, empty if none was good enough; None without a vote.
+        best: the places voted best, all that give one answer and several answers for a tie; empty if none was good
+            enough; None without a vote.
         revealed: whether presenter mode has shown its names, which ends the vote.
         presented: presenter mode as it stands, restored when the page is reloaded.
     """
@@ -148,6 +149,11 @@ class Comparison:
     def traces(self) -> list[rag_core.Trace]:
         """The traces of the columns that are done."""
         return [column.trace for column in self.columns if column.trace]
+
+    @property
+    def differences(self) -> rag_core.AnswerDifferences:
+        """How the answers differ, by the places of their columns."""
+        return rag_core.answer_differences([column.trace for column in self.columns])
 
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:

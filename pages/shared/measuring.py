@@ -134,6 +134,24 @@ def started_here(job: Job) -> Job:
     return job
 
 
+def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
+    """Start a job and draw the page anew; why it cannot start, or that it runs already, is told on screen.
+
+    Args:
+        already: said of a job that is running.
+    """
+    before = jobs().all(kind)
+    try:
+        job = started_here(begin())
+    except rag_core.RagError as error:
+        st.error(label(problem(error)))
+        return
+    if job in before:  # and is drawn already; a rerun would take the toast away
+        st.toast(already)
+    else:
+        st.rerun()
+
+
 def _agree(job: Job, bill: ev.CostEstimate) -> None:
     """Agree to a bill. It counts in full towards the budgets, since what is really spent is known only at the end."""
     try:

@@ -8,11 +8,11 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import said, t
+from pages.drawing.translate import problem, said, t
 from pages.drawing.untrusted import escape, label
-from pages.shared import claims
+from pages.shared import claims, presets
 from pages.shared.amounts import model_calls
-from pages.shared.controls import preset_column, preset_title
+from pages.shared.controls import preset_column
 from pages.strategies.diagram import diagram
 
 
@@ -32,20 +32,24 @@ def main() -> None:
 
 def _strategy(recipe: rag_core.Recipe) -> None:
     st.markdown(label(said(recipe.summary)))
-    preset = None
-    if recipe.presets:
+    preset, key, shown = None, f"guide.{recipe.name}", presets.offered(recipe)
+    if shown:
         preset = st.segmented_control(
             t("Preset"),
-            [preset.name for preset in recipe.presets],
-            key=f"guide.{recipe.name}",
-            format_func=lambda name: label(preset_title(name)),
-            help="\n\n".join(
-                f"**{label(preset_title(preset.name))}**: {label(said(preset.help))}"
-                for preset in recipe.presets
-            ),
+            [one.name for one in shown],
+            key=key,
+            format_func=lambda name: label(presets.title(name)),
+            help=presets.helps(shown),
         )
-    values = next((one.values for one in recipe.presets if one.name == preset), {})
-    untrusted.draw(diagram(recipe.build(**values)))
+    values = next((one.values for one in shown if one.name == preset), {})
+    try:
+        strategy = recipe.build(**values)
+    except rag_core.RagError as error:  # a saved preset that no longer fits
+        st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
+        strategy = recipe.build()
+    if preset:
+        presets.edit(recipe, preset, key)
+    untrusted.draw(diagram(strategy))
     left, right = st.columns(2)
     left.markdown(t("**Good for.** {helps}", helps=label(said(recipe.helps))))
     right.markdown(t("**Not good for.** {hurts}", hurts=label(said(recipe.hurts))))
@@ -62,7 +66,7 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     with st.expander(t("Controls and their defaults")):
         untrusted.draw(_controls(recipe))
     if st.button(t("Try it on the Compare page"), key=f"guide.try.{recipe.name}"):
-        preset_column(0, recipe.name, values)
+        preset_column(0, recipe.name, strategy.controls)
         st.switch_page("pages/compare/compare.py")
 
 

@@ -15,6 +15,7 @@ from .advanced import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
 from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Values, Weights, format_value
 from .ensemble import ENSEMBLE
+from .presets import SavedPresets, preset_of, presets_of, saved_presets, spelled
 from .prompt_controls import PromptText, Templates
 from .recipe import Preset, Recipe
 from .registry import FailedPlugin, Registry
@@ -30,6 +31,7 @@ __all__ = [
     "PromptText",
     "Recipe",
     "Registry",
+    "SavedPresets",
     "StrategySpec",
     "Switch",
     "Templates",
@@ -39,8 +41,12 @@ __all__ = [
     "describe",
     "describe_changes",
     "format_value",
+    "preset_of",
+    "presets_of",
     "recipe_of",
     "register",
+    "saved_presets",
+    "spelled",
     "unregister",
 ]
 
@@ -53,10 +59,11 @@ unregister = RECIPES.unregister
 StrategySpec = str | tuple[str, Mapping[str, object]] | Strategy
 
 
-def build(chosen: StrategySpec, **controls: object) -> Strategy:
+def build(chosen: StrategySpec, /, **controls: object) -> Strategy:
     """A strategy from its name, or from (name, control values); a `Strategy` is returned as it is.
 
-    A name can include a preset, as in "rag_msr@raw"; control values override the preset's.
+    A name can include a preset, as in "rag_msr@raw"; control values override the preset's. Saved presets are those of the
+    state folder that RAG_HOME names (see `presets`).
 
     Args:
         controls: further control values, which override the others.
@@ -64,6 +71,7 @@ def build(chosen: StrategySpec, **controls: object) -> Strategy:
     Raises:
         ConfigError: an unknown strategy, preset or control, a value out of range, or controls for a
             strategy that is already built.
+        DataError: the saved presets cannot be read.
 
     Example:
         >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.5})).fingerprint  # its default
@@ -107,7 +115,7 @@ def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:
         return chosen.name, chosen.controls
     written, values = (chosen, {}) if isinstance(chosen, str) else chosen
     name, at, preset = written.partition("@")
-    return name, {**(recipe_of(name).preset(preset).values if at else {}), **values}
+    return name, {**(preset_of(recipe_of(name), preset).values if at else {}), **values}
 
 
 def recipe_of(name: str) -> Recipe:

@@ -25,6 +25,10 @@ class Preset:
     values: Mapping[str, object]
     help: str
 
+    def as_json(self) -> dict[str, Any]:
+        """The shape `rag strategies --json` prints."""
+        return {"name": self.name, "values": dict(self.values), "help": self.help}
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -54,7 +58,7 @@ class Recipe:
     presets: tuple[Preset, ...] = field(default=())
     most_calls: Mapping[str, int] = field(default_factory=dict)
 
-    def build(self, **values: object) -> Strategy:
+    def build(self, /, **values: object) -> Strategy:
         """The strategy with these control values, and defaults for the rest.
 
         Raises:
@@ -63,22 +67,6 @@ class Recipe:
         settled = self.parse_values(values)
         plain = {control.name: control.plain(settled[control.name]) for control in self.controls}
         return Strategy(self.name, self.stages(settled), plain)
-
-    def preset(self, name: str) -> Preset:
-        """A preset by name; "_" and "-" count as spaces.
-
-        Raises:
-            ConfigError: there is no such preset.
-        """
-        wanted = name.replace("_", " ").replace("-", " ")
-        for preset in self.presets:
-            if preset.name == wanted:
-                return preset
-        known = ", ".join(preset.name for preset in self.presets) or "it has none"
-        raise ConfigError(
-            Message("{name} has no preset {wanted!r}.", name=self.name, wanted=name),
-            Message("Its presets: {known}.", known=known),
-        )
 
     def parse_values(self, values: Values) -> dict[str, Any]:
         """A parsed value for every control.
@@ -132,10 +120,7 @@ class Recipe:
             "source": self.source,
             "stages": [{"stage": stage.name, "kind": stage.kind} for stage in self.build().stages],
             "controls": [control.as_json() for control in self.controls],
-            "presets": [
-                {"name": preset.name, "values": dict(preset.values), "help": preset.help}
-                for preset in self.presets
-            ],
+            "presets": [preset.as_json() for preset in self.presets],
             "helps": self.helps,
             "hurts": self.hurts,
             "calls": dict(self.calls),

@@ -52,7 +52,7 @@ class Setup:
 SetupSpec = StrategySpec | Setup
 
 
-def set_up(chosen: SetupSpec, **values: object) -> Setup:
+def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     """A column from a strategy, or from its name or (name, values).
 
     Values named `model`, `rewriter_model`, `judge_model`, `reranker` and `corpus` say what it runs on; the others are controls.

@@ -111,9 +111,14 @@ Details = Annotated[
 @app.command()
 def strategies(as_json: AsJson = False) -> None:
     """List the strategies with their stages, controls and presets."""
-    from ..catalog import RECIPES
+    from ..catalog import RECIPES, saved_presets
 
     recipes = [recipe.as_json() for recipe in RECIPES.values()]
+    try:
+        for recipe in recipes:
+            recipe["presets"] += [one.as_json() for one in saved_presets().of(RECIPES[recipe["name"]])]
+    except RagError as error:  # no reason to list nothing
+        complain(f"rag: {error}")
     for failure in RECIPES.failed:
         complain(f"rag: {failure}")
     if as_json:

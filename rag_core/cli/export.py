@@ -31,8 +31,8 @@ def export(
     ] = None,
 ) -> None:
     """Write a saved session as an HTML report, a CSV of passages, or TREC runs."""
-    from ..evaluation.stored import write_atomically
     from ..sessions import passages_csv, read_session, report, trec_runs
+    from ..values.owner_only import write_atomically
 
     if not (as_html or as_csv or as_trec):
         raise typer.BadParameter("give --html, --csv or --trec")

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from ..documents.benchmark import Question
 from ..values.errors import InputError
+from ..values.owner_only import write_atomically
 from ..values.types import Cost
 from ..values.visible import as_json
 from .ablation import RewriteEffect, rewrite_effects
@@ -21,7 +22,7 @@ from .records import Calls, Record
 from .run_folder import RunFolder
 from .runfiles import write_run
 from .statistics import Comparison, compare_all, interval
-from .stored import Stored, write_atomically
+from .stored import Stored
 
 Scores = Mapping[str, Mapping[str, float]]  # label -> question id -> score
 

@@ -23,15 +23,14 @@ from filelock import FileLock, Timeout
 from ..documents.benchmark import Benchmark, Question
 from ..values.errors import ConfigError, DataError, StorageError
 from ..values.message import Message
-from ..values.owner_only import FILE, private_file, private_folder
+from ..values.owner_only import FILE, private_file, private_folder, write_atomically
 from ..values.settings import Settings
 from ..values.visible import as_json
 from .manifest import Manifest
 from .records import Record, read_records
-from .stored import write_atomically
 from .titles import data_title, titles
 
-LABEL = re.compile(r"[\w.+-]+")
+LABEL = re.compile(r"[\w.+@-]+")
 
 
 class RunFolder:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..documents.trec import trec_lines
 from ..values.errors import DataError
+from ..values.owner_only import write_atomically
 from ..values.unreadable import why_unreadable
 from .metrics import trec_order
-from .stored import write_atomically
 
 COLUMNS = 6
 

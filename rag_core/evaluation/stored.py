@@ -1,19 +1,16 @@
-"""The files an evaluation writes: values with one JSON shape, written atomically, read back and checked."""
+"""The files an evaluation writes: values with one JSON shape, read back and checked."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..values.errors import DataError, StorageError
+from ..values.errors import DataError
 from ..values.message import Message
 from ..values.notice import NOTICE
-from ..values.owner_only import private_file, private_folder
 from ..values.unreadable import why_unreadable
-from ..values.visible import valid
 
 
 class Stored(BaseModel):
@@ -52,23 +49,3 @@ class Stored(BaseModel):
                 Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
                 next_step,
             ) from error
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a private file completely or not at all, in valid Unicode; missing folders are private too.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
-    part = path.with_name(path.name + ".part")
-    try:
-        if not path.parent.exists():
-            private_folder(path.parent)
-        private_file(part)
-        part.write_text(valid(text), encoding="utf-8")
-        os.replace(part, path)
-    except OSError as error:
-        raise StorageError(
-            Message("{path} cannot be written: {reason}.", path=path, reason=error),
-            Message("Check folder and disk."),
-        ) from error

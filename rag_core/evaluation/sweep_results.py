@@ -11,12 +11,13 @@ from pydantic import Field
 
 from ..catalog import describe, describe_changes, format_value
 from ..values.message import Message
+from ..values.owner_only import write_atomically
 from ..values.settings import Settings
 from ..values.types import Cost
 from ..values.visible import as_json
 from .pareto import Point
 from .statistics import Comparison, Interval
-from .stored import Stored, write_atomically
+from .stored import Stored
 
 
 class Split(Stored):

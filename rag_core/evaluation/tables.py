@@ -10,6 +10,7 @@ from pathlib import Path
 from ..catalog import RECIPES
 from ..values.errors import DataError
 from ..values.notice import NOTICE
+from ..values.owner_only import write_atomically
 from ..values.unreadable import why_unreadable
 from ..values.visible import visible
 from .ablation import FORMS, RewriteEffect
@@ -17,7 +18,6 @@ from .manifest import Manifest
 from .metrics import parse_metric
 from .results import Groups, MeanScore, Results
 from .statistics import Comparison
-from .stored import write_atomically
 from .titles import titles
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"

@@ -35,6 +35,14 @@ class AnswerDifferences:
     figures: Mapping[Columns, tuple[str, ...]] = field(default_factory=dict)
     declined: Columns = ()
 
+    def alike(self, column: int) -> Columns:
+        """The columns that give this one's answer, itself included; all that declined give one answer."""
+        return next((group for group in (*self.same, self.declined) if column in group), (column,))
+
+    def is_tie(self, best: Columns) -> bool:
+        """Whether the columns voted best give different answers."""
+        return bool(best) and not set(best) <= set(self.alike(best[0]))
+
 
 @dataclass(frozen=True, slots=True)
 class Told:

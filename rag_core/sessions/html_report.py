@@ -116,7 +116,12 @@ def _vote(traces: Sequence[Saved], titles: Sequence[str]) -> str:
     if any(trace.voted_best is None for trace in traces):
         return ""
     best = [title for title, trace in zip(titles, traces, strict=True) if trace.voted_best]
-    told = "a tie" if len(best) > 1 else best[0] if best else "none is good enough"
+    places = tuple(place for place, trace in enumerate(traces) if trace.voted_best)
+    told = listed(best) or "none is good enough"
+    if differences_of([_told(trace) for trace in traces]).is_tie(places):
+        told = "a tie"
+    elif len(best) > 1:
+        told += " (the same answer)"
     return f'<p class="soft">Vote while the names were hidden: {told}.</p>'
 
 

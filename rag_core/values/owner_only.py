@@ -7,6 +7,10 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from .errors import StorageError
+from .message import Message
+from .visible import valid
+
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
 PARTS = {
@@ -17,6 +21,7 @@ PARTS = {
     "sweeps",
     "history",
     "uploads",
+    "presets.json",
 }  # everything a state folder contains
 
 
@@ -67,3 +72,23 @@ def tighten(folder: Path) -> None:
         close_to_others(Path(place))
         for name in files:
             close_to_others(Path(place, name))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a private file completely or not at all, in valid Unicode; missing folders are private too.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        if not path.parent.exists():
+            private_folder(path.parent)
+        private_file(part)
+        part.write_text(valid(text), encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        raise StorageError(
+            Message("{path} cannot be written: {reason}.", path=path, reason=error),
+            Message("Check folder and disk."),
+        ) from error

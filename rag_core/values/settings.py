@@ -217,8 +217,8 @@ class Settings(BaseSettings):
     )
     operators: str = Field(
         "",
-        description="E-mail addresses of those who may measure, and add, cut and delete documents in the app, separated by "
-        "commas; only where visitors sign in, and nobody if empty.",
+        description="E-mail addresses of those who may measure, save settings, and add, cut and delete documents in the app, "
+        "separated by commas; only where visitors sign in, and nobody if empty.",
     )
     questions_at_once: int = Field(
         8,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Callable
@@ -102,7 +103,8 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
     ).to_be_disabled()  # no answer to vote for
     assert model.gone.wait(timeout=30)
 
-    model.choose = lambda body: Reply("Go in at once [1].")
+    numbers = itertools.count(1)  # the answers differ, so that one can be better
+    model.choose = lambda body: Reply(f"Go in at once, at door {next(numbers)} [1].")
     press("Next", "n")
     expect(presented).to_have_text(DEMOS[1])
     expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none of the question before

@@ -12,10 +12,10 @@ from helpers.judged import finish, opened
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.run_folder import RunFolder
-from rag_core.evaluation.stored import write_atomically
 from rag_core.evaluation.tables import BEGIN, END
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
+from rag_core.values.owner_only import write_atomically
 
 
 @pytest.fixture(params=[0o000, 0o022], ids=oct)

@@ -1,0 +1,195 @@
+"""Presets of a strategy, those that come with it and those that people saved: chosen, saved, renamed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+import rag_core
+from pages.drawing.translate import declared, problem, said, t
+from pages.drawing.untrusted import label, plain
+from pages.shared import account
+
+Values = Mapping[str, object]
+TITLES = {  # name of a preset -> what it is called on screen
+    "tuned": declared("Tuned"),
+    "concise": declared("Concise"),
+    "balanced": declared("Balanced"),
+    "comprehensive": declared("Comprehensive"),
+    "hybrid": declared("Hybrid"),
+    "everything": declared("Everything"),
+    "full": declared("Full"),
+    "raw": declared("Raw"),
+    "reformulation only": declared("Reformulation only"),
+    "reranking only": declared("Reranking only"),
+}
+
+
+def offered(recipe: rag_core.Recipe) -> tuple[rag_core.Preset, ...]:
+    """Those of a strategy; where the saved ones cannot be read, those it came with, and the reason on screen."""
+    try:
+        return rag_core.presets_of(recipe)
+    except rag_core.RagError as error:
+        st.warning(label(problem(error)))
+        return recipe.presets
+
+
+def saved() -> dict[str, tuple[str, Values]]:
+    """Strategy@preset -> the strategy and its values, for every saved preset; what is wrong with others is told on screen."""
+    found: dict[str, tuple[str, Values]] = {}
+    problems = []
+    for name, recipe in rag_core.RECIPES.items():
+        try:
+            for preset in rag_core.saved_presets().of(recipe):
+                try:
+                    found[_written(recipe, preset.name)] = name, recipe.build(**preset.values).controls
+                except rag_core.RagError as error:
+                    problems.append(f"{_written(recipe, preset.name)}: {problem(error)}")
+        except rag_core.RagError as error:  # mostly one and the same for all
+            problems.append(problem(error))
+    for told in dict.fromkeys(problems):
+        st.warning(label(told))
+    return found
+
+
+def title(name: str) -> str:
+    """What a preset is called on screen; a saved one by its name."""
+    return said(TITLES[name]) if name in TITLES else name
+
+
+def helps(presets: tuple[rag_core.Preset, ...]) -> str:
+    """A line for each, as Markdown."""
+    return "\n\n".join(f"**{label(title(one.name))}**: {label(said(one.help))}" for one in presets)
+
+
+def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None]) -> None:
+    """The presets of a strategy, each a button that sets its controls.
+
+    Args:
+        prefix: of the keys of the strategy's widgets.
+        take: sets these values, of all controls.
+    """
+    if presets := offered(recipe):
+        st.pills(
+            t("Presets"),
+            [preset.name for preset in presets],
+            key=f"{prefix}.preset",
+            format_func=lambda name: label(title(name)),
+            on_change=_take,
+            args=(recipe, prefix, take),
+            help=helps(presets),
+        )
+    if refused := st.session_state.pop(f"{prefix}.preset.refused", ""):
+        st.error(label(refused))
+
+
+def _take(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None]) -> None:
+    chosen = st.session_state[f"{prefix}.preset"]
+    if chosen:
+        try:
+            take(rag_core.build(f"{recipe.name}@{chosen}").controls)
+        except rag_core.RagError as error:  # such as a control that is no longer there
+            st.session_state[f"{prefix}.preset.refused"] = problem(error)
+        st.session_state[f"{prefix}.preset"] = None
+
+
+def save_as(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values]) -> None:
+    """What saves a setting under a name, and asks before it replaces another; for operators, as all can use it.
+
+    Args:
+        prefix: of the keys of the strategy's widgets.
+        values: of the controls, when it is saved.
+    """
+    if not account.may_operate():
+        return
+    with st.popover(t("Save as…"), key=f"{prefix}.save"):
+        st.text_input(t("Name of this setting"), key=f"{prefix}.save.name", max_chars=rag_core.MOST_LETTERS)
+        st.caption(
+            t(
+                "Saved are the controls and prompts, not the models or documents. Everyone who can open the app can use, "
+                "rename and delete it; on the command line it is {written}.",
+                written=f"`{label(_written(recipe, t('name')))}`",
+            )
+        )
+        st.button(
+            t("Save"), key=f"{prefix}.save.now", type="primary", on_click=_save, args=(recipe, prefix, values)
+        )
+        _tell(f"{prefix}.save")
+        if st.session_state.get(f"{prefix}.save.taken"):
+            st.button(
+                t("Replace it"),
+                key=f"{prefix}.save.replace",
+                on_click=_save,
+                args=(recipe, prefix, values, True),
+            )
+
+
+def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], replace: bool = False) -> None:
+    kept, key = rag_core.saved_presets(), f"{prefix}.save"
+    name = st.session_state[f"{key}.name"]
+    st.session_state[f"{key}.taken"] = False
+    try:
+        name = kept.save(recipe, name, values(), replace=replace)
+    except rag_core.RagError as error:
+        st.session_state[f"{key}.refused"] = problem(error)
+        st.session_state[f"{key}.taken"] = _is_saved(kept, recipe, name)
+    else:
+        st.session_state[f"{key}.done"] = t("Saved as {written}.", written=_written(recipe, name))
+
+
+def _is_saved(kept: rag_core.SavedPresets, recipe: rag_core.Recipe, name: str) -> bool:
+    try:
+        return rag_core.spelled(name) in {preset.name for preset in kept.of(recipe)}
+    except rag_core.RagError:  # which was told
+        return False
+
+
+def edit(recipe: rag_core.Recipe, preset: str, key: str) -> None:
+    """What renames or deletes a saved preset; nothing for one that comes with its strategy.
+
+    Args:
+        key: of the widget that chose it.
+    """
+    if preset in {one.name for one in recipe.presets}:
+        return
+    st.caption(t("On the command line: {written}", written=f"`{label(_written(recipe, preset))}`"))
+    if not account.may_operate():
+        return
+    with st.popover(t("Rename or delete"), key=f"{key}.edit"):
+        st.text_input(t("New name"), key=f"{key}.edit.name", max_chars=rag_core.MOST_LETTERS)
+        with st.container(horizontal=True):
+            st.button(t("Rename"), key=f"{key}.rename", on_click=_change, args=(recipe, preset, key))
+            st.button(
+                t("Delete"),
+                key=f"{key}.delete",
+                type="tertiary",
+                on_click=_change,
+                args=(recipe, preset, key, True),
+            )
+        _tell(f"{key}.edit")
+
+
+def _change(recipe: rag_core.Recipe, preset: str, key: str, delete: bool = False) -> None:
+    kept = rag_core.saved_presets()
+    try:
+        if delete:
+            kept.delete(recipe, preset)
+        st.session_state[key] = (
+            None if delete else kept.rename(recipe, preset, st.session_state[f"{key}.edit.name"])
+        )
+    except rag_core.RagError as error:
+        st.session_state[f"{key}.edit.refused"] = problem(error)
+
+
+def _tell(key: str) -> None:
+    """What became of the last press, once."""
+    if refused := st.session_state.pop(f"{key}.refused", ""):
+        st.error(label(refused))
+    if done := st.session_state.pop(f"{key}.done", ""):
+        st.success(label(done))
+
+
+def _written(recipe: rag_core.Recipe, preset: str) -> str:
+    """A preset as the command line takes it."""
+    return plain(f"{recipe.name}@{preset.replace(' ', '_')}")
