@@ -254,7 +254,7 @@ def test_mmr_asked_for_more_than_there_is_gives_all():
 def test_mmr_of_nothing_is_nothing_and_asks_no_model():
     plane = Plane(question=0)
     assert kept(Mmr(), plane).hits == ()
-    assert plane.embedded == []
+    assert plane.kinds == []
 
 
 @pytest.mark.parametrize("lam", [-0.01, 1.01, float("nan")])
@@ -266,7 +266,7 @@ def test_a_lambda_outside_zero_to_one_is_refused(lam: float):
 def test_dense_embeds_the_query_and_asks_for_k():
     plane = Plane(question=0, near=10, far=60)
     found = Dense(k=2).search(QUESTION, context(plane))
-    assert plane.embedded == [("query", ("question",))]
+    assert plane.kinds == [("query", ("question",))]
     assert plane.searched == [([1.0, 0.0], 2)]
     assert [(h.id, h.scale) for h in found] == [("question", "cosine"), ("near", "cosine")]
 
@@ -283,7 +283,7 @@ def test_dense_embeds_the_query_and_asks_for_k():
 def test_dense_searches_with_the_normalised_mean_of_a_querys_passages(passages, degrees):
     plane = Plane(question=180, east=0, north=90)
     Dense().search(Query("question", passages=passages), context(plane))
-    assert plane.embedded == [("passage", passages)]
+    assert plane.kinds == [("passage", passages)]
     ((searched, _),) = plane.searched
     assert searched == pytest.approx(unit(degrees), abs=1e-6)
 
