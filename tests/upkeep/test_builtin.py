@@ -112,32 +112,20 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         ("year: 2018", "year: soon", "missing or invalid"),
         ("title: A good document", "title: Another", "does not start with the title"),
         ("## Third\n<!-- source: WHO2018, NICE2023 -->\n", "", "fewer than three sections"),
-        (
-            "jurisdiction: UK",
-            "jurisdiction: Utopia",
-            "source NICE2023: jurisdiction 'Utopia' is not one of ours",
-        ),
+        ("jurisdiction: UK", "jurisdiction: Utopia", "source NICE2023: jurisdiction 'Utopia' is not one of ours"),
         ("    type: guideline\n  -", "    type: rumour\n  -", "source WHO2018: type 'rumour' is not one of"),
         ("    id: NICE2023", "    id: WHO2018", "2 sources have the id 'WHO2018'"),
         ("    id: WHO2018\n", "", "1 sources have the id ''"),
         ("WHO2018 -->", "WHO2018, BMJ1 -->", "source 'BMJ1' is not in the front matter"),
-        (
-            "WHO2018; differs_from: NICE2023",
-            "WHO2018; differs_from: WHO2018",
-            "'WHO2018' differs from itself",
-        ),
+        ("WHO2018; differs_from: NICE2023", "WHO2018; differs_from: WHO2018", "'WHO2018' differs from itself"),
         ("source: WHO2018; differs_from", "source: ; differs_from", "no source before differs_from"),
-        (
-            "; differs_from: NICE2023 -->",
-            "; differs -->",
-            "does not name a section's sources, and readers do not see it: source: WHO2018;",
-        ),
+        ("; differs_from: NICE2023 -->", "; differs -->", "does not name a section's sources, and readers do not see it: source: WHO2018;"),
         ("<!-- source: WHO2018 -->\n", "", "section 'First' names no sources"),
         ("## Second", "## First", "two sections are named 'First'"),
         ("id: en-good\n", "", "missing or invalid"),
         ("sources:", "sources: [", "cannot be read"),
     ],
-)
+)  # fmt: skip
 def test_the_checker_names_what_is_wrong(tmp_path: Path, old: str, new: str, complaint: str) -> None:
     text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
     folder = tmp_path / "en"
