@@ -56,12 +56,6 @@ def test_rrf_sums_one_over_sixty_plus_rank():
     }
 
 
-def test_rrf_multiplies_each_vote_by_the_weight_of_its_query():
-    heavy, light = Query("heavy", weight=2.0), Query("light", weight=0.5)
-    scores = ReciprocalRankFusion(k=10).fuse([ranking("ab", heavy), ranking("ba", light)])
-    assert scores == pytest.approx({"a": 2 / 11 + 0.5 / 12, "b": 2 / 12 + 0.5 / 11}, abs=1e-15)
-
-
 @pytest.mark.parametrize(
     ("k", "expected"), [(0, 1 / 1 + 1 / 2), (1, 1 / 2 + 1 / 3), (200, 1 / 201 + 1 / 202)]
 )
