@@ -44,10 +44,9 @@ hypothesis.settings.load_profile("busy")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A browser may miss a beat on a busy machine, so its tests may run once more; no others may."""
+    """Tests in a browser are skipped where there is none."""
     for item in items:
         if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the path"))
 
 

@@ -30,7 +30,7 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
 
     def as_it_was() -> None:
         expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH, timeout=60_000)
-        expect(paid_visit.results_for(ENGLISH)).to_be_visible()
+        expect(paid_visit.results_for(ENGLISH)).to_have_count(1)
         expect(strategy_boxes(page)).to_have_count(2)
         expect(page.locator(".rl-passage")).to_have_count(4 + 5)
         expect(page.locator(".rl-changed")).to_have_count(0)
@@ -102,10 +102,9 @@ def test_a_failing_and_a_hanging_model_are_told_and_can_be_stopped(
         waiting, seconds = page.locator(".rl-wait").first, re.compile(r"Writing the answer… \d+ s")
         expect(waiting).to_have_text(seconds, timeout=ANSWER_MS)
         earlier = waiting.inner_text()
-        expect(waiting).not_to_have_text(earlier)
-        expect(waiting).to_have_text(
-            re.compile(rf"{seconds.pattern} · The model server has been silent for 1\d s")
-        )
+        expect(waiting).not_to_have_text(
+            earlier
+        )  # after ten seconds it tells of the silence: test_columns.py
         expect(page.locator(".rl-live")).to_have_count(begun)
         paid_visit.stop_button.click()
         kept = page.locator(".rl-box", has_text="Finished results are kept.")

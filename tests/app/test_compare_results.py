@@ -12,6 +12,7 @@ from helpers.browser import (
     SPANISH,
     Visit,
     assert_still,
+    drawn_at,
     strategy_boxes,
 )
 from playwright.sync_api import Browser, expect
@@ -108,7 +109,7 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
     page.keyboard.type("My waters broke.")
     expect(page.locator(".rl-question")).to_have_count(0)
     page.keyboard.press("Control+Enter")
-    expect(visit.results_for("When should I go in? My waters broke.")).to_be_visible(timeout=ANSWER_MS)
+    expect(visit.results_for("When should I go in? My waters broke.")).to_have_count(1, timeout=ANSWER_MS)
     visit.wait_until_done()
     visit.type("x" * 2_001)  # more than a question may have: the box keeps what it holds
     expect(visit.page.get_by_label("Question", exact=True)).to_have_value(
@@ -117,7 +118,7 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
     hostile = "<img src=x onerror=alert(1)> **bold**"
     visit.type(hostile)
     visit.run()
-    expect(visit.results_for(hostile)).to_be_visible()
+    expect(visit.results_for(hostile)).to_have_count(1)
     visit.wait_until_done()
     visit.assert_clean()
 
@@ -125,12 +126,12 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
 def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: Browser, app: str) -> None:
     visit = Visit(browser, app, width=390, height=844, script=SHIFTS)
     expect(visit.page.locator(".st-key-card2")).to_be_attached()
-    assert_still(visit.page)
+    drawn = drawn_at(visit.page)
     visit.pick(SPANISH)
     visit.run()
     visit.wait_until_done()
     expect(visit.page.locator(".rl-found")).to_be_attached()
-    assert_still(visit.page)
+    assert_still(visit.page, drawn)
     wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 390
     citation = visit.page.locator("button.rl-cite").first

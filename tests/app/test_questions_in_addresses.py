@@ -42,7 +42,7 @@ def test_typing_asking_tuning_and_sharing_put_no_question_into_an_address(
         page.reload()
         expect(page.get_by_label("Question", exact=True)).to_have_value(ASKED)
         visit.run()
-        expect(visit.results_for(ASKED)).to_be_visible()
+        expect(visit.results_for(ASKED)).to_have_count(1)
         visit.wait_until_done()
         visit.type(DRAFT)
         visit.wait_for_draft(DRAFT)

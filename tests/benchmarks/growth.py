@@ -26,11 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from helpers.small import ToyEmbedder
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.writing import EF_SEARCH
-from rag_core.values.types import ModelCall, Vectors
+from rag_core.values.types import Vectors
 
 HERE = Path(__file__).resolve().parent
 MEASURED, DRAWN = HERE / "growth.json", HERE / "growth.png"
@@ -39,33 +40,24 @@ SECTIONS, WORDS, VOCABULARY, DIMENSIONS = 10, 60, 30_000, 384
 QUESTIONS, BATCH = 50, 5_000
 
 
-class WordVectors:
+class WordVectors(ToyEmbedder):
     """An embedder in the place of the model: the mean of its words' random vectors, at next to no cost."""
 
     name = weights = key = "word-vectors"
-    server = ""
-    local = True
 
     def __init__(self) -> None:
+        super().__init__()
         words = np.random.default_rng(1).standard_normal((VOCABULARY, DIMENSIONS))
         rarity = np.log(2 + np.arange(VOCABULARY))  # rare words say more
         self._words = (words * rarity[:, None]).astype(np.float32)
 
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def read(self, text: str, language: str = "") -> str:
-        return text
-
-    def embed(
-        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
-    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def vectors(self, ids: Sequence[str]) -> Vectors:
         rows = []
-        for text in texts:
+        for text in ids:
             words = [int(word[1:]) for word in text.split() if word[0] == "w" and word[1:].isdecimal()]
             rows.append(self._words[words or [0]].mean(axis=0))
         vectors = np.array(rows, np.float32)
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True), ()
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def texts(count: int, words: int, seed: int) -> list[str]:

@@ -264,13 +264,18 @@ def test_a_corpus_that_was_never_indexed_names_the_command_that_makes_it(ready: 
     assert not (ready / "corpora" / "nothere").exists()
 
 
-def test_files_are_indexed_and_then_answer_questions(
-    ready: Path, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def notes(ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one document, to index in a state folder of its own."""
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "tides.md").write_text("# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours.")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "tides.md").write_text(
+        "# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours."
+    )
+    return tmp_path / "notes"
+
+
+def test_files_are_indexed_and_then_answer_questions(notes: Path, rag: Rag) -> None:
     (notes / "broken.pdf").write_bytes(b"no pdf")
     (notes / "photo.jpg").write_bytes(b"no text")
     first = rag("index", str(notes), "--corpus", "tides", "--json")
@@ -294,12 +299,8 @@ def test_files_are_indexed_and_then_answer_questions(
 
 
 def test_a_corpus_gets_its_profile_from_options_or_from_the_file_beside_its_documents(
-    ready: Path, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    notes: Path, rag: Rag
 ) -> None:
-    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "tides.md").write_text("# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours.")
     index = ("index", str(notes), "--corpus", "tides")
 
     def profile(*options: str) -> dict[str, object]:

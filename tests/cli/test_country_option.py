@@ -88,10 +88,8 @@ class TestNotice:
         swept = rag("sweep", "--data", str(beir), "--strategy", "bm25", "--vary", "k1=1,2", "--json")
         assert swept.json["notice"] == NOTICE
 
-    def test_answers_for_ragas_and_the_collection_for_beir(self, rag: Rag, beir: Path, tmp_path: Path):
+    def test_answers_for_ragas(self, rag: Rag, beir: Path, tmp_path: Path):
         ragas = tmp_path / "answers.jsonl"
         checked = rag("answers", "--data", str(beir), "--strategies", "bm25", "--ragas", str(ragas), "--json")
         assert checked.json["notice"] == NOTICE
         assert {json.loads(line)["notice"] for line in ragas.read_text("utf-8").splitlines()} <= {NOTICE}
-        assert rag("index", "--export", str(tmp_path / "beir")).code == 0
-        assert (tmp_path / "beir" / "NOTICE.txt").read_text("utf-8").strip() == NOTICE

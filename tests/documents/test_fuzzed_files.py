@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 from helpers import fuzzing
-from hypothesis import HealthCheck, example, given, settings
+from helpers.looping import fuzzed
+from hypothesis import example, given
 
 from rag_core.documents.reading.guard import GuardedReader
-
-SHORT = settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=150,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +19,7 @@ def reader() -> Iterator[GuardedReader]:
         yield reader
 
 
-@SHORT
+@fuzzed(150)
 @given(fuzzing.headers)
 @example("!!int ")
 @example("!!timestamp ")
@@ -33,7 +27,7 @@ def test_any_front_matter_is_read_or_refused(header: str) -> None:
     fuzzing.check_header(header)
 
 
-@SHORT
+@fuzzed(150)
 @given(fuzzing.files())
 def test_any_file_is_read_or_has_a_reason(
     reader: GuardedReader, tmp_path: Path, file: tuple[str, bytes]
@@ -41,7 +35,7 @@ def test_any_file_is_read_or_has_a_reason(
     fuzzing.check_file(reader, tmp_path, *file)
 
 
-@SHORT
+@fuzzed(150)
 @given(fuzzing.json_text)
 def test_any_beir_corpus_is_read_or_refused_by_line(tmp_path: Path, text: str) -> None:
     fuzzing.check_beir(tmp_path, text)

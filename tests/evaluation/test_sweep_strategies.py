@@ -32,12 +32,11 @@ NDCG = ev.parse_metric("ndcg@10")
 OWN = {"name": "plainly", "text": "Say it plainly, please: {question}"}
 QUESTIONS = tuple(
     Question(f"q{place}", text, "en", "", "")
-    for place, text in enumerate(("Do cats sleep?", "Where do dogs rest?", "What do ducks eat in winter?"))
+    for place, text in enumerate(("Do cats sleep?", "What do ducks eat in winter?"))
 )
 GRADES = {
     "q0": {"cats-0": 2, "kittens-0": 1},
-    "q1": {"dogs-1": 2, "puppies-1": 1},
-    "q2": {"ducks-2": 2, "hens-5": 1},
+    "q1": {"ducks-2": 2, "hens-5": 1},
 }
 DEV = Benchmark("farm", "dev", QUESTIONS, GRADES, "0123456789abcdef")
 TEST = dataclasses.replace(DEV, split="test", questions=QUESTIONS[1:])

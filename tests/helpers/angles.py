@@ -9,29 +9,24 @@ import numpy as np
 from rag_core.offline.engine import OfflineEngine
 from rag_core.prompts.prompt import ANSWER, Sources, Urgency
 from rag_core.safety.urgency.triage import triage
-from rag_core.values.types import Hit, ModelCall, Passage, Vectors
+from rag_core.values.types import Hit, Passage, Vectors
+
+from .small import ToyEmbedder
 
 
-class Angles:
+class Angles(ToyEmbedder):
     """Embeds each text as the vector it is given for; others stand at a right angle to everything."""
 
     name = "angles"
     weights = key = "angles-1"
 
     def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
-        self.vectors = vectors
+        super().__init__()
+        self.given = vectors
 
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def read(self, text: str, language: str = "") -> str:
-        return text
-
-    def embed(
-        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
-    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        rows = [[*self.vectors.get(text, (0, 0, 0, 0)), text not in self.vectors] for text in texts]
-        return np.array(rows, np.float32), (ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer"),)
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        rows = [[*self.given.get(text, (0, 0, 0, 0)), text not in self.given] for text in ids]
+        return np.array(rows, np.float32)
 
 
 def hit(name: str, text: str, language: str = "en", title: str = "") -> Hit:

@@ -146,8 +146,9 @@ class Visit:
     def stop_button(self):
         return self.page.get_by_role("button", name="Stop", exact=True)
 
-    def results_for(self, question: str):
-        return self.page.locator("p", has_text=f"Results for: {question}")
+    def results_for(self, question: str) -> Locator:
+        """The line above the results; while the page is redrawn the old one stands beside the new, so count it."""
+        return self.page.locator(".rl-question", has_text=f"Results for: {question}").filter(visible=True)
 
     def pick(self, question: str) -> None:
         demos = self.page.get_by_role("combobox", name="Demo questions")
@@ -235,9 +236,15 @@ def tab(page: Page, name: str) -> Locator:
     return page.get_by_test_id("stTopNavLink").filter(has_text=name)
 
 
-def assert_still(page: Page) -> None:
-    """Nothing has jumped since the page was opened; `SHIFTS` is its init script."""
-    moved = page.evaluate("window.shifts")
+def drawn_at(page: Page) -> float:
+    """When the page was drawn, in seconds of its clock: how its parts come in until then depends on the machine."""
+    wait_until_drawn(page)
+    return float(page.evaluate("performance.now() / 1000"))
+
+
+def assert_still(page: Page, since: float) -> None:
+    """Nothing has jumped since that second of the page's clock; `SHIFTS` is its init script."""
+    moved = [one for one in page.evaluate("window.shifts") if one["at"] >= since]
     began = last = -math.inf
     bursts: list[float] = [0]
     for one in moved:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag_core.catalog import (
@@ -99,83 +99,64 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "answer_prompt": "answer",
     },
 }
+
+
 # Design 2.3's stages with its numbers, written out per stage; a template stands as (name, temperature).
 # Every search takes equal texts as one: the test adds that.
+def searched(*retrievers: tuple[str, int], enriched: bool = False) -> tuple[str, str, Mapping[str, object]]:
+    """The stage of these retrievers, with how many passages each finds."""
+    usual = {"Bm25": {"k1": 1.5, "b": 0.75}, "Dense": {}}
+    rows = [{"retriever": name, "k": k, **usual[name], "enriched": enriched} for name, k in retrievers]
+    return " ∥ ".join(name for name, _ in retrievers), "retrieve", {"retrievers": rows}
+
+
+def rrf(
+    k: int, weights: Sequence[Sequence[object]] = (), rewrites: float = 1.0
+) -> tuple[str, str, Mapping[str, object]]:
+    return "ReciprocalRankFusion", "fuse", {"k": k, "weights": list(weights), "rewrites": rewrites}
+
+
+def rewritten(*names: str, keep_question: bool = False) -> tuple[str, str, Mapping[str, object]]:
+    return (
+        "Rewrite",
+        "transform",
+        {"templates": [(name, 0.3) for name in names], "keep_question": keep_question},
+    )
+
+
+GENERATE = ("Generate", "answer", {"template": ("answer", 0.0)})
 STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
-    "simple_semantic": [
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
-    ],
-    "bm25": [
-        (
-            "Bm25",
-            "retrieve",
-            {"retrievers": [{"retriever": "Bm25", "k": 5, "k1": 1.5, "b": 0.75, "enriched": False}]},
-        ),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
-    ],
+    "simple_semantic": [searched(("Dense", 5)), GENERATE],
+    "bm25": [searched(("Bm25", 5)), GENERATE],
     "hyde": [
         ("Hyde", "transform", {"include_question": True, "template": ("hypothetical", 0.3), "samples": 1}),
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
+        searched(("Dense", 5)),
+        GENERATE,
     ],
     "hybrid_rrf": [
-        (
-            "Bm25 ∥ Dense",
-            "retrieve",
-            {
-                "retrievers": [
-                    {"retriever": "Bm25", "k": 15, "k1": 1.5, "b": 0.75, "enriched": False},
-                    {"retriever": "Dense", "k": 15, "enriched": False},
-                ]
-            },
-        ),
-        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [], "rewrites": 1.0}),
+        searched(("Bm25", 15), ("Dense", 15)),
+        rrf(60),
         ("Top", "select", {"k": 10}),
         ("Mmr", "select", {"k": 5, "lambda_": 0.7}),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
+        GENERATE,
     ],
     "multi_query": [
-        (
-            "Rewrite",
-            "transform",
-            {"templates": [(name, 0.3) for name in MULTI_QUERY], "keep_question": False},
-        ),
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        rewritten(*MULTI_QUERY),
+        searched(("Dense", 5)),
         ("WeightedFusion", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
         ("Top", "select", {"k": 8}),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
+        GENERATE,
     ],
     "contextual": [
-        (
-            "Bm25 ∥ Dense",
-            "retrieve",
-            {
-                "retrievers": [
-                    {"retriever": "Bm25", "k": 50, "k1": 1.5, "b": 0.75, "enriched": True},
-                    {"retriever": "Dense", "k": 50, "enriched": True},
-                ]
-            },
-        ),
-        (
-            "ReciprocalRankFusion",
-            "fuse",
-            {"k": 60, "weights": [["bm25", 0.4], ["dense", 0.6]], "rewrites": 1.0},
-        ),
+        searched(("Bm25", 50), ("Dense", 50), enriched=True),
+        rrf(60, [["bm25", 0.4], ["dense", 0.6]]),
         ("Top", "select", {"k": 5}),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
+        GENERATE,
     ],
     "rag_msr": [
         ("AnalyseQuery", "transform", {}),
-        (
-            "Rewrite",
-            "transform",
-            {
-                "templates": [("paraphrasing", 0.3), ("aspect_specific", 0.3), ("entity_aware", 0.3)],
-                "keep_question": False,
-            },
-        ),
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        rewritten("paraphrasing", "aspect_specific", "entity_aware"),
+        searched(("Dense", 5)),
         ("Rerank", "rerank", {}),
         ("Top", "select", {"k": 3}),
         ("MaxFusion", "fuse", {}),
@@ -183,30 +164,17 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("Blend", "rerank", {"alpha": 0.4}),
         ("Threshold", "select", {"theta": 0.5}),
         ("Top", "select", {"k": 5}),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
+        GENERATE,
     ],
     "ensemble": [
-        (
-            "Rewrite",
-            "transform",
-            {"templates": [("expanded", 0.3)], "keep_question": True},
-        ),
-        (
-            "Bm25 ∥ Dense",
-            "retrieve",
-            {
-                "retrievers": [
-                    {"retriever": "Bm25", "k": 100, "k1": 1.5, "b": 0.75, "enriched": False},
-                    {"retriever": "Dense", "k": 100, "enriched": False},
-                ]
-            },
-        ),
-        ("ReciprocalRankFusion", "fuse", {"k": 20, "weights": [], "rewrites": 0.5}),
+        rewritten("expanded", keep_question=True),
+        searched(("Bm25", 100), ("Dense", 100)),
+        rrf(20, rewrites=0.5),
         ("Top", "select", {"k": 100}),
         ("Rerank", "rerank", {}),
         ("Spread", "select", {"weight": 0.9, "foreign": 0.8}),
         ("Top", "select", {"k": 8}),
-        ("Generate", "answer", {"template": ("answer", 0.0)}),
+        GENERATE,
     ],
 }
 

@@ -1,13 +1,27 @@
-"""Many rows of data in one test."""
+"""Many rows of data, or many random cases, in one test."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+FUZZ = os.environ.get("FUZZ") == "all"  # as `make bench` sets it
+
+
+def fuzzed(few: int) -> settings:
+    """So many random cases, always the same ones; with FUZZ=all thousands, others on every run."""
+    return settings(
+        derandomize=not FUZZ,
+        max_examples=5_000 if FUZZ else few,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
 
 
 def for_each(

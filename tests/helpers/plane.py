@@ -11,7 +11,9 @@ import numpy as np
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules
-from rag_core.values.types import Hit, ModelCall, Passage, Query, Ranking, Vectors
+from rag_core.values.types import Hit, Passage, Query, Ranking, Vectors
+
+from .small import ToyEmbedder
 
 QUESTION = Query("question")
 
@@ -24,28 +26,16 @@ def unit(degrees: float) -> tuple[float, float]:
     return cos(degrees), math.sin(math.radians(degrees))
 
 
-class Plane:
+class Plane(ToyEmbedder):
     """Index and embedder in one: every text and every passage id lies at the angle it was given."""
 
     name = "plane"
     weights = key = "plane-1"
 
     def __init__(self, **degrees: float) -> None:
+        super().__init__()
         self.degrees = degrees
-        self.embedded: list[tuple[str, tuple[str, ...]]] = []
         self.searched: list[tuple[list[float], int]] = []
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def read(self, text: str, language: str = "") -> str:
-        return text
-
-    def embed(
-        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
-    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        self.embedded.append((kind, tuple(texts)))
-        return self.vectors(texts), (ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer"),)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         return np.array([unit(self.degrees[name]) for name in ids], np.float32).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own, on loopback."""
+"""A PostgreSQL of its own, on loopback, and a question to keep in it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,26 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import SecretStr
+
+from rag_core.sessions.history import Asked, AskedColumn, History, open_history
+from rag_core.values.settings import Settings
+
 OWNER = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
+SECRET = "Is Ewa Nowak's baby well?"
+
+
+def opened(address: str) -> History:
+    history = open_history(Settings(database_url=SecretStr(address)))
+    assert history
+    return history
+
+
+def question(identity: str) -> Asked:
+    return Asked(identity, datetime(2026, 5, 4, tzinfo=UTC), SECRET, (AskedColumn("bm25", {}),))
 
 
 def binaries() -> Path | None:

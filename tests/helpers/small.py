@@ -26,17 +26,16 @@ ENVIRONMENT = (
 )  # fmt: skip
 
 
-class WordEmbedder:
-    """A bag of words hashed into 64 axes: the same words give the same direction. Records its calls."""
+class ToyEmbedder:
+    """Vectors without a model: a subclass's `vectors`. A token is a word. Records its calls, in `kinds` with what for."""
 
-    name = "words"
-    weights = key = "words-1"
+    name: str
     server = ""
     local = True
-    dimensions = 64
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
+        self.kinds: list[tuple[str, tuple[str, ...]]] = []
 
     def count(self, text: str) -> int:
         return len(text.split())
@@ -44,18 +43,33 @@ class WordEmbedder:
     def read(self, text: str, language: str = "") -> str:
         return text
 
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """One row per text, of length 1."""
+        raise NotImplementedError
+
     def embed(
         self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         self.asked.append(tuple(texts))
-        vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
-        for row, text in enumerate(texts):
+        self.kinds.append((kind, tuple(texts)))
+        tokens = sum(self.count(text) for text in texts)
+        return self.vectors(texts), (ModelCall("embed", self.name, tokens, 0, 0.0, "tokenizer"),)
+
+
+class WordEmbedder(ToyEmbedder):
+    """A bag of words hashed into 64 axes: the same words give the same direction."""
+
+    name = "words"
+    weights = key = "words-1"
+    dimensions = 64
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        vectors = np.full((len(ids), self.dimensions), 1e-3, np.float32)
+        for row, text in enumerate(ids):
             for word in re.findall(r"\w+", text.lower()):
                 axis = hashlib.sha256(word.encode()).digest()[0] % self.dimensions
                 vectors[row, axis] += 1
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        tokens = sum(self.count(text) for text in texts)
-        return vectors, (ModelCall("embed", self.name, tokens, 0, 0.0, "tokenizer"),)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 class ScriptedLlm:

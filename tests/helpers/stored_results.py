@@ -27,7 +27,7 @@ STRATEGIES = ev.build_strategies(
     }
 )
 ROWS = ROOT / "tests" / "evaluation" / "stored_rows.json"
-SAMPLE = 20
+SAMPLE = 5
 
 Rows = dict[str, dict[str, list[str]]]  # label -> question id -> documents, best first
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,9 +41,24 @@ def notes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server() -> OpenAIServer:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A provider that writes every context alike; the environment names it."""
     with serve() as running:
-        yield running  # type: ignore[misc]
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+        running.choose = lambda body: Reply("On the sea and the moon.")
+        yield running
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A prompt of one's own."""
+    path = tmp_path / "mine.txt"
+    path.write_text("Place this in {title}: {passage}\n")
+    return path
+
+
+ENRICH = ("--corpus", "tides", "--enrich", "--json", "--yes")
 
 
 class TestCommand:
@@ -82,8 +98,6 @@ class TestCommand:
     def test_a_configured_model_writes_the_contexts_and_its_bill_is_shown(
         self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Reply("On the sea and the moon.", usage=(1000, 200))] * 2
         ran = rag("index", str(notes), "--corpus", "tides", "--enrich", "--yes")
@@ -99,8 +113,6 @@ class TestCommand:
     def test_nothing_is_paid_without_consent(
         self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         asked = ("index", str(notes), "--corpus", "tides", "--enrich")
         ran = rag(*asked)
         assert ran.code == 1
@@ -114,14 +126,9 @@ class TestCommand:
         assert server.requests == []
 
     def test_another_prompt_is_what_is_sent_and_writes_every_context_again(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, notes: Path, rag: Rag, server: OpenAIServer, mine: Path
     ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        server.choose = lambda body: Reply("On the sea and the moon.")
-        mine = tmp_path / "mine.txt"
-        mine.write_text("Place this in {title}: {passage}\n")
-        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json", "--yes")
+        asked = ("index", str(notes), *ENRICH)
         usual = rag(*asked).json["enriched"]["enricher"]
         assert usual.endswith("/enrich")
         server.requests.clear()
@@ -136,14 +143,9 @@ class TestCommand:
         assert server.requests == []
 
     def test_a_prompt_of_ones_own_is_kept_until_the_standard_one_is_asked_for(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, notes: Path, rag: Rag, server: OpenAIServer, mine: Path
     ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        server.choose = lambda body: Reply("On the sea and the moon.")
-        mine = tmp_path / "mine.txt"
-        mine.write_text("Place this in {title}: {passage}\n")
-        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json", "--yes")
+        asked = ("index", str(notes), *ENRICH)
         first = rag(*asked, "--context-prompt", str(mine)).json
         assert first["notes"] == []
         mine.unlink()
@@ -167,9 +169,9 @@ class TestCommand:
         bad.write_text("Place it in {title} of {library}")
         asked = ("index", str(notes), "--corpus", "tides", "--context-prompt", str(bad))
         assert rag(*asked).code == 2
-        assert "needs a language model" in rag(*asked, "--enrich").err
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        with monkeypatch.context() as offline:
+            offline.setenv("RAG_LLM", "offline")
+            assert "needs a language model" in rag(*asked, "--enrich").err
         ran = rag(*asked, "--enrich")
         assert ran.code == 2
         assert "'enrich' is missing {passage}" in ran.err
@@ -180,8 +182,6 @@ class TestCommand:
     def test_a_model_that_fails_leaves_plain_passages_and_says_so(
         self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Status(401)] * 2
         ran = rag("index", str(notes), "--corpus", "tides", "--enrich", "--yes")

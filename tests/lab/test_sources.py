@@ -84,19 +84,3 @@ def test_a_section_that_is_named_is_one_of_its_document(title: str, sections: fr
 def test_a_strategy_names_a_document_or_a_paper(recipe):
     assert recipe.name == "ensemble" or any(title in recipe.source for title in (*SECTIONS, *PUBLISHED))
     assert recipe.source.startswith("Ours: ") == (recipe.name == "ensemble")
-
-
-@pytest.mark.parametrize(("control", "default"), [("alpha", "0.4"), ("theta", "0.5")])
-def test_alpha_and_theta_are_ascribed_to_rag_msrs_code_and_not_to_its_readme(control: str, default: str):
-    line = told()[f"rag_msr.{control}"]
-    assert "Step 3, gives no value" in line
-    assert f"scoring.py: {default}" in line
-
-
-def test_custom_weights_are_nobodys_but_ours():
-    help_ = told()["multi_query.weighting"]
-    assert help_.endswith("equal (Multi-Query Rewriter RAG, Query Weighting Strategy); or custom.")
-
-
-def test_rag_msrs_temperature_is_not_ascribed_to_its_readme():
-    assert "RAG-MSR README" not in told()["rag_msr.rewriter_temperature"]

@@ -18,7 +18,6 @@ from llama_index.core.instrumentation.event_handlers.base import BaseEventHandle
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
@@ -301,10 +300,6 @@ class TestQueryEngine:
         assert found["trace"]["answer"]["text"] == ANSWER
         assert json.loads(json.dumps(found)) == found
 
-    def test_an_unknown_cost_is_none(self, open_animals):
-        response = open_animals(ScriptedLlm(ANSWER, cost_usd=None)).query_engine("bm25").query(QUESTION)
-        assert response.metadata["cost_usd"] is None
-
     @pytest.mark.parametrize(
         ("question", "language"), [("Do cats sleep?", "en"), ("¿Duermen los gatos mucho?", "es")]
     )
@@ -313,18 +308,6 @@ class TestQueryEngine:
         assert response.response == ABSTENTION[language]
         assert response.metadata["abstained"] is True
         assert response.source_nodes
-
-    def test_without_a_passage_no_model_is_asked(self, animals, llm):
-        response = animals.query_engine("bm25").query("zebra")
-        assert (response.response, response.source_nodes, llm.prompts) == (ABSTENTION["en"], [], [])
-        assert response.metadata["abstained"] is True
-
-    def test_a_failure_is_raised_and_never_an_answer(self, open_animals):
-        engine = open_animals(ScriptedLlm(ProviderError("no answer in time"))).query_engine("bm25")
-        with pytest.raises(StageError, match="no answer in time"):
-            engine.query(QUESTION)
-        with pytest.raises(StageError, match="no answer in time"):
-            asyncio.run(engine.aquery(QUESTION))
 
     def test_it_is_awaited_on_a_thread(self, open_animals):
         llm = HeldLlm(ANSWER)
@@ -407,12 +390,6 @@ class TestStreaming:
         assert response.metadata["trace"]["answer"]["text"] == ANSWER
         assert all(node.metadata["label"] for node in response.source_nodes)
 
-    def test_a_stream_can_be_read_as_a_response(self, animals):
-        streamed = animals.query_engine("bm25", streaming=True).query(QUESTION)
-        response = streamed.get_response()
-        assert (str(streamed), response.response) == (ANSWER, ANSWER)
-        assert response.metadata["abstained"] is False
-
     def test_the_async_stream_leaves_the_loop_free(self, open_animals):
         llm = HeldLlm(ANSWER)
 
@@ -451,12 +428,6 @@ class TestStreaming:
         assert "".join(response.response_gen) == heard
         assert response.metadata["abstained"] is (ABSTENTION["en"] in heard)
 
-    def test_an_abstention_without_a_passage_streams_too(self, animals):
-        assert (
-            "".join(animals.query_engine("bm25", streaming=True).query("zebra").response_gen)
-            == ABSTENTION["en"]
-        )
-
     def test_a_failure_is_raised_from_the_stream(self, open_animals):
         engine = open_animals(ScriptedLlm(ProviderError("no answer in time"))).query_engine(
             "bm25", streaming=True
@@ -469,17 +440,6 @@ class TestStreaming:
         response = open_animals(llm).query_engine("bm25", streaming=True).query(QUESTION)
         assert list(islice(response.response_gen, 2)) == ["word ", "word "]
         response.response_gen.close()
-        assert llm.stopped.wait(PATIENCE)
-
-    def test_a_closed_async_stream_stops_the_model(self, open_animals):
-        llm = EndlessLlm()
-
-        async def main():
-            response = await open_animals(llm).query_engine("bm25", streaming=True).aquery(QUESTION)
-            await anext(response.response_gen)
-            await response.response_gen.aclose()
-
-        asyncio.run(main())
         assert llm.stopped.wait(PATIENCE)
 
 
@@ -575,10 +535,6 @@ class TestSynthesizer:
     def test_streaming_is_its_own_setting(self, animals, mock):
         with pytest.raises(ConfigError, match="response_synthesizer's own setting"):
             animals.query_engine("bm25", response_synthesizer=mock, streaming=True)
-
-    def test_the_retriever_stands_in_llamaindexs_own_engine(self, animals, mock):
-        engine = RetrieverQueryEngine(animals.retriever("bm25", k_final=2), mock)
-        assert len(engine.query(QUESTION).source_nodes) == 2
 
 
 async def _both(engine, first: str, second: str):

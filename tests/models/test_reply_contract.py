@@ -8,10 +8,11 @@ import pytest
 from helpers import fuzzing_text
 from helpers.behaviours import Endless, Reply
 from helpers.fuzzing_text import CUT
+from helpers.looping import fuzzed
 from helpers.openai_server import role_of, serve, template_of
 from helpers.provider_calls import PROMPT, SENT, never
 from helpers.provider_lab import aimed, obliging, provider_lab
-from hypothesis import given, settings
+from hypothesis import given
 
 from rag_core.indexing.enrich import DocumentPassages, LlmEnricher
 from rag_core.models.llm import SENSELESS_USAGE
@@ -206,19 +207,19 @@ class TestUsage:
 
 
 class TestAnyReply:
-    """`make bench` tries thousands."""
+    """`make bench` tries thousands; see `fuzzed`."""
 
-    @settings(derandomize=True, max_examples=100, deadline=None)
+    @fuzzed(100)
     @given(fuzzing_text.usages)
     def test_any_count_is_a_sane_number_or_none(self, value):
         fuzzing_text.check_count(value)
 
-    @settings(derandomize=True, max_examples=100, deadline=None)
+    @fuzzed(100)
     @given(fuzzing_text.pieces)
     def test_any_pieces_are_taken_as_valid_text_up_to_the_limit(self, pieces):
         fuzzing_text.check_pieces(pieces)
 
-    @settings(derandomize=True, max_examples=30, deadline=None)
+    @fuzzed(30)
     @given(fuzzing_text.replies)
     def test_any_reply_is_an_answer_or_a_failure_and_is_billed(self, prices, reply):
         with serve() as server:

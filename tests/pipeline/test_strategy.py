@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import pytest
-from helpers.fakes import stopped
 from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES
@@ -514,56 +512,6 @@ def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(services: Services
     trace = Strategy("mine", (Retrieve((Dense(k=6),)), Overlap())).run("zebra", services)
     assert [hit.passage.doc_id for hit in trace.ranking] == list("abcdef")
     assert {hit.score for hit in trace.ranking} == {0.0}
-
-
-@pytest.mark.parametrize("texts", [[], ["one"], ["one", "two", "three"]])
-def test_replies_come_in_the_order_of_their_prompts(services: Services, texts: list[str]):
-    last_asked = threading.Event()
-
-    def hold_back(text: str) -> None:
-        if text == texts[-1]:
-            last_asked.set()
-        assert last_asked.wait(timeout=20)
-
-    replies = Context(replace(services, llms={"rewrite": Upper(hold_back)})).complete_all(
-        [REWRITE.fill(text=text) for text in texts]
-    )
-    assert replies == [text.upper() for text in texts]
-
-
-def test_a_failed_call_is_its_exception_and_the_others_are_replies(services: Services):
-    fault = ProviderError("refused")
-
-    def fail(text: str) -> None:
-        if text == "two":
-            raise fault
-
-    prompts = [REWRITE.fill(text=text) for text in ("one", "two", "three")]
-    assert Context(replace(services, llms={"rewrite": Upper(fail)})).complete_all(prompts) == [
-        "ONE",
-        fault,
-        "THREE",
-    ]
-
-
-def test_equal_prompts_are_asked_once(services: Services):
-    upper = Upper()
-    prompts = [REWRITE.fill(text=text) for text in ("same", "other", "same", "same")]
-    replies = Context(replace(services, llms={"rewrite": upper})).complete_all(prompts)
-    assert replies == ["SAME", "OTHER", "SAME", "SAME"]
-    assert sorted(upper.asked) == ["other", "same"]
-
-
-def test_a_purpose_without_a_model_is_a_named_error(services: Services):
-    (reply,) = Context(replace(services, llms={})).complete_all([REWRITE.fill(text="x")])
-    assert isinstance(reply, ConfigError)
-    assert reply.message == "No language model is set for 'rewrite'."
-
-
-def test_a_stopped_call_is_not_swallowed_as_a_failed_one(services: Services):
-    ctx = Context(services, stopped())
-    with pytest.raises(Stopped):
-        ctx.complete_all([REWRITE.fill(text="one"), REWRITE.fill(text="two")])
 
 
 def test_a_state_is_never_changed_by_a_later_stage(services: Services):

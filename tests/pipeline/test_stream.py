@@ -161,23 +161,12 @@ def test_the_events_of_every_column_come_in_order_and_end_once(services: Service
     assert settled_columns(events) == [0, 1, 2]
 
 
-def test_the_tokens_of_a_column_are_its_answer(services: Services):
-    events = events_of(["simple_semantic", "bm25"], replace(services, llms={"answer": Echo()}))
-    for column in (0, 1):
-        told = [event.text for event in of_column(events, column) if isinstance(event, Token)]
-        assert "".join(told) == f"{QUESTION} [1]"
-
-
 def test_the_steps_told_are_the_steps_of_the_trace(services: Services):
     events = events_of(["hybrid_rrf"], services)
     (done,) = [event for event in events if isinstance(event, Done)]
     told = tuple(event.step for event in events if isinstance(event, StageFinished))
     assert done.trace.steps == told
     assert done.trace.engine == ENGINE
-
-
-def test_no_strategy_is_no_event(services: Services):
-    assert events_of([], services) == []
 
 
 BAD = Strategy("bad", (Broken(ValueError("no")), Retrieve((Dense(),)), Generate()))

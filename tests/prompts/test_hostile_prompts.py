@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-
 from helpers import fuzzing_text
-from hypothesis import example, given, settings
+from helpers.looping import fuzzed
+from hypothesis import example, given
 
 from rag_core.language.questions import MAX_QUESTION
 from rag_core.prompts.templates import MAX_TEMPLATE
 
-any_text = functools.partial(settings, derandomize=True, deadline=None)
 
-
-@any_text(max_examples=300)
+@fuzzed(300)
 @given(fuzzing_text.questions)
 @example("a" * (MAX_QUESTION + 1))
 @example("\ud800?")
@@ -22,7 +19,7 @@ def test_any_question_is_asked_as_one_line_or_refused_with_a_reason(question):
     fuzzing_text.check_asked(question)
 
 
-@any_text(max_examples=300)
+@fuzzed(300)
 @given(fuzzing_text.templates)
 @example(("mine", "a" * (MAX_TEMPLATE + 1)))
 @example(("mine", "{question" + "}" * 1000))
@@ -30,7 +27,7 @@ def test_any_template_is_filled_or_refused_with_a_reason(template):
     fuzzing_text.check_template(*template)
 
 
-@any_text(max_examples=100)
+@fuzzed(100)
 @given(fuzzing_text.templates_controls)
 def test_any_value_of_the_templates_control_builds_a_strategy_or_is_refused(value):
     fuzzing_text.check_templates_control(value)

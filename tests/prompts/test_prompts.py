@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 from helpers.looping import for_each
-from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.models.minilm import MINILM_WEIGHTS
-from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Block, Sources, Template, Urgency, contexts_in
+from rag_core.prompts.prompt import ANSWER, Block, Sources, Template, Urgency, contexts_in
 from rag_core.safety.urgency.triage import triage
 from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
 from rag_core.values.answers import Citation
@@ -46,14 +44,6 @@ def test_a_prompt_shows_numbered_labelled_sources_with_their_titles():
     )
 
 
-def test_a_prompt_keeps_its_fields_for_the_offline_engine():
-    hits = (hit("They nap."), hit("They bark."))
-    prompt = ANSWER.fill(question="Why?", sources=Sources(hits), urgency=Urgency(triage("Why?")))
-    assert prompt.fields["question"] == "Why?"
-    assert tuple(prompt.fields["sources"]) == hits
-    assert (prompt.purpose, prompt.template) == ("answer", ANSWER)
-
-
 @pytest.mark.parametrize(
     ("question", "told"),
     [
@@ -80,19 +70,6 @@ def test_an_urgent_question_tells_the_model_what_to_begin_with(question: str, to
     assert f"Question: {question}\n\nUrgency: " in sent
     assert f"{told}\n\nSources:\n" in sent
     assert contexts_in(sent) == [("", "They nap.")]
-
-
-@for_each("value", ["{question}", "{other}", "{{x}}", "{", "}", "{}", "%s", "\\1 \\g", "$x", ""])
-def test_a_field_is_put_in_as_it_is(value: str):
-    template = Template("t", "answer", "", "[{question}] {other}")
-    assert template.fill(question=value, other="{question}").render() == f"[{value}] {{question}}"
-
-
-@pytest.mark.parametrize(
-    "rule", ["nothing else", "number of the source", NO_EVIDENCE, "language of the question"]
-)
-def test_the_model_is_told_the_rules_of_an_answer(rule: str):
-    assert rule in ANSWER.system
 
 
 texts = st.lists(
@@ -141,50 +118,8 @@ def test_different_contexts_have_different_hashes(one: list[tuple[str, str]], ot
     assert (evidence_hash(one) == evidence_hash(other)) == (one == other)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        [("B", "b"), ("A", "a")],
-        [("A", "a")],
-        [("A", "a"), ("B", "b"), ("B", "b")],
-        [("Aa", ""), ("B", "b")],
-        [("", "Aa"), ("B", "b")],
-        [("A", "a "), ("B", "b")],
-    ],
-    ids=["order", "one left out", "one twice", "border to the right", "border to the left", "a space"],
-)
-def test_any_change_of_the_evidence_changes_its_hash(other: list[tuple[str, str]]):
-    assert evidence_hash(other) != evidence_hash([("A", "a"), ("B", "b")])
-
-
 CATS = hit("Cats nap in the sun. Cats purr when happy.")
 DOGS = hit("Dogs bark at strangers. Dogs fetch sticks.")
-
-
-@for_each(
-    ("answer", "text", "numbers", "invalid"),
-    [
-        ("Cats purr [1].", "Cats purr [1].", [1], 0),
-        ("Cats purr [1, 2].", "Cats purr [1][2].", [1, 2], 0),
-        ("Cats purr [1;2].", "Cats purr [1][2].", [1, 2], 0),
-        ("Cats purr [2][1].", "Cats purr [2][1].", [2, 1], 0),
-        ("Cats purr[1].", "Cats purr[1].", [1], 0),
-        ("Cats purr. [1] Dogs bark. [2]", "Cats purr. [1] Dogs bark. [2]", [1, 2], 0),
-        ("Cats purr [1]. Cats nap [1].", "Cats purr [1]. Cats nap [1].", [1, 1], 0),
-        ("Cats purr [1]. Happy purrs [1].", "Cats purr [1]. Happy purrs [1].", [1], 0),
-        ("Cats purr [3].", "Cats purr.", [], 1),
-        ("Cats purr [0].", "Cats purr.", [], 1),
-        ("Cats purr [1, 9, 8].", "Cats purr [1].", [1], 2),
-        ("[7] Cats purr [1].", "Cats purr [1].", [1], 1),
-        ("Cats purr [-1] [a] [] [1.5].", "Cats purr [-1] [a] [] [1.5].", [], 0),
-        ("Cats purr.", "Cats purr.", [], 0),
-        ("", "", [], 0),
-    ],
-)
-def test_markers_are_checked_against_the_contexts(answer: str, text: str, numbers: list[int], invalid: int):
-    found, citations, taken_out = resolve_citations(answer, [CATS, DOGS])
-    assert (found, [cited.n for cited in citations], taken_out) == (text, numbers, invalid)
-    assert [cited.context_id for cited in citations] == [[CATS, DOGS][n - 1].id for n in numbers]
 
 
 def test_without_contexts_every_marker_is_invalid():
@@ -280,15 +215,6 @@ def test_a_judge_that_was_never_measured_is_labelled_by_what_its_prompt_says(sco
     assert found.rule.startswith(f"{label}: judge score {score:.2f}, ")
     assert "Not calibrated for gpt-4o" in found.rule
     assert "passages with this label" not in found.rule
-
-
-def test_labels_come_one_per_score_in_order():
-    assert [found.label for found in RULES.relevance("cosine", [0.1, 0.9, 0.4], "en", MODEL)] == [
-        "Low",
-        "High",
-        "Medium",
-    ]
-    assert RULES.relevance("cosine", [], "en", MODEL) == []
 
 
 @pytest.mark.parametrize(
@@ -388,13 +314,6 @@ def test_a_missing_or_malformed_file_of_thresholds_is_named(tmp_path: Path, text
 )
 def test_defect_a_file_that_cannot_label_is_refused_when_read(tmp_path: Path, text: str):
     unreadable(tmp_path / "labels.toml", text)
-
-
-def test_the_files_in_the_repository_label_english_and_say_their_rule():
-    rules = LabelRules.read(ROOT / "data" / "labels.toml")
-    (relevance,) = rules.relevance("cosine", [0.999], "en", f"{MINILM_WEIGHTS}+gloss")
-    assert relevance.label == "High"
-    assert relevance.rule.startswith("High: cosine similarity to the question 1.00, at least 0.")
 
 
 @given(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from helpers.looping import for_each
-from helpers.small import ScriptedLlm
+from helpers.small import ScriptedLlm, ToyEmbedder
 
 from rag_core.language.questions import check_question
 from rag_core.pipeline.strategy import Strategy
@@ -24,37 +24,21 @@ from rag_core.values.errors import StageError
 from rag_core.values.evidence import EvidenceScore, Scope
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.triage import Triage
-from rag_core.values.types import Hit, ModelCall, Passage, Query, Ranking, State, Vectors
+from rag_core.values.types import Hit, Passage, Query, Ranking, State, Vectors
 
 COSINES = {"near": 0.8, "middle": 0.5, "far": 0.1}
 ENGLISH = "There is not enough evidence in this collection to answer the question."
 SPANISH = "No hay evidencia suficiente en esta colección para responder a la pregunta."
 
 
-class Slope:
-    """Every question points along the first axis; each passage has the cosine in COSINES to it."""
+class Slope(ToyEmbedder):
+    """Every question, with its mark, points along the first axis; each passage has the cosine in COSINES to it."""
 
     name = "slope"
     weights = key = "slope-1"
 
-    def __init__(self) -> None:
-        self.embedded: list[tuple[str, ...]] = []
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def read(self, text: str, language: str = "") -> str:
-        return text
-
-    def embed(
-        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
-    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        self.embedded.append(tuple(texts))
-        rows = np.array([(1, 0)] * len(texts), np.float32)
-        return rows, (ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer"),)
-
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        cosines = [COSINES.get(name, 0.8) for name in ids]
+        cosines = [1 if name.endswith("?") else COSINES.get(name, 0.8) for name in ids]
         return np.array([(x, (1 - x * x) ** 0.5) for x in cosines], np.float32)
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
@@ -155,7 +139,7 @@ def test_without_a_passage_it_abstains_in_the_questions_language_and_asks_no_mod
     assert answer is not None
     assert (answer.text, answer.abstained, answer.evidence, answer.citations) == (text, True, "", ())
     assert answer.reason == reason
-    assert (llm.prompts, ctx.services.embedder.embedded, ctx.meter.calls) == ([], [], [])
+    assert (llm.prompts, ctx.services.embedder.asked, ctx.meter.calls) == ([], [], [])
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from helpers import fuzzing_text
 from helpers.fuzzing_text import judged
-from helpers.looping import for_each
-from hypothesis import given, settings
+from helpers.looping import for_each, fuzzed
+from hypothesis import given
 
 from rag_core.evaluation.judge import parse
 from rag_core.prompts.prompt import JUDGE_PASSAGE
@@ -59,7 +59,7 @@ def test_a_judged_answer_on_0_to_100_is_taken(faithfulness, relevance):
     assert (found.faithfulness, found.relevance) == (faithfulness, relevance)
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@fuzzed(150)
 @given(fuzzing_text.scores)
 def test_any_scores_give_values_from_0_to_1_in_the_same_order_or_a_failure(scores):
     fuzzing_text.check_scores(scores)

@@ -335,13 +335,13 @@ class TestHypothesise:
         assert searched == pytest.approx(unit(degrees), abs=1e-6)
         if include:
             assert searched == pytest.approx((1 / math.sqrt(2),) * 2, abs=1e-6)
-        assert plane.embedded == [("passage", ("answer",)), *([("query", ("question",))] if include else [])]
+        assert plane.kinds == [("passage", ("answer",)), *([("query", ("question",))] if include else [])]
 
     def test_the_passage_and_not_the_question_is_embedded_as_a_passage(self):
         """Models like e5 embed the two differently."""
         plane = Plane(question=0, answer=90)
         Dense().search(Query("q", passages=("answer",), question_text="question"), context(plane))
-        assert plane.embedded == [("passage", ("answer",)), ("query", ("question",))]
+        assert plane.kinds == [("passage", ("answer",)), ("query", ("question",))]
 
     @pytest.mark.parametrize("empty", ["", "\n  "])
     def test_an_empty_passage_is_an_error_and_no_search(self, ctx: Context, empty: str):
@@ -361,7 +361,7 @@ class TestHypothesise:
         ((searched, _),) = plane.searched
         # ((0, 1) + (0, 1) + (-1, 0) + (1, 0)) / 4 = (0, 1/2), normalised (0, 1)
         assert searched == pytest.approx((0.0, 1.0), abs=1e-6)
-        assert plane.embedded == [("passage", ("one", "two", "three")), ("query", ("question",))]
+        assert plane.kinds == [("passage", ("one", "two", "three")), ("query", ("question",))]
 
     def test_failed_ones_drop_out_of_the_mean_with_a_warning(self):
         plane = Plane(question=0, one=90, three=180)

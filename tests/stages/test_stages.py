@@ -56,12 +56,6 @@ def test_rrf_sums_one_over_sixty_plus_rank():
     }
 
 
-def test_rrf_multiplies_each_vote_by_the_weight_of_its_query():
-    heavy, light = Query("heavy", weight=2.0), Query("light", weight=0.5)
-    scores = ReciprocalRankFusion(k=10).fuse([ranking("ab", heavy), ranking("ba", light)])
-    assert scores == pytest.approx({"a": 2 / 11 + 0.5 / 12, "b": 2 / 12 + 0.5 / 11}, abs=1e-15)
-
-
 @pytest.mark.parametrize(
     ("k", "expected"), [(0, 1 / 1 + 1 / 2), (1, 1 / 2 + 1 / 3), (200, 1 / 201 + 1 / 202)]
 )
@@ -254,7 +248,7 @@ def test_mmr_asked_for_more_than_there_is_gives_all():
 def test_mmr_of_nothing_is_nothing_and_asks_no_model():
     plane = Plane(question=0)
     assert kept(Mmr(), plane).hits == ()
-    assert plane.embedded == []
+    assert plane.kinds == []
 
 
 @pytest.mark.parametrize("lam", [-0.01, 1.01, float("nan")])
@@ -266,7 +260,7 @@ def test_a_lambda_outside_zero_to_one_is_refused(lam: float):
 def test_dense_embeds_the_query_and_asks_for_k():
     plane = Plane(question=0, near=10, far=60)
     found = Dense(k=2).search(QUESTION, context(plane))
-    assert plane.embedded == [("query", ("question",))]
+    assert plane.kinds == [("query", ("question",))]
     assert plane.searched == [([1.0, 0.0], 2)]
     assert [(h.id, h.scale) for h in found] == [("question", "cosine"), ("near", "cosine")]
 
@@ -283,7 +277,7 @@ def test_dense_embeds_the_query_and_asks_for_k():
 def test_dense_searches_with_the_normalised_mean_of_a_querys_passages(passages, degrees):
     plane = Plane(question=180, east=0, north=90)
     Dense().search(Query("question", passages=passages), context(plane))
-    assert plane.embedded == [("passage", passages)]
+    assert plane.kinds == [("passage", passages)]
     ((searched, _),) = plane.searched
     assert searched == pytest.approx(unit(degrees), abs=1e-6)
 

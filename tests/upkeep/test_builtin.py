@@ -12,15 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.looping import for_each
+from helpers.small import Rag
 
 from rag_core.documents.benchmark import KINDS, passage_key, read_builtin, read_qrels, read_questions
 from rag_core.documents.documents import Document, read_collection
 from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
 from rag_core.lab.lab import Lab
-from rag_core.upkeep.builtin import check, export, thesaurus_problems, vector_texts, write_vectors
+from rag_core.upkeep.builtin import check, thesaurus_problems, vector_texts, write_vectors
 from rag_core.upkeep.documents import check_collection
 from rag_core.upkeep.question_labels import label_problems
 from rag_core.values.errors import DataError
+from rag_core.values.notice import NOTICE
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = ROOT / "data" / "corpus"
@@ -110,32 +112,20 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         ("year: 2018", "year: soon", "missing or invalid"),
         ("title: A good document", "title: Another", "does not start with the title"),
         ("## Third\n<!-- source: WHO2018, NICE2023 -->\n", "", "fewer than three sections"),
-        (
-            "jurisdiction: UK",
-            "jurisdiction: Utopia",
-            "source NICE2023: jurisdiction 'Utopia' is not one of ours",
-        ),
+        ("jurisdiction: UK", "jurisdiction: Utopia", "source NICE2023: jurisdiction 'Utopia' is not one of ours"),
         ("    type: guideline\n  -", "    type: rumour\n  -", "source WHO2018: type 'rumour' is not one of"),
         ("    id: NICE2023", "    id: WHO2018", "2 sources have the id 'WHO2018'"),
         ("    id: WHO2018\n", "", "1 sources have the id ''"),
         ("WHO2018 -->", "WHO2018, BMJ1 -->", "source 'BMJ1' is not in the front matter"),
-        (
-            "WHO2018; differs_from: NICE2023",
-            "WHO2018; differs_from: WHO2018",
-            "'WHO2018' differs from itself",
-        ),
+        ("WHO2018; differs_from: NICE2023", "WHO2018; differs_from: WHO2018", "'WHO2018' differs from itself"),
         ("source: WHO2018; differs_from", "source: ; differs_from", "no source before differs_from"),
-        (
-            "; differs_from: NICE2023 -->",
-            "; differs -->",
-            "does not name a section's sources, and readers do not see it: source: WHO2018;",
-        ),
+        ("; differs_from: NICE2023 -->", "; differs -->", "does not name a section's sources, and readers do not see it: source: WHO2018;"),
         ("<!-- source: WHO2018 -->\n", "", "section 'First' names no sources"),
         ("## Second", "## First", "two sections are named 'First'"),
         ("id: en-good\n", "", "missing or invalid"),
         ("sources:", "sources: [", "cannot be read"),
     ],
-)
+)  # fmt: skip
 def test_the_checker_names_what_is_wrong(tmp_path: Path, old: str, new: str, complaint: str) -> None:
     text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
     folder = tmp_path / "en"
@@ -318,12 +308,15 @@ def test_questions_whose_metadata_are_not_ours_are_problems(tmp_path: Path, lab:
 
 
 def test_the_collection_is_exported_as_beir_folders(
-    tmp_path: Path, lab: Lab, documents: list[Document]
+    tmp_path: Path, lab: Lab, documents: list[Document], rag: Rag
 ) -> None:
-    folders = export(ROOT / "data", tmp_path, lab.engines.embedder)
-    assert [folder.relative_to(tmp_path).as_posix() for folder in folders] == [
-        f"{level}/{name}" for level in ("documents", "passages") for name in ("en", "es", "all")
-    ]
+    ran = rag("index", "--export", str(tmp_path))
+    assert ran.code == 0, ran.err
+    folders = [f"{level}/{name}" for level in ("documents", "passages") for name in ("en", "es", "all")]
+    assert sorted(folder.relative_to(tmp_path).as_posix() for folder in tmp_path.glob("*/*/")) == sorted(
+        folders
+    )
+    assert all(folder in "".join(ran.out.split()) for folder in folders)
     everything = tmp_path / "documents" / "all"
     rows = (everything / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(rows) == len(documents)
@@ -332,6 +325,7 @@ def test_the_collection_is_exported_as_beir_folders(
     keys = {passage_key(identity) for identity in lab.index.passages}
     passages = read_qrels(tmp_path / "passages" / "es" / "qrels" / "test.tsv")
     assert {key for grades in passages.values() for key in grades} <= keys
+    assert (tmp_path / "NOTICE.txt").read_text(encoding="utf-8").strip() == NOTICE
 
 
 @for_each(

@@ -42,16 +42,6 @@ class TestLabelsOfAScorersModel:
             with pytest.raises(ValueError, match="no thresholds"):
                 rules.relevance(scorer, [0.9], "en", model)
 
-    def test_a_judge_without_thresholds_is_not_labelled_by_anothers(self, rules):
-        assert rules.has("judge", "gpt-4o")
-        labels = [rules.relevance("judge", [0.45], "en", model)[0].label for model in ("strict", "gpt-4o")]
-        assert labels == ["Medium", "Low"]
-
-    def test_by_rank_every_score_can_be_labelled(self):
-        by_rank = LabelRules({}, "rank")
-        assert by_rank.has("cross_encoder", "some/model")
-        assert by_rank.relevance("cross_encoder", [3.0], "en", "some/model")[0].scorer == "rank"
-
     def test_the_repository_labels_the_offline_measure_and_the_bundled_models_cosine_alone(self):
         rules = LabelRules.read(DATA / "labels.toml")
         assert rules.has("offline_scorer", "offline-scorer")

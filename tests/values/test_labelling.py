@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
-from helpers.behaviours import Reply
 from helpers.fakes import Scores, Told, score
-from helpers.openai_server import DEFAULT, role_of, serve
+from helpers.openai_server import DEFAULT, serve
 from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, ScriptedLlm
@@ -229,20 +228,6 @@ class TestWithAProvider:
         (sent,) = [request.body["messages"][1]["content"] for request in server.requests]
         assert sent.count('relevance="High"') == len(trace.ranking) == 5
         assert measure.asked == [tuple(one.id for one in trace.ranking)]
-
-    def test_a_judge_that_says_100_makes_high_on_screen_and_in_the_prompt(
-        self, server, read_only_store, embedder, rules
-    ):
-        full = Reply('{"reason": "It says so.", "score": 100}', usage=(300, 10))
-        server.choose = lambda body: full if role_of(body) == "judge" else obliging(body)
-        lab = measured(provider_lab(server, read_only_store, embedder, rules), Measure({}))
-        trace = lab.run(QUESTION, "rag_msr")
-        assert {context["label"] for context in trace.as_json()["contexts"]} == {"High"}
-        assert all(
-            "Not calibrated for gpt-4o" in one.relevance.rule for one in trace.ranking if one.relevance
-        )
-        sent = server.requests[-1].body["messages"][1]["content"]
-        assert sent.count('relevance="High"') == len(trace.ranking) > 0
 
     def test_the_bundled_models_thresholds_do_not_label_a_providers_embeddings(self, server, tmp_path):
         settings = Settings(openai_base_url=server.url, embedding="openai:text-embedding-3-small", timeout=20)

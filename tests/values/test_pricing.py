@@ -10,7 +10,6 @@ from helpers.looping import for_each
 from rag_core.values.errors import DataError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
-from rag_core.values.trace import metrics
 from rag_core.values.types import Cost, ModelCall
 
 ENTRY = '[models."m"]\ninput = 3.0\noutput = 15.0\ndate = 2025-06-01\nsource = "s"\n'
@@ -182,18 +181,3 @@ def test_a_call_is_counted_once_however_often_it_is_given():
 )
 def test_a_cost_says_what_is_known_and_what_is_not(cost, said):
     assert str(cost) == said
-
-
-def test_the_seeds_metrics_keep_rewriting_and_answering_apart_and_add_embeddings_to_the_total():
-    found = metrics((call("embed", 0.5), call("rewrite", 0.125), call("rewrite", 0.125), call("answer", 1.0)))
-    assert (found["rewrite_cost"], found["answer_cost"]) == (0.25, 1.0)
-    assert found["total_cost"] == 0.5 + 0.25 + 1.0
-    assert (found["rewrite_input_tokens"], found["rewrite_output_tokens"]) == (20, 10)
-    assert (found["answer_input_tokens"], found["answer_output_tokens"]) == (10, 5)
-    assert (found["total_input_tokens"], found["total_output_tokens"]) == (30, 15)
-    assert (found["usage_source"], found["cost_source"]) == ("provider", "data/prices.toml")
-
-
-def test_the_seeds_metrics_say_that_a_cost_is_unknown():
-    found = metrics((call("embed", 0.5), call("answer", None)))
-    assert (found["answer_cost"], found["total_cost"], found["cost_source"]) == (None, None, "unknown")

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 from helpers import fuzzing_text
-from helpers.looping import for_each
-from hypothesis import HealthCheck, given, settings
+from helpers.looping import for_each, fuzzed
+from hypothesis import given
 
 from rag_core.models.openai.errors import retry_after
 from rag_core.values.errors import ProviderError, SettingsError
@@ -143,15 +143,7 @@ def test_a_wait_that_is_over_or_none_is_not_advised(header: str) -> None:
     assert retry_after(SimpleNamespace(headers={"retry-after": header})) is None
 
 
-SHORT = settings(
-    derandomize=True,
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-
-
-@SHORT
+@fuzzed(150)
 @given(fuzzing_text.toml_rows)
 def test_any_values_in_rag_toml_are_read_or_refused_in_one_line(
     folder: Path, rows: dict[str, object]
@@ -159,7 +151,7 @@ def test_any_values_in_rag_toml_are_read_or_refused_in_one_line(
     fuzzing_text.check_toml(folder, rows)
 
 
-@SHORT
+@fuzzed(150)
 @given(fuzzing_text.toml_bytes)
 def test_any_bytes_in_rag_toml_are_read_or_refused_in_one_line(folder: Path, data: bytes) -> None:
     fuzzing_text.check_toml(folder, data)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, ScriptedLlm
 
 from rag_core.catalog import build
 from rag_core.documents.documents import Document
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Step, Trace, metrics
-from rag_core.values.types import ModelCall, State, Vectors
+from rag_core.values.types import ModelCall, State
 
 # Seed 000's metrics dict.
 SEED_METRICS = [
@@ -179,15 +178,8 @@ def test_tokens_and_costs_are_summed_by_purpose():
     assert (found["rewrite_input_tokens"], found["rewrite_output_tokens"]) == (10 + 20, 3 + 4)
     assert (found["answer_input_tokens"], found["answer_output_tokens"]) == (100, 50)
     assert (found["rewrite_cost"], found["answer_cost"]) == (0.5 + 0.25, 2.0)
-
-
-def test_the_totals_are_rewrite_plus_answer():
-    found = metrics((REWRITE_1, REWRITE_2, ANSWER))
-    assert found["total_input_tokens"] == 30 + 100
-    assert found["total_output_tokens"] == 7 + 50
+    assert (found["total_input_tokens"], found["total_output_tokens"]) == (30 + 100, 7 + 50)
     assert found["total_cost"] == 0.75 + 2.0
-    for kind in ("input_tokens", "output_tokens", "cost"):
-        assert found[f"total_{kind}"] == found[f"rewrite_{kind}"] + found[f"answer_{kind}"]
 
 
 def test_embeddings_are_in_the_total_cost_but_not_in_the_token_totals():
@@ -236,43 +228,8 @@ def test_the_usage_source_says_who_counted_the_language_models_tokens(calls, sou
     assert metrics(calls)["usage_source"] == source
 
 
-@pytest.mark.parametrize(
-    ("costs", "total"), [([], 0.0), ([0.0], 0.0), ([0.5, 0.25], 0.75), ([0.5, None], None), ([None], None)]
-)
-def test_the_total_cost_is_the_sum_or_unknown(costs: list[float | None], total: float | None):
-    assert of_calls(tuple(call("answer", 1, 1, cost) for cost in costs)).cost_usd == total
-
-
 def test_calls_and_seconds_are_those_of_all_steps():
     trace = of_calls((EMBED,), (), (REWRITE_1, ANSWER), seconds=0.25)
     assert trace.calls == (EMBED, REWRITE_1, ANSWER)
     assert trace.seconds == 0.75
     assert trace.cost_usd == 0.125 + 0.5 + 2.0
-
-
-def test_defect_one_call_that_several_stages_share_is_billed_once():
-    trace = of_calls((EMBED,), (EMBED,), (EMBED, ANSWER))
-    assert trace.calls == (EMBED, ANSWER)
-    assert trace.cost_usd == 0.125 + 2.0
-    assert trace.as_json()["metrics"]["total_cost"] == 0.125 + 2.0
-
-
-class PaidEmbedder(WordEmbedder):
-    """Asks an eighth of a dollar a call."""
-
-    def embed(
-        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
-    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        vectors, (made,) = super().embed(texts, kind, languages)
-        return vectors, (replace(made, cost_usd=0.125),)
-
-
-def test_defect_a_question_embedded_once_for_three_stages_costs_one_embedding(services: Services):
-    paid = PaidEmbedder()
-    trace = build("hybrid_rrf").run(QUESTION, replace(services, embedder=paid))
-    assert paid.asked == [(QUESTION,)]
-    assert trace.cost_usd == 0.125 + 0.25
-
-
-def test_two_equal_calls_are_billed_twice():
-    assert of_calls((ANSWER, replace(ANSWER))).cost_usd == 2.0 + 2.0

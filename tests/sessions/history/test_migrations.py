@@ -6,25 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from helpers.postgres import binaries, postgres
-from pydantic import SecretStr
+from helpers.postgres import opened, question
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
 
 import rag_core
-from rag_core.sessions.history import Asked, AskedColumn, History, open_history, schema
+from rag_core.sessions.history import schema
 from rag_core.values.errors import MissingResource, StorageError
-from rag_core.values.settings import Settings
 
 ROOT = Path(rag_core.__file__).parents[1]
-SECRET = "Is Ewa Nowak's baby well?"
 THIRD = '''
 """A column more."""
 import sqlalchemy as sa
@@ -46,40 +41,14 @@ history.add(Asked(sys.argv[2], datetime.now(UTC), "Where do cats sleep?", ()))
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres() as address:
-        yield address
-
-
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database with nothing in it."""
-    if request.param == "SQLite":
-        yield f"sqlite:///{tmp_path / 'own.db'}"
-        return
-    pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
-    if binaries() is None:
-        pytest.skip("no PostgreSQL server is installed")
-    server: str = request.getfixturevalue("server")
-    yield server
-    with create_engine(server).begin() as connection:
-        connection.execute(text("DROP TABLE IF EXISTS rag_questions, rag_questions_version"))
-
-
-@pytest.fixture
-def owner(address: str) -> Engine:
-    return create_engine(address, isolation_level="AUTOCOMMIT")
-
-
-def opened(address: str) -> History:
-    history = open_history(Settings(database_url=SecretStr(address)))
-    assert history
-    return history
-
-
-def question(identity: str) -> Asked:
-    return Asked(identity, datetime(2026, 5, 4, tzinfo=UTC), SECRET, (AskedColumn("bm25", {}),))
+    return (
+        f"sqlite:///{tmp_path / 'own.db'}"
+        if request.param == "SQLite"
+        else request.getfixturevalue("postgres_address")
+    )
 
 
 def unmarked(address: str, owner: Engine) -> None:
@@ -201,16 +170,14 @@ def test_an_unmarked_database_that_can_only_be_read_is_read(tmp_path: Path) -> N
     assert opened(f"sqlite:///file:{file}?mode=ro&uri=true").find("a") == question("a")
 
 
-@pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed")
-def test_a_role_that_may_create_nothing_uses_an_unmarked_database(server: str) -> None:
-    pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
-    administrator = create_engine(server, isolation_level="AUTOCOMMIT")
-    unmarked(server, administrator)
+def test_a_role_that_may_create_nothing_uses_an_unmarked_database(postgres_address: str) -> None:
+    administrator = create_engine(postgres_address, isolation_level="AUTOCOMMIT")
+    unmarked(postgres_address, administrator)
     with administrator.connect() as connection:
         connection.execute(text("CREATE ROLE guest LOGIN"))
         connection.execute(text("GRANT SELECT, INSERT ON rag_questions TO guest"))
     try:
-        guest = opened(server.replace("owner@", "guest@"))
+        guest = opened(postgres_address.replace("owner@", "guest@"))
         guest.add(question("b"))
         assert {one.id for one in guest.search()} == {"a", "b"}
     finally:
@@ -238,9 +205,9 @@ def test_alembic_is_loaded_only_to_change_a_database(tmp_path: Path) -> None:
 
 
 def test_an_address_as_hosts_of_databases_write_it_is_taken(
-    server: str, monkeypatch: pytest.MonkeyPatch
+    postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history = opened(server.replace("postgresql+psycopg://", "postgres://"))
+    history = opened(postgres_server.replace("postgresql+psycopg://", "postgres://"))
     assert history.where.startswith("postgresql+psycopg://")
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingResource, match="package psycopg") as caught:

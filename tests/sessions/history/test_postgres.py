@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
-from helpers.postgres import binaries, postgres
-from pydantic import SecretStr
+from helpers.postgres import SECRET, opened, question
 from sqlalchemy import Engine, create_engine, text
 
-from rag_core.sessions.history import Asked, AskedColumn, History, open_history, store
+from rag_core.sessions.history import store
 from rag_core.values.errors import StorageError
-from rag_core.values.settings import Settings
-
-pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
-pytestmark = pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed")
-
-SECRET = "Is Ewa Nowak's baby well?"
-
-
-def opened(address: str) -> History:
-    history = open_history(Settings(database_url=SecretStr(address)))
-    assert history
-    return history
-
-
-def question(identity: str) -> Asked:
-    return Asked(identity, datetime(2026, 5, 4, tzinfo=UTC), SECRET, (AskedColumn("bm25", {}),))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres() as address:
-        yield address
 
 
 @pytest.fixture
-def address(server: str) -> Iterator[str]:
-    """The server without a table."""
-    yield server
-    with create_engine(server).begin() as connection:
-        connection.execute(text("DROP TABLE IF EXISTS rag_questions, rag_questions_version"))
-
-
-@pytest.fixture
-def owner(address: str) -> Engine:
-    return create_engine(address, isolation_level="AUTOCOMMIT")
+def address(postgres_address: str) -> str:
+    return postgres_address
 
 
 def test_a_question_is_kept_found_and_deleted(address: str) -> None:
