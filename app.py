@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
-from pages.drawing.translate import said, settle
+from pages.drawing.translate import settle, translated
 from pages.frame.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
 from pages.frame.frame import frame
 from pages.frame.shell import document
@@ -25,7 +25,7 @@ if __name__ == "__main__":  # runs in every browser session
         [
             st.Page(
                 script,
-                title=said(title),
+                title=translated(title),
                 url_path=path,
                 default=not path,
                 visibility="hidden" if path in UNLISTED else "visible",

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import rag_core
 from pages.drawing.tips import opener
-from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
 
 VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
@@ -73,7 +73,7 @@ def _notices(trace: rag_core.Trace, remarks: Iterable[rag_core.Remark]) -> str:
     told = [one for one in remarks if one.kind in NOTICES]
     if not told:
         return ""
-    names = " · ".join(dict.fromkeys(said(NOTICES[one.kind]) for one in told))
+    names = " · ".join(dict.fromkeys(translated(NOTICES[one.kind]) for one in told))
     rows = "".join(f"<li>{escape(one.text)}{_sides(trace, one)}</li>" for one in told)
     return f'<details class="rl-notices"><summary><b>{t("Note:")}</b> {escape(names)}</summary><ul>{rows}</ul></details>'
 
@@ -110,7 +110,7 @@ def _support(answer: rag_core.Answer) -> str:
         return ""
     counts = {kind: sum(one.support == kind for one in answer.sentences) for kind in SUPPORT}
     others = "".join(
-        f" · {counts[kind]} {said(KINDS[kind])}" for kind in ("weak", "unsupported") if counts[kind]
+        f" · {counts[kind]} {translated(KINDS[kind])}" for kind in ("weak", "unsupported") if counts[kind]
     )
     total = len(answer.sentences)
     shown = plural(
@@ -121,7 +121,7 @@ def _support(answer: rag_core.Answer) -> str:
     )
     return (
         f'<details class="rl-support"><summary>{escape(shown + others)}</summary>'
-        f"<p>{escape(said(rag_core.HOW_GROUNDED))}</p></details>"
+        f"<p>{escape(translated(rag_core.HOW_GROUNDED))}</p></details>"
     )
 
 
@@ -144,10 +144,10 @@ def _written(answer: rag_core.Answer, position: int) -> str:
 
 def _marked(sentence: rag_core.Grounded, drawn: str) -> str:
     """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
-    named = f" {escape(said(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
+    named = f" {escape(translated(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
     mark = f'<small class="rl-mark">{named}</small>' if named else ""
     by = t(" by {passages}", passages=_numbers(sentence.by)) if sentence.support == "supported" else ""
-    reason = f" {escape(said(sentence.reason))}" if sentence.reason else ""
+    reason = f" {escape(translated(sentence.reason))}" if sentence.reason else ""
     quote = (
         f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' … '.join(sentence.quote)))}</small>"
         if sentence.quote
@@ -155,7 +155,7 @@ def _marked(sentence: rag_core.Grounded, drawn: str) -> str:
     )
     return (
         f'<span class="rl-tip rl-sentence rl-{escape(sentence.support)}" tabindex="0">{drawn}{mark}'
-        f'<span role="tooltip"><b>{said(SUPPORT[sentence.support])}{by}.</b>{reason}{quote}</span></span>'
+        f'<span role="tooltip"><b>{translated(SUPPORT[sentence.support])}{by}.</b>{reason}{quote}</span></span>'
     )
 
 
@@ -177,7 +177,7 @@ def _linked(
 
 def _link(number: int, citation: rag_core.Citation | None, position: int, marked: bool) -> str:
     """What opens the cited passage, with the verdict on it unless its sentence is marked."""
-    verdict = said(VERDICTS[citation.supported]) if citation else ""
+    verdict = translated(VERDICTS[citation.supported]) if citation else ""
     spoken = f", {verdict}" if verdict else ""
     shown = f" <small>{verdict}</small>" if verdict and not marked else ""
     css = "rl-cite rl-doubt" if verdict else "rl-cite"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, setups
 from pages.shared.amounts import money, seconds
@@ -39,7 +39,7 @@ def made_by(trace: rag_core.Trace) -> str:
 def doing(kind: str, stage: str) -> str:
     """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
     does = of_kind(kind)
-    return f"{does}: {said(rag_core.stage_title(stage))}" if kind in SEVERAL else does
+    return f"{does}: {translated(rag_core.stage_title(stage))}" if kind in SEVERAL else does
 
 
 def of_kind(kind: str) -> str:
@@ -80,12 +80,12 @@ def _row(line: rag_core.BillLine, name: str, style: str = "") -> str:
 
 
 def _counting(line: rag_core.BillLine) -> str:
-    said = {
+    counted = {
         "measured": t("measured"),
         "estimated": t("estimated"),
         "partly estimated": t("partly estimated"),
     }
-    return said.get(line.counting, t("reused"))
+    return counted.get(line.counting, t("reused"))
 
 
 def _notes(found: rag_core.Bill, prices: rag_core.PriceList) -> str:

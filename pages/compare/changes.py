@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import rag_core
-from pages.drawing.translate import plural, said, t
+from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
 
 
@@ -44,7 +44,7 @@ def _left(change: rag_core.RankChange) -> str:
     return (
         f'<li class="rl-left"><span class="rl-n">–</span><span class="rl-label rl-low">{escape(t("was {rank}", rank=change.before))}</span>'
         f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span>'
-        f"<small>{escape(said(change.fate))}</small></li>"
+        f"<small>{escape(translated(change.fate))}</small></li>"
     )
 
 
@@ -80,12 +80,12 @@ def _sentences(changes: Sequence[rag_core.SentenceChange], kind: str, title: str
 def fates(found: Sequence[rag_core.Fate]) -> str:
     """Every passage that any stage returned, and what became of it."""
     rows = "".join(
-        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
+        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(translated(fate.text))}</td>'
         f"<td>{escape(fate.passage.full_title)}</td></tr>"
         for fate in found
     )
     return (
-        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
+        f'<p class="rl-note">{escape(translated(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
         f'role="region" aria-label="{escape(t("Fates"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
         f'<th scope="col">{escape(t("Passage"))}</th></tr></thead><tbody>{rows}</tbody></table></div>'
     )

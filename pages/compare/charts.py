@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import rag_core
 from pages.compare.bills import of_purpose
 from pages.drawing.palette import colour
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
 
 COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
@@ -45,7 +45,7 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
     """The strategies' titles with their changed controls, models and corpora, numbered where two are the same."""
-    titles = [said(title) for title in rag_core.titles_of(traces)]
+    titles = [translated(title) for title in rag_core.titles_of(traces)]
     return [
         mark(f"{title} ({position})" if titles.count(title) > 1 else title)
         for position, title in enumerate(titles, start=1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.compare.answers import finished
-from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
 from pages.shared import faults, steps
 from pages.shared.amounts import money, seconds
@@ -129,7 +129,7 @@ def stages(column: Column) -> str:
         if state == "done":
             step = column.steps[place]
             time = f"<small>{t('reused') if step.reused else seconds(step.seconds)}</small>"
-        name = said(rag_core.stage_title(stage.name))
+        name = translated(rag_core.stage_title(stage.name))
         parts.append(f'<li class="rl-{state}">{marks[state]} {escape(name)} {time}</li>')
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
@@ -162,13 +162,13 @@ def answer(
             return f'{partial}<p class="rl-hint">{what}{"" if blind else _spent(column.error)}</p>'
         what = t("The answer was cut off here.") if partial else t("This strategy failed.")
         return (
-            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(said(faults.reason(column.error)))}'
-            f"<br>{escape(said(column.error.next_step))}{_spent(column.error)}</div>"
+            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(translated(faults.reason(column.error)))}'
+            f"<br>{escape(translated(column.error.next_step))}{_spent(column.error)}</div>"
         )
     if column.stopped:
         what = f"<b>{t('The answer was cut off here.')}</b> " if partial else ""
         return (
-            f'{partial}<div class="rl-box rl-thin" data-said>{what}{escape(said(column.stopped))} '
+            f'{partial}<div class="rl-box rl-thin" data-said>{what}{escape(translated(column.stopped))} '
             f"{t('Finished results are kept.')}</div>"
         )
     coming = ""
@@ -211,7 +211,7 @@ def _waiting(column: Column, engine_state: str) -> str:
 
 def _doing(column: Column) -> str:
     """What the running stage does."""
-    return said(WAITING.get(column.running, SEARCHING))
+    return translated(WAITING.get(column.running, SEARCHING))
 
 
 def _spent(error: rag_core.RagError) -> str:
@@ -231,4 +231,4 @@ def _spent(error: rag_core.RagError) -> str:
 def warnings(column: Column) -> str:
     """The strategy's warnings."""
     notes = column.trace.warnings if column.trace else [w for step in column.steps for w in step.warnings]
-    return "".join(f'<p class="rl-box rl-thin">{escape(said(note))}</p>' for note in notes)
+    return "".join(f'<p class="rl-box rl-thin">{escape(translated(note))}</p>' for note in notes)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,24 +15,22 @@ from pages.compare import (
     bills,
     charts,
     column_parts,
+    column_view,
     costs,
     differences,
     export,
     failures,
     how_it_got_here,
     overlap,
-    passages,
     presenter,
     private,
     quality,
-    queries,
     safety,
     waterfall,
 )
-from pages.compare.prompts import before_failure
 from pages.compare.question import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import (
     controls,
@@ -44,11 +41,9 @@ from pages.shared import (
     question_header,
     setups,
     shipped,
-    tuning,
 )
 from pages.shared.comparisons import comparisons
-from pages.shared.engine import engine
-from pages.shared.live import LETTERS, Column, Comparison
+from pages.shared.live import LETTERS, Comparison
 
 TICK_S = 0.08  # between two redraws of a running comparison
 
@@ -181,14 +176,10 @@ def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
     summary = ""
     if not presenter.blind():
-        untrusted.draw(column_parts.idle_status(_changes(setup), setups.runs_on(setup)))
+        untrusted.draw(column_parts.idle_status(column_view.changes(setup), setups.runs_on(setup)))
         untrusted.draw(shipped.figure(setup))
-        summary = said(rag_core.RECIPES[setup.strategy.name].summary)
+        summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
     untrusted.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
-
-
-def _changes(setup: rag_core.Setup) -> str:
-    return said(rag_core.describe_changes(setup.strategy))
 
 
 def _current() -> Comparison | None:
@@ -266,7 +257,9 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
     also = overlap.also_in(seen) if run.over else [{} for _ in seen]
     twins = differences.same_as(seen) if run.over else [""] * len(seen)
     views = [
-        _ColumnView(column, position, spot, columns[place : place + 1], run, also[position], twins[position])
+        column_view.ColumnView(
+            column, position, spot, columns[place : place + 1], run, also[position], twins[position]
+        )
         for position, (place, column, spot) in enumerate(
             zip(presenter.places(run), seen, places, strict=False)
         )
@@ -288,128 +281,6 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
         st.rerun()  # disables Stop and draws the charts
     with below:
         _below(run)
-
-
-class _ColumnView:
-    """One column's places in its card; each is redrawn only when its content changes.
-
-    Args:
-        chosen: what the card is set to; empty when the card is not in the next run.
-        also: id of a passage -> the other columns that found it.
-        twin: which other columns give the same answer, in words; may be empty.
-    """
-
-    def __init__(
-        self,
-        column: Column,
-        position: int,
-        place: DeltaGenerator,
-        chosen: Sequence[rag_core.Setup],
-        run: Comparison,
-        also: Mapping[str, str],
-        twin: str,
-    ) -> None:
-        self._column = column
-        self._position = position
-        self._run = run
-        self._question = run.question
-        self._chosen = chosen[0] if chosen else column.setup
-        where = (country.chosen(), corpora.chosen())
-        self._changed = list(chosen) != [column.setup] or where != (run.country, run.corpus)
-        self._also = also
-        self._twin = twin
-        self._places: dict[str, DeltaGenerator] = {}
-        self._shown: dict[str, str] = {}
-        with place:
-            if not presenter.blind():
-                self._draw_status()
-                with st.container(key=f"tune-this{position}", horizontal=True):
-                    untrusted.draw(shipped.figure(self._chosen))
-                    if not presenter.on():
-                        tuning.link(run, column, position)
-            self._draw_results()
-            if presenter.blind():
-                return
-            if column.trace:
-                how_it_got_here.how_it_got_here(
-                    column.trace, f"{run.id}.{position}", lambda: _stages(column, run.question)
-                )
-            else:
-                with st.expander(said(how_it_got_here.TITLE)):
-                    self._draw_stages()
-                    if column.error:
-                        untrusted.draw(before_failure(column.steps, column.error))
-
-    def draw(self) -> None:
-        """Bring the column up to date."""
-        if "status" in self._places:
-            self._draw_status()
-        self._draw_results()
-        if "stages" in self._places:
-            self._draw_stages()
-
-    def _draw_stages(self) -> None:
-        self._put("stages", column_parts.stages(self._column))
-        self._put("rewrites", queries.rewrites(self._column, self._question))
-
-    def _draw_status(self) -> None:
-        column, setup = self._column, self._chosen
-        status = column_parts.status(
-            column,
-            self._position,
-            setups.title(column.setup),
-            _changes(setup),
-            changed=self._changed,
-            runs_on=setups.runs_on(setup),
-            twin=self._twin,
-        )
-        self._put("status", status)
-
-    def _draw_results(self) -> None:
-        column, position, blind = self._column, self._position, presenter.blind()
-        over = self._run.over  # the banner is drawn then
-        if blind and not over:
-            waited = int((datetime.now(UTC) - self._run.asked).total_seconds())
-            self._put("answer", column_parts.hidden(waited))
-            self._put("warnings", "")
-            self._put("passages", "")
-            return
-        self._put("answer", column_parts.answer(column, position, engine().state, told=over, blind=blind))
-        self._put("warnings", "" if blind else column_parts.warnings(column))
-        listed = passages.passages(
-            column,
-            position,
-            self._question,
-            self._also,
-            blind=blind,
-            most=_fewest(self._run) if blind else None,
-        )
-        self._put("passages", listed)
-
-    def _put(self, name: str, body: str) -> None:
-        """Draw a part for the first time where the page stands, and in its own place from then on."""
-        if name not in self._places:
-            self._places[name] = untrusted.draw(body) if body else st.empty()
-        elif body and self._shown[name] != body:
-            untrusted.draw(body, place=self._places[name])
-        self._shown[name] = body or self._shown.get(name, "")
-
-
-def _fewest(run: Comparison) -> int | None:
-    """The fewest passages of any column that has some: a longer list would give a strategy away."""
-    counts = [
-        len(column.ranking) if column.ranked else column.strategy.controls.get("k_final", 5)
-        for column in run.columns
-        if column.ranking
-    ]
-    return min(counts, default=None)
-
-
-def _stages(column: Column, question: str) -> None:
-    """The stages of a column that is done."""
-    untrusted.draw(f"{column_parts.stages(column)}{queries.rewrites(column, question)}")
-    if column.trace:
-        untrusted.draw(bills.made_by(column.trace))
 
 
 def _below(run: Comparison) -> None:

@@ -122,7 +122,7 @@ def _called(model: str) -> str:
 def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, rag_core.Price]) -> str:
     """One row a model, the cheapest first, with a cost per column."""
     calls = [call for trace in traces.values() for call in trace.calls]
-    texts = {call: said for trace in traces.values() for call, said in rag_core.texts_of(trace).items()}
+    texts = {call: text for trace in traces.values() for call, text in rag_core.texts_of(trace).items()}
     by_column = {
         name: {quote.model: quote for quote in rag_core.quotes(trace.calls, prices, rag_core.texts_of(trace))}
         for name, trace in traces.items()

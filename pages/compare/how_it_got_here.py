@@ -14,7 +14,7 @@ from pages.compare.prompts import prompts
 from pages.compare.rank_flow import MOST, rank_flow
 from pages.compare.scales import SCALES, summand
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, in_words, problem, said, t
+from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
@@ -35,13 +35,13 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         key: of the result, on this page.
         stages: draws the first part.
     """
-    box = st.expander(said(TITLE), key=f"how.{key}", on_change="rerun")
+    box = st.expander(translated(TITLE), key=f"how.{key}", on_change="rerun")
     if not box.open:
         return
     with box:
         shown = st.segmented_control(
             t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS, COST), default=STAGES, required=True,
-            format_func=said, key=f"how.part.{key}",
+            format_func=translated, key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
@@ -83,7 +83,7 @@ def _scores(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> 
     by_id = {fate.passage.id: fate for fate in found}
     chosen = st.selectbox(
         t("Passage"), list(by_id), key=f"how.passage.{key}",
-        format_func=lambda name: untrusted.plain(f"{said(by_id[name].text)} · {by_id[name].passage.full_title}"),
+        format_func=lambda name: untrusted.plain(f"{translated(by_id[name].text)} · {by_id[name].passage.full_title}"),
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
     untrusted.draw(_taken_apart(rag_core.decompose(trace, chosen), titles))
@@ -96,12 +96,12 @@ def _taken_apart(lines: Sequence[rag_core.ScoreLine], titles: Mapping[str, str])
         by = (
             ""
             if line.origin == "question"
-            else f"<br><small>{escape(said(rag_core.query_title(line.origin)))}</small>"
+            else f"<br><small>{escape(translated(rag_core.query_title(line.origin)))}</small>"
         )
         note = f"<br><small>{t('Reason: {reason}', reason=escape(line.note))}</small>" if line.note else ""
         rows.append(
-            f"<tr><td>{escape(said(line.title))}{by}</td><td>#{line.rank:d}</td>"
-            f"<td>{escape(said(SCALES[line.scale]))} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"
+            f"<tr><td>{escape(translated(line.title))}{by}</td><td>#{line.rank:d}</td>"
+            f"<td>{escape(translated(SCALES[line.scale]))} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"
         )
     return (
         '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
@@ -150,15 +150,15 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
             fixed.setdefault(one.why_not, []).append(one.label)
             continue
         points = "".join(
-            f"<li><b>→ {escape(in_words(point.value))}</b> {escape(said(point.effect))}</li>"
+            f"<li><b>→ {escape(in_words(point.value))}</b> {escape(translated(point.effect))}</li>"
             for point in one.points
         )
         rows.append(
-            f"<dt>{escape(said(one.label))} {escape(in_words(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
-            f"{f'<small>{escape(said(one.unmoved))}</small>' if one.unmoved else ''}</dd>"
+            f"<dt>{escape(translated(one.label))} {escape(in_words(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
+            f"{f'<small>{escape(translated(one.unmoved))}</small>' if one.unmoved else ''}</dd>"
         )
     rows += [
-        f"<dt>{escape(', '.join(map(said, names)))}</dt><dd><small>{escape(said(why))}</small></dd>"
+        f"<dt>{escape(', '.join(map(translated, names)))}</dt><dd><small>{escape(translated(why))}</small></dd>"
         for why, names in fixed.items()
     ]
     return (
@@ -196,7 +196,7 @@ def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab])
     )  # fmt: skip
     if chosen:
         rows = "".join(
-            f"<dt>{escape(said(title))}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
+            f"<dt>{escape(translated(title))}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
             for title, trace in zip(rag_core.titles_of(traces), traces, strict=True)
         )
         untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
@@ -207,8 +207,8 @@ def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
         return t("It is not among the documents that were searched.")
     found = lab.why_not(trace, passage)
     if found.fate is None:
-        return said(found.text)
-    fate = said(found.fate.text)
+        return translated(found.text)
+    fate = translated(found.fate.text)
     return f"{fate[0].upper()}{fate[1:]}."
 
 

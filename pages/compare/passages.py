@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import rag_core
 from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
 from pages.drawing.tips import hint
-from pages.drawing.translate import LANGUAGES, declared, language, plural, said, t
+from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
 from pages.shared.lists import with_lists
@@ -74,7 +74,9 @@ def passages(
             count=len(ranking),
             stage=column.unfinished,
         )
-    order = "" if blind else f" <small>{t('ordered by {scale}', scale=said(SCALES[hits[0].scale]))}</small>"
+    order = (
+        "" if blind else f" <small>{t('ordered by {scale}', scale=translated(SCALES[hits[0].scale]))}</small>"
+    )
     return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{opened}'
 
 
@@ -137,7 +139,7 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
         else ""
     )
     if note := rag_core.age_note(passage.sources):
-        source += f'<p class="rl-note rl-strong">{escape(said(note))}</p>'
+        source += f'<p class="rl-note rl-strong">{escape(translated(note))}</p>'
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
         f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
@@ -193,7 +195,11 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     quotes = shown.quotes(hit)
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
     whole = _whole(hit, shown) if trace else ""
-    orders = f'<p class="rl-orders">{escape(said(rag_core.GIVES_ORDERS))}</p>' if passage.gives_orders else ""
+    orders = (
+        f'<p class="rl-orders">{escape(translated(rag_core.GIVES_ORDERS))}</p>'
+        if passage.gives_orders
+        else ""
+    )
     return f'{orders}<div class="rl-text">{_marked(passage, shown.question, quotes)}</div>{_doubts(cited)}{whole}'
 
 
@@ -211,8 +217,10 @@ def _label(hit: rag_core.Hit, shown: _Shown) -> str:
         return ""
     if hit.relevance:
         css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
-        return hint(said(hit.relevance.label), said(hit.relevance.rule), css)
-    return hint(t("No label"), said(_why_none(column)), "rl-label rl-unlabelled") if column.settled else ""
+        return hint(translated(hit.relevance.label), translated(hit.relevance.rule), css)
+    return (
+        hint(t("No label"), translated(_why_none(column)), "rl-label rl-unlabelled") if column.settled else ""
+    )
 
 
 def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
@@ -220,8 +228,8 @@ def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
     if shown.blind:
         return ""
     if hit.relevance:
-        return f'<p class="rl-note">{escape(said(hit.relevance.rule))}</p>'
-    return f'<p class="rl-note">{escape(said(_why_none(column)))}</p>' if column.settled else ""
+        return f'<p class="rl-note">{escape(translated(hit.relevance.rule))}</p>'
+    return f'<p class="rl-note">{escape(translated(_why_none(column)))}</p>' if column.settled else ""
 
 
 def _why_none(column: Column) -> str:
@@ -233,19 +241,19 @@ def _way(hit: rag_core.Hit, shown: _Shown) -> str:
     """Its score, what the scale means, the reasons of a judge, and its votes from stage to stage."""
     several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
     votes = "".join(
-        f"<tr><td>{escape(said(rag_core.stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
+        f"<tr><td>{escape(translated(rag_core.stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
         + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
         + "</tr>"
         for vote in hit.votes
     )
     reasons = "".join(
-        f'<p class="rl-note"><b>{t("Reason given by the {scale}:", scale=said(SCALES[vote.scale]))}</b> {escape(vote.note)}</p>'
+        f'<p class="rl-note"><b>{t("Reason given by the {scale}:", scale=translated(SCALES[vote.scale]))}</b> {escape(vote.note)}</p>'
         for vote in hit.votes
         if vote.note
     )
-    score = f"{said(SCALES[hit.scale])} {hit.score:.3f}"
+    score = f"{translated(SCALES[hit.scale])} {hit.score:.3f}"
     return (
-        f'{reasons}<p class="rl-note"><b>{score}.</b> {escape(said(SCALE_HELP.get(hit.scale, "")))}</p>'
+        f'{reasons}<p class="rl-note"><b>{score}.</b> {escape(translated(SCALE_HELP.get(hit.scale, "")))}</p>'
         f'<table class="rl-table rl-votes"><thead><tr><th>{t("Stage")}</th><th>{t("Rank")}</th><th>{t("Score")}</th>'
         f"{'<th>' + t('Query') + '</th>' if several else ''}</tr></thead><tbody>{votes}</tbody></table>"
     )
@@ -277,7 +285,7 @@ def _difference(passage: rag_core.Passage, country: str) -> str:
 
 def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
     """A score with its scale; a weighted sum with its terms."""
-    score = f"{said(SCALES[vote.scale])} {vote.score:.4f}"
+    score = f"{translated(SCALES[vote.scale])} {vote.score:.4f}"
     if not vote.terms:
         return score
     summands = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.compare.bills import of_purpose
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 
 
@@ -30,7 +30,7 @@ def before_failure(steps: Sequence[rag_core.Step], error: rag_core.RagError) -> 
 
 
 def _failed(error: rag_core.StageError) -> str:
-    title = t("{stage}: failed", stage=said(rag_core.stage_title(error.stage)))
+    title = t("{stage}: failed", stage=translated(rag_core.stage_title(error.stage)))
     return f"<section><h4>{escape(title)}</h4>{''.join(_exchange(one) for one in error.exchanges)}</section>"
 
 
@@ -58,7 +58,7 @@ def _stage(step: rag_core.Step) -> str:
         if step.reused
         else ""
     )
-    return f"<section><h4>{escape(said(rag_core.stage_title(step.stage)))}{reused}</h4>{''.join(_exchange(one) for one in step.exchanges)}</section>"
+    return f"<section><h4>{escape(translated(rag_core.stage_title(step.stage)))}{reused}</h4>{''.join(_exchange(one) for one in step.exchanges)}</section>"
 
 
 def _exchange(one: rag_core.Exchange) -> str:
@@ -87,7 +87,7 @@ def _exchange(one: rag_core.Exchange) -> str:
 
 def _called(one: rag_core.Exchange) -> str:
     """Which of several prompts for one purpose it is, and of several tries which; empty for the only one."""
-    name = said(rag_core.query_title(one.prompt)) if one.purpose == "rewrite" else ""
+    name = translated(rag_core.query_title(one.prompt)) if one.purpose == "rewrite" else ""
     again = t("again ({n})", n=one.sample + 1) if one.sample else ""
     which = ", ".join(part for part in (name, again) if part)
     return f": {which}" if which else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
-from pages.drawing.translate import declared, said, t
+from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.live import Column
 
@@ -40,4 +40,4 @@ def line(names: Sequence[str], columns: Sequence[Column]) -> str:
 def _name(metric: str) -> str:
     """A metric with its cut-off, in the language of the visit."""
     name, _, k = metric.partition("@")
-    return f"{said(NAMES[name])}@{k}"
+    return f"{translated(NAMES[name])}@{k}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rag_core
-from pages.drawing.translate import plural, said, t
+from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.live import Column
 
@@ -23,7 +23,7 @@ def rewrites(column: Column, question: str) -> str:
         "",
     )
     decided = (
-        f'<p class="rl-note">{t("Query analysis: {note}.", note=escape(said(analysed)))}</p>'
+        f'<p class="rl-note">{t("Query analysis: {note}.", note=escape(translated(analysed)))}</p>'
         if analysed
         else ""
     )
@@ -72,11 +72,13 @@ def _rewrite(
         only_here = t(", {count} found by no other query", count=results.unique) if several else ""
         parts.append(plural("{count:,} passage", "{count:,} passages", results.found) + only_here)
     lost = (
-        f' <small class="rl-lost">{escape(said(query.note))}</small>' if query.note.startswith("lost") else ""
+        f' <small class="rl-lost">{escape(translated(query.note))}</small>'
+        if query.note.startswith("lost")
+        else ""
     )
     beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
-        f"<li><b>{escape(said(rag_core.query_title(query.origin)))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
+        f"<li><b>{escape(translated(rag_core.query_title(query.origin)))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
         f"<br>{_searched(query)}{_reading(read)}</li>"
     )
 

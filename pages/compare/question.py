@@ -10,7 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import language, said, t
+from pages.drawing.translate import language, t, translated
 from pages.shared import corpora
 from pages.shared.live import Comparison
 
@@ -114,5 +114,7 @@ def _placeholder() -> str:
     known = corpora.profile(corpora.chosen())
     most = rag_core.MAX_QUESTION
     if known and known.subject:
-        return t("Ask about {subject} (up to {most:,} characters)", subject=said(known.subject), most=most)
+        return t(
+            "Ask about {subject} (up to {most:,} characters)", subject=translated(known.subject), most=most
+        )
     return t("Ask a question (up to {most:,} characters)", most=most)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 import rag_core
 from pages.drawing.palette import colour
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
 
 MOST = 30  # lines; the table of fates has all passages
@@ -23,7 +23,7 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
         fates: in the order of `rag_core.fates`; the first `MOST` are drawn.
     """
     figure = go.Figure()
-    titles = [f"{place}. {mark(said(column.title))}" for place, column in enumerate(columns, start=1)]
+    titles = [f"{place}. {mark(translated(column.title))}" for place, column in enumerate(columns, start=1)]
     drawn = fates[:MOST]
     for fate in reversed(drawn):  # the used ones last, on top
         ranks = fate.ranks(columns)
@@ -43,7 +43,7 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
             opacity=1.0 if fate.used else 0.75,
             showlegend=False,
             customdata=["–" if rank is None else t("rank {rank}", rank=rank) for rank in ranks],
-            hovertemplate=f"<br>{_wrapped(fate.passage.full_title)}<br>%{{x}}: %{{customdata}}<br>{_wrapped(said(fate.text))}<extra></extra>",
+            hovertemplate=f"<br>{_wrapped(fate.passage.full_title)}<br>%{{x}}: %{{customdata}}<br>{_wrapped(translated(fate.text))}<extra></extra>",
         )
     deepest = max((rank or 0 for fate in drawn for rank in fate.ranks(columns)), default=1)
     rows = min(deepest, LOWEST + 1)

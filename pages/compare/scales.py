@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rag_core
-from pages.drawing.translate import declared, said
+from pages.drawing.translate import declared, translated
 
 SCALES = {
     "cosine": declared("cosine"),
@@ -53,4 +53,4 @@ TERMS = {"cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": dec
 def summand(name: str) -> str:
     """What a part of a score is called: who searched and who wrote the query, or what is weighed."""
     pieces = (TERMS.get(one) or rag_core.query_title(rag_core.stage_title(one)) for one in name.split(" · "))
-    return " · ".join(said(one) for one in pieces)
+    return " · ".join(translated(one) for one in pieces)

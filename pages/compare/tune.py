@@ -18,7 +18,7 @@ import rag_core
 from pages.compare import asking, changes, column_parts, passages, private, queries, tuning_notes
 from pages.compare.question import pick_demo
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, problem, said, t
+from pages.drawing.translate import plural, problem, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import controls, corpora, country, permalink, presets, question_header, setups, tuning
 from pages.shared.engine import engine
@@ -64,7 +64,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
             names = list(rag_core.RECIPES)
             st.selectbox(
                 label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
-                format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)),
+                format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)),
                 label_visibility="collapsed", persist_state="session",
             )  # fmt: skip
             country.choose()
@@ -133,7 +133,7 @@ def _workbench(*, running: bool) -> None:
             untrusted.draw(column_parts.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
             _warn(run.columns[0])
         else:
-            untrusted.draw(f'<p class="rl-hint">{escape(said(recipe.summary))}</p>')
+            untrusted.draw(f'<p class="rl-hint">{escape(translated(recipe.summary))}</p>')
     if run and setup and bench:
         tuning.put_address(run, setup, bench.pinned)
 
@@ -238,7 +238,7 @@ def _counter(
 
 
 def _setting(trace: rag_core.Trace) -> str:
-    return said(rag_core.describe_changes((trace.strategy, trace.controls))) or t("the defaults")
+    return translated(rag_core.describe_changes((trace.strategy, trace.controls))) or t("the defaults")
 
 
 def _result(bench: tuning.Bench, moved: Sequence[rag_core.RankChange]) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import rag_core
-from pages.drawing.translate import in_words, said, t
+from pages.drawing.translate import in_words, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.amounts import model_calls
 
@@ -23,13 +23,13 @@ def note(
     """
     lines: list[str] = []
     if idle:
-        lines = [said(idle)]
+        lines = [translated(idle)]
     elif works:
         lines = [t("May need Run: {calls}", calls=calls(works))]
     elif tips:
         points = [(place, point) for place, one in enumerate(tips, start=1) for point in one.points][:2]
         lines = [f"{place}. {_point(point)}" if tips[1:] else _point(point) for place, point in points]
-        lines = lines or [said(next((one.unmoved for one in tips if one.unmoved), ""))]
+        lines = lines or [translated(next((one.unmoved for one in tips if one.unmoved), ""))]
     shown = "".join(f'<span title="{escape(line)}">{escape(line)}</span>' for line in lines)
     height = "" if works is not None or tips is not None else " rl-short"
     return f'<div class="rl-knob-note{height}">{shown}</div>'

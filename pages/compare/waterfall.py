@@ -10,7 +10,7 @@ import rag_core
 from pages.compare.bills import doing, of_kind
 from pages.compare.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
 from pages.drawing.palette import colour
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
 from pages.shared.amounts import seconds
 
@@ -95,7 +95,7 @@ def title(span: rag_core.Span) -> str:
         "answer": t("Model"),
     }
     called = names.get(span.name, span.name)
-    detail = said(rag_core.query_title(span.detail))
+    detail = translated(rag_core.query_title(span.detail))
     return f"{called}, {detail}" if detail else called
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.documents import contexts, library
 from pages.drawing import untrusted
-from pages.drawing.translate import language, problem, said, t
+from pages.drawing.translate import language, problem, t, translated
 from pages.shared.engine import engine
 
 
@@ -30,7 +30,7 @@ def draw() -> None:
         st.error(untrusted.label(problem(error)))
         return
     for fault in faults:
-        st.warning(untrusted.label(said(fault)))
+        st.warning(untrusted.label(translated(fault)))
     if not documents:
         return
     cited = all(document.sources for document in documents)

@@ -9,7 +9,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import LANGUAGES, declared, language, plural, said, t
+from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import whole_document
 from pages.shared.lists import with_lists
@@ -87,7 +87,7 @@ def passages_in_words(count: int) -> str:
 def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Document], str]:
     """Draw the search and the filters that can tell documents apart; the documents they leave, and the words."""
     languages = sorted({one.language for one in documents})
-    topics = sorted({one.topic for one in documents if one.topic}, key=said)
+    topics = sorted({one.topic for one in documents if one.topic}, key=translated)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input(
             t("Words to search for"), key="library.words", width=360,
@@ -104,7 +104,7 @@ def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Doc
         chosen = (
             st.multiselect(
                 t("Topic"), topics, key="library.topics", placeholder=t("Choose"), width=320,
-                format_func=lambda topic: untrusted.plain(said(topic)),
+                format_func=lambda topic: untrusted.plain(translated(topic)),
             )
             if len(topics) > 1
             else []
@@ -207,7 +207,7 @@ def _read(
     with left, st.container(border=True, width=WIDEST):
         st.subheader(untrusted.label(document.title or document.id), anchor=False)
         about = (
-            said(document.topic),
+            translated(document.topic),
             LANGUAGES.get(document.language, document.language),
             plural("{count:,} word", "{count:,} words", document.word_count),
             passages_in_words(len(passages)) if lab else "",
@@ -215,7 +215,7 @@ def _read(
         st.caption(untrusted.label(" · ".join(part for part in about if part)))
         st.session_state.setdefault(VIEW, WHOLE)
         view = st.segmented_control(
-            t("View of the document"), [WHOLE, CUT], key=VIEW, required=True, format_func=said,
+            t("View of the document"), [WHOLE, CUT], key=VIEW, required=True, format_func=translated,
             label_visibility="collapsed",
         )  # fmt: skip
         if view == WHOLE:

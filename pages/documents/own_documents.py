@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.documents import chunking_form, contexts, library
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.shared import account, corpora
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
@@ -20,7 +20,7 @@ def notes() -> None:
     """Say how the last deletion went, whichever corpus is on screen now."""
     with st.container():  # so that what stands below keeps its place, and an open popover stays open
         for note in st.session_state.get(NOTES, ()):
-            st.info(untrusted.label(said(note)))
+            st.info(untrusted.label(translated(note)))
 
 
 def draw(corpus: str) -> None:

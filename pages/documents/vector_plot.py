@@ -12,7 +12,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.palette import colour
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import mark
 from pages.shared.engine import engine
 
@@ -88,7 +88,7 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
         origin = (
             t("question")
             if place == 0
-            else t("rewrite: {origin}", origin=said(rag_core.query_title(one.query.origin)))
+            else t("rewrite: {origin}", origin=translated(rag_core.query_title(one.query.origin)))
         )
         drawn.add_scatter(
             x=[one.x],

@@ -36,7 +36,7 @@ def plural(one: str, many: str, count: int, /, **fields: object) -> str:
     return translation.translate_plural(language(), one, many, count, **fields)
 
 
-def said(text: str) -> str:
+def translated(text: str) -> str:
     """A text of rag_core in the language of the visit: a declared one, such as a control's help, or a Message."""
     return translation.translated(language(), text)
 
@@ -44,8 +44,8 @@ def said(text: str) -> str:
 def problem(error: rag_core.RagError | str) -> str:
     """What went wrong and what to do next, in the language of the visit."""
     if not isinstance(error, rag_core.RagError):
-        return said(error)
-    return f"{said(error.message)} {said(error.next_step)}".strip()
+        return translated(error)
+    return f"{translated(error.message)} {translated(error.next_step)}".strip()
 
 
 def in_words(value: object) -> str:
@@ -72,7 +72,7 @@ def key_of(words: str, texts: Mapping[str, str]) -> str:
 
 
 def declared(message: str, /) -> str:
-    """The message as it is: marks a constant for the catalogue, to be shown through `said`."""
+    """The message as it is: marks a constant for the catalogue, to be shown through `translated`."""
     return message
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import label
 from pages.evaluate import runs as in_words
 from pages.shared import setups
@@ -61,7 +61,7 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
         ),
         "strategies": ", ".join(names.values()),
         "depth": str(manifest.depth or t("as configured")),
-        "metric": said(ev.parse_metric(results.primary).title) if results else t("not finished"),
+        "metric": translated(ev.parse_metric(results.primary).title) if results else t("not finished"),
         "leader": names[leader] if leader else "",
         "best": results.primary_means[leader] if results and leader else None,
         "embeddings": manifest.engine["embedding"],
@@ -87,13 +87,13 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     """Every strategy of both runs, on the questions they share."""
     st.subheader(t("Comparison"), anchor=False)
     for warning in ev.differences(older, newer):
-        st.warning(untrusted.label(said(warning)))
+        st.warning(untrusted.label(translated(warning)))
     names = [*ev.DEFAULT_METRICS, "recall@100"]
     metric = ev.parse_metric(
         st.selectbox(
             t("Metric"),
             names,
-            format_func=lambda name: untrusted.plain(said(ev.parse_metric(name).title)),
+            format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)),
             key="history.metric",
         )
     )
@@ -102,7 +102,7 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     st.dataframe(
         untrusted.cells(
             {
-                "strategy": said(row.title),
+                "strategy": translated(row.title),
                 "older": row.older,
                 "newer": row.newer,
                 "in": t("both")
@@ -127,9 +127,9 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
             "losses": t("Losses"),
         },
     )
-    compared = [(said(row.title), row.comparison) for row in found if row.comparison]
+    compared = [(translated(row.title), row.comparison) for row in found if row.comparison]
     if not compared:
         st.info(t("The runs have no strategy with the same settings in common."))
     for title, pair in compared:
         names = {pair.a: t("{title} (newer)", title=title), pair.b: t("{title} (older)", title=title)}
-        st.markdown(f"- {label(said(ev.verdict(pair, names)))}")
+        st.markdown(f"- {label(translated(ev.verdict(pair, names)))}")

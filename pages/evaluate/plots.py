@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from pages.drawing.palette import colour
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
 from rag_core import evaluation as ev
 from rag_core import format_value
@@ -202,8 +202,8 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
                     "width": 3 if point.front else 1,
                 },
             },
-            name=_wrapped(said(point.name), 44),
-            hovertemplate=f"{mark(said(point.name))}<br>{t('{cost} per question', cost=_dollars(point.cost_usd))}"
+            name=_wrapped(translated(point.name), 44),
+            hovertemplate=f"{mark(translated(point.name))}<br>{t('{cost} per question', cost=_dollars(point.cost_usd))}"
             "<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
         )
     slowest = max((1000 * point.seconds for point in points), default=1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from rag_core import evaluation as ev
 from rag_core import query_title, stage_title
@@ -16,7 +16,7 @@ def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, st
     """Every stage of a run on one question, in order, with each document's grade."""
     missed = record.missed(grades)
     parts = [
-        f'<div class="rl-stage"><b>{escape(said(stage_title(stage.stage)))}</b> '
+        f'<div class="rl-stage"><b>{escape(translated(stage_title(stage.stage)))}</b> '
         f"<small>{1000 * stage.seconds:.1f} ms</small>{_lanes(stage, grades, titles)}</div>"
         for stage in record.stages
         if stage.lanes
@@ -33,8 +33,8 @@ def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, st
 def _lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
     parts = []
     for lane in stage.lanes:
-        searched = said(stage_title(lane.retriever))
-        written = "" if lane.origin == "question" else said(query_title(lane.origin))
+        searched = translated(stage_title(lane.retriever))
+        written = "" if lane.origin == "question" else translated(query_title(lane.origin))
         name = " · ".join(part for part in (searched, written) if part)
         head = f'<p class="rl-note">{escape(name)}</p>' if len(stage.lanes) > 1 else ""
         rows = "".join(f"<li>{_document(one, grades, titles)}</li>" for one in lane.documents[:SHOWN])

@@ -12,7 +12,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, said, t
+from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, rankings, runs
 from pages.shared import claims, kinds, question_header, shipped
@@ -39,7 +39,7 @@ def draw() -> None:
     """Draw the view."""
     name = _choose()
     if name == shipped.NAME:
-        st.caption(said(shipped.ABOUT))
+        st.caption(translated(shipped.ABOUT))
         _draw(None, claims.measured())
         return
     try:
@@ -91,7 +91,7 @@ def _choose() -> str:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
 
     def title(name: str) -> str:
-        return t("Shipped with the lab") if name == shipped.NAME else said(ev.run_title(past[name]))
+        return t("Shipped with the lab") if name == shipped.NAME else translated(ev.run_title(past[name]))
 
     chosen: str = st.selectbox(
         t("Measured run"), names, format_func=lambda name: untrusted.plain(title(name)), key="results.run",
@@ -113,7 +113,7 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
         )
     )
     if results.judged_by:
-        st.caption(untrusted.label(said(results.judged_by)))
+        st.caption(untrusted.label(translated(results.judged_by)))
     for label, row in results.strategies.items():
         if row.failed:
             st.warning(
@@ -122,7 +122,7 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
                         "{strategy}: {failed} questions failed and are excluded from the metrics. {failures}",
                         strategy=names[label],
                         failed=row.failed,
-                        failures=said(row.failures[0]),
+                        failures=translated(row.failures[0]),
                     )
                 )
             )
@@ -134,13 +134,13 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     shown = st.selectbox(
         t("Metric"),
         names,
-        format_func=lambda name: untrusted.plain(said(ev.parse_metric(name).title)),
+        format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)),
         key="results.metric",
     )
     untrusted.chart(
         plots.intervals(
             {titles[label]: row.metrics[shown] for label, row in results.strategies.items()},
-            said(ev.parse_metric(shown).title),
+            translated(ev.parse_metric(shown).title),
         ),
         "intervals",
     )
@@ -166,7 +166,7 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
                 "Never compare it with the real nDCG above."
             )
         )
-    st.subheader(t("Is the difference real? ({title})", title=md(said(primary.title))), anchor=False)
+    st.subheader(t("Is the difference real? ({title})", title=md(translated(primary.title))), anchor=False)
     if not results.comparisons:
         st.caption(t("Measure two strategies to compare them."))
         return
@@ -190,7 +190,7 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
             st.markdown(
                 t(
                     "- {verdict} {first} wins {wins:d}, ties {ties:d}, loses {losses:d}.{power}",
-                    verdict=md(said(ev.verdict(pair, titles))),
+                    verdict=md(translated(ev.verdict(pair, titles))),
                     first=md(titles[pair.a]),
                     wins=pair.wins,
                     ties=pair.ties,
@@ -200,7 +200,7 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
             )
     st.subheader(t("Quality, time and cost"), anchor=False)
     points = [replace(point, name=titles[point.name]) for point in ev.pareto_front(results)]
-    untrusted.chart(plots.pareto(points, said(primary.title)), "front")
+    untrusted.chart(plots.pareto(points, translated(primary.title)), "front")
 
 
 def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]) -> list[dict[str, object]]:
@@ -220,24 +220,24 @@ def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str])
 
 def _formats(names: Sequence[str]) -> dict[str, object]:
     number = st.column_config.NumberColumn
-    return {name: number(said(ev.parse_metric(name).title), format="%.3f") for name in names} | {
+    return {name: number(translated(ev.parse_metric(name).title), format="%.3f") for name in names} | {
         "judged": number(t("Judged"), format="percent"),
         "ms": number(t("ms per question"), format="%.0f"),
         "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),
         "n": number(t("Questions")),
         "strategy": st.column_config.TextColumn(t("Strategy"), pinned=True),
-        "interval": t("{title}, 95 % interval", title=said(ev.parse_metric(names[0]).title)),
+        "interval": t("{title}, 95 % interval", title=translated(ev.parse_metric(names[0]).title)),
     }
 
 
 def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = results.primary
-    title = said(ev.parse_metric(primary).title)
+    title = translated(ev.parse_metric(primary).title)
     known = {group: members for group, members in results.groups.items() if members}
     if not known:
         st.info(t("These questions are not labelled by kind, and share one language."))
     for group, members in known.items():
-        st.subheader(md(said(GROUPS.get(group, group))), anchor=False)
+        st.subheader(md(translated(GROUPS.get(group, group))), anchor=False)
         in_words = {kinds.title(name): row for name, row in members.items()}
         untrusted.chart(plots.groups(in_words, primary, title, titles), f"groups.{group}")
     if known:
@@ -248,7 +248,7 @@ def _list_title(lane: str) -> str:
     """One of several lists of a stage: who searched, and who wrote the query."""
     *origin, retriever = lane.split(" ")
     words = [rag_core.stage_title(retriever), *(rag_core.query_title(one) for one in origin)]
-    return " · ".join(said(one) for one in words if one)
+    return " · ".join(translated(one) for one in words if one)
 
 
 def _against(before: str, stages: set[str]) -> str:
@@ -257,7 +257,7 @@ def _against(before: str, stages: set[str]) -> str:
     if not stage:
         return before
     lane = _list_title(before.removeprefix(stage).strip())
-    return " · ".join(part for part in (said(rag_core.stage_title(stage)), lane) if part)
+    return " · ".join(part for part in (translated(rag_core.stage_title(stage)), lane) if part)
 
 
 def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
@@ -267,7 +267,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             "{title} after each stage, and its change from the previous ranking, or from the best of several "
             "when a stage fuses them. A stage that both shortens and reorders has two rows: the cut, then "
             "the new order at that length. p is exploratory, uncorrected.",
-            title=md(said(primary.title)),
+            title=md(translated(primary.title)),
         )
     )
     for label in run.labels:
@@ -277,9 +277,9 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
         st.dataframe(
             untrusted.cells(
                 {
-                    "stage": said(rag_core.stage_title(effect.stage)),
+                    "stage": translated(rag_core.stage_title(effect.stage)),
                     "ranking": _list_title(effect.lane) or "–",
-                    "effect": said(EFFECTS[effect.effect]),
+                    "effect": translated(EFFECTS[effect.effect]),
                     "documents": effect.documents,
                     "score": effect.score.mean,
                     "change": effect.change.mean if effect.change else None,
@@ -297,7 +297,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             hide_index=True,
             placeholder="",
             column_config={
-                "score": st.column_config.NumberColumn(said(primary.title), format="%.3f"),
+                "score": st.column_config.NumberColumn(translated(primary.title), format="%.3f"),
                 "change": st.column_config.NumberColumn(t("Change"), format="%+.3f"),
                 "stage": t("Stage"),
                 "ranking": t("Ranking"),
@@ -365,7 +365,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
     counts = Counter(change.verdict for change in changes)
     chosen = st.pills(
         t("Show"), VERDICTS, default=["worse"], selection_mode="multi", key="results.verdicts",
-        format_func=lambda verdict: md(f"{said(verdict)} ({counts[verdict]})"),
+        format_func=lambda verdict: md(f"{translated(verdict)} ({counts[verdict]})"),
     )  # fmt: skip
     texts = {question.id: question for question in run.judged.questions}
     rows = [change for change in changes if change.verdict in chosen]
@@ -378,7 +378,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
                 "question": texts[change.question].text,
                 titles[baseline]: change.baseline,
                 titles[label]: change.score,
-                "verdict": said(change.verdict),
+                "verdict": translated(change.verdict),
                 "kind": kinds.title(texts[change.question].kind),
             }
             for change in rows

@@ -8,7 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.shared import account, presets
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
@@ -52,7 +52,7 @@ def _form() -> None:
         names = st.multiselect(
             t("Strategies"), list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
             placeholder=t("Choose"),
-            format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)), key="strategies", **KEPT,
+            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)), key="strategies", **KEPT,
         )  # fmt: skip
         compared = {**_compared(), **presets.saved()}
         also = st.multiselect(
@@ -69,7 +69,7 @@ def _form() -> None:
         )  # fmt: skip
         metrics = st.multiselect(
             t("Metrics; comparisons use the first"), OFFERED, default=list(ev.DEFAULT_METRICS), placeholder=t("Choose"),
-            format_func=lambda name: untrusted.plain(said(ev.parse_metric(name).title)), key="metrics", **KEPT,
+            format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)), key="metrics", **KEPT,
         )  # fmt: skip
     if st.button(t("Measure"), type="primary", disabled=not (names or also)):
         chosen: dict[str, rag_core.StrategySpec] = {name: name for name in names}
@@ -99,7 +99,9 @@ def _start(
 def _called(label: str, chosen: rag_core.StrategySpec) -> str:
     """Title and settings; a saved setting begins with its name."""
     _, at, preset = label.partition("@")
-    return f"{preset}: {said(rag_core.describe(chosen))}" if at else said(rag_core.describe(chosen))
+    return (
+        f"{preset}: {translated(rag_core.describe(chosen))}" if at else translated(rag_core.describe(chosen))
+    )
 
 
 def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from rag_core import evaluation as ev
 
 
 def asked(data: str, split: str) -> str:
     """The questions of a run: "Built-in questions (test)"; those of a BEIR folder by the folder's name."""
-    return t("{questions} ({split})", questions=said(ev.data_title(data)), split=split)
+    return t("{questions} ({split})", questions=translated(ev.data_title(data)), split=split)
 
 
 def strategies(manifest: ev.Manifest) -> dict[str, str]:
     """Label -> title and settings of each strategy of a run."""
-    return {label: said(title) for label, title in ev.titles(manifest).items()}
+    return {label: translated(title) for label, title in ev.titles(manifest).items()}

@@ -8,7 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import label
 from pages.evaluate import plots
 from pages.shared import account, permalink
@@ -53,7 +53,7 @@ def _choose_sweep() -> ev.SweepResult | None:
         del st.query_params["sweep"]
     name = st.selectbox(
         t("Sweep"), list(past), key="sweep.past", label_visibility="collapsed",
-        format_func=lambda name: untrusted.plain(said(ev.sweep_title(past[name]))),
+        format_func=lambda name: untrusted.plain(translated(ev.sweep_title(past[name]))),
     )  # fmt: skip
     try:
         return ev.read_sweep(past[name])
@@ -67,7 +67,7 @@ def _form() -> None:
     with left:
         name = st.selectbox(
             t("Strategy"), list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
-            format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)), key="sweep.strategy", **KEPT,
+            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)), key="sweep.strategy", **KEPT,
         )  # fmt: skip
         data = choose_data("sweep")
         judged_by(data, "dev")
@@ -95,7 +95,7 @@ def _form() -> None:
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
     metric = bottom[0].selectbox(
         t("Metric"), ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
-        format_func=lambda name: untrusted.plain(said(ev.parse_metric(name).title)), key="sweep.metric", **KEPT,
+        format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)), key="sweep.metric", **KEPT,
     )  # fmt: skip
     most = bottom[1].selectbox(
         t("At most"), MOST, index=2, format_func=lambda count: t("{count:,} settings", count=count),
@@ -128,7 +128,7 @@ def _counts_passages(control: rag_core.Control) -> bool:
 
 def _called(control: rag_core.Control) -> str:
     """What people call a control, and its field name beside it."""
-    return f"{said(control.title)} · {control.name}"
+    return f"{translated(control.title)} · {control.name}"
 
 
 def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, ...]:
@@ -139,12 +139,16 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
             number = int if control.whole else float
             low, high = st.slider(
                 label(_called(control)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
-                step=number(control.step), help=label(said(control.help)), key=key, **KEPT,
+                step=number(control.step), help=label(translated(control.help)), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
         case rag_core.Switch():
             st.caption(
-                t("{name}: on and off. {help}", name=label(_called(control)), help=label(said(control.help)))
+                t(
+                    "{name}: on and off. {help}",
+                    name=label(_called(control)),
+                    help=label(translated(control.help)),
+                )
             )
             return (True, False)
         case rag_core.Choice():
@@ -155,7 +159,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
                     format_func=label,
                     default=control.choices,
                     selection_mode="multi",
-                    help=label(said(control.help)),
+                    help=label(translated(control.help)),
                     key=key,
                     **KEPT,
                 )
@@ -163,7 +167,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
     text = st.text_input(
         t("{name}: values, separated by semicolons", name=label(_called(control))),
         f"{untrusted.plain(rag_core.format_value(control.default))};",
-        help=label(said(control.help)), key=key, **KEPT,
+        help=label(translated(control.help)), key=key, **KEPT,
     )  # fmt: skip
     try:
         return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
@@ -178,9 +182,9 @@ def _high(control: rag_core.Number) -> float:
 
 
 def _result(result: ev.SweepResult) -> None:
-    title = said(ev.parse_metric(result.metric).title)
+    title = translated(ev.parse_metric(result.metric).title)
     st.subheader(
-        t("{title}: {count:,} settings in {seconds:.0f} s", title=label(said(rag_core.RECIPES[result.strategy].title)), count=len(result.settings), seconds=result.seconds), anchor=False,
+        t("{title}: {count:,} settings in {seconds:.0f} s", title=label(translated(rag_core.RECIPES[result.strategy].title)), count=len(result.settings), seconds=result.seconds), anchor=False,
     )  # fmt: skip
     _scores(result)
     _winner(result)
@@ -251,8 +255,8 @@ def _winner(result: ev.SweepResult) -> None:
     st.markdown(
         t(
             "**Winner:** {best}\n\n**Compared with:** {default}",
-            best=label(said(result.title_of(best))),
-            default=label(said(result.title_of(default))),
+            best=label(translated(result.title_of(best))),
+            default=label(translated(result.title_of(default))),
         )
     )
     names = {"best": t("the winner"), "default": t("the other")}
@@ -266,9 +270,9 @@ def _winner(result: ev.SweepResult) -> None:
         )
     )
     if result.equal_k:
-        st.warning(untrusted.label(said(result.equal_k.sentence)))
+        st.warning(untrusted.label(translated(result.equal_k.sentence)))
     if result.judged_by:
-        st.caption(untrusted.label(said(result.judged_by)))
+        st.caption(untrusted.label(translated(result.judged_by)))
     if result.cost is not None:
         st.caption(untrusted.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
     permalink.link(

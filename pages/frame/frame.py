@@ -9,11 +9,11 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.tips import dial
-from pages.drawing.translate import language, problem, said, switch, t
+from pages.drawing.translate import language, problem, switch, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import account, corpora, country, setups, steps
 from pages.shared.engine import Engine, engine
-from rag_core.values.translation import translated
+from rag_core.values import translation
 
 
 def frame() -> None:
@@ -34,7 +34,7 @@ def frame() -> None:
         engine.clear()  # opening the built-in documents again builds what is missing
         st.rerun()
     for warning in opening.lab.warnings if opening.lab else ():
-        st.warning(untrusted.label(said(warning)))
+        st.warning(untrusted.label(translated(warning)))
 
 
 @st.fragment(run_every=1.0)
@@ -68,9 +68,9 @@ def _framing(lines: rag_core.Helplines | None) -> str:
     if lines:
         number = f"<b>{dial(lines.emergency)}</b> ({escape(rag_core.countries(language())[lines.code])})"
     urgent = t("In an emergency, call {number}.", number=number)
-    other = rag_core.NOTICE if language() == "es" else translated("es", rag_core.NOTICE)
+    other = rag_core.NOTICE if language() == "es" else translation.translated("es", rag_core.NOTICE)
     return (
-        f'<div class="rl-framing" role="note"><b>{escape(said(rag_core.NOTICE))}</b> {urgent} '
+        f'<div class="rl-framing" role="note"><b>{escape(translated(rag_core.NOTICE))}</b> {urgent} '
         f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'
     )
 

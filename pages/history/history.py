@@ -8,7 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import language, plural, problem, said, t, when
+from pages.drawing.translate import language, plural, problem, t, translated, when
 from pages.shared import account, tuning
 from pages.shared.comparisons import comparisons
 from pages.shared.history_sync import history
@@ -82,7 +82,7 @@ def _filters() -> tuple[str, str, tuple[date, ...]]:
         t("Strategy"),
         ["", *rag_core.RECIPES],
         format_func=lambda name: untrusted.plain(
-            said(rag_core.RECIPES[name].title) if name else t("Any strategy")
+            translated(rag_core.RECIPES[name].title) if name else t("Any strategy")
         ),
         key="questions.strategy",
         persist_state="session",
@@ -134,7 +134,11 @@ def _answers(kept: History, identity: str) -> None:
     columns: dict[str, list[str]] = {}
     for letter, column in zip(LETTERS, asked.columns, strict=False):
         answer = column.trace.answer if column.trace else None
-        words = answer.written if answer else column.text or said(column.error) or said(column.stopped)
+        words = (
+            answer.written
+            if answer
+            else column.text or translated(column.error) or translated(column.stopped)
+        )
         columns.setdefault(words, []).append(f"{letter} · {_title(column.strategy)}")
     for words, names in columns.items():
         untrusted.draw(
@@ -153,7 +157,7 @@ def _answers(kept: History, identity: str) -> None:
 
 
 def _title(strategy: str) -> str:
-    return said(rag_core.RECIPES[strategy].title) if strategy in rag_core.RECIPES else strategy
+    return translated(rag_core.RECIPES[strategy].title) if strategy in rag_core.RECIPES else strategy
 
 
 def _strategies(entry: Entry) -> str:

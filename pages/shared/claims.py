@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import rag_core
-from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import kinds
 from pages.shared.amounts import model_calls, money, seconds
@@ -67,11 +67,11 @@ def measured() -> ev.Results:
 
 def comparison(results: ev.Results) -> str:
     """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
-    head = "".join(f"<th>{escape(said(rag_core.RECIPES[name].title))}</th>" for name in COMPARED)
+    head = "".join(f"<th>{escape(translated(rag_core.RECIPES[name].title))}</th>" for name in COMPARED)
     rows = "".join(
-        f"<tr><td>{said(row)}</td>"
+        f"<tr><td>{translated(row)}</td>"
         + "".join(
-            f'<td><span class="rl-claim">{escape(said(claim))}</span><br>{escape(_here(row, name, results))}</td>'
+            f'<td><span class="rl-claim">{escape(translated(claim))}</span><br>{escape(_here(row, name, results))}</td>'
             for name, claim in zip(COMPARED, claims, strict=True)
         )
         + "</tr>"
@@ -83,7 +83,7 @@ def comparison(results: ev.Results) -> str:
 def spent(results: ev.Results) -> str:
     """What a question to multi-query takes and costs: its source's figures, and what was measured here."""
     rows = "".join(
-        f'<tr><td>{escape(said(part))}</td><td><span class="rl-claim">{escape(time)}</span></td>'
+        f'<tr><td>{escape(translated(part))}</td><td><span class="rl-claim">{escape(time)}</span></td>'
         f'<td>{escape(here[0])}</td><td><span class="rl-claim">{escape(cost)}</span></td><td>{escape(here[1])}</td></tr>'
         for (part, (time, cost)), here in zip(SPENT.items(), _spent_here(results), strict=True)
     )
@@ -166,7 +166,7 @@ def error_rates(results: ev.Results) -> str:
     """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
     found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
     rows = "".join(
-        f'<tr><td>{escape(said(rag_core.query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
+        f'<tr><td>{escape(translated(rag_core.query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
         f"<td>{found[origin].error_rate:.2f}</td><td>{_form_rate(found[origin], 'keywords')}</td>"
         f"<td>{_form_rate(found[origin], 'sentence')}</td><td>{found[origin].unique_relevant:,}</td></tr>"
         for origin, claim in ERROR_RATES.items()
@@ -196,7 +196,7 @@ def _here(row: str, name: str, results: ev.Results) -> str:
     recipe = rag_core.RECIPES[name]
     match row:
         case "Query processing":
-            return said(rag_core.stage_title(recipe.build().stages[0].name))
+            return translated(rag_core.stage_title(recipe.build().stages[0].name))
         case "Language model calls":
             return " + ".join(model_calls(purpose, count) for purpose, count in recipe.calls.items())
         case "Retrieval passes":
@@ -232,13 +232,13 @@ def _best_kind(results: ev.Results, name: str) -> str:
         "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})",
         kind=kinds.title(kind),
         score=score,
-        baseline=said(rag_core.describe(DENSE[baseline])),
+        baseline=translated(rag_core.describe(DENSE[baseline])),
     )
 
 
 def _named(results: ev.Results, label: str, metric: str) -> str:
     """A metric's name and its mean."""
-    return f"{said(ev.parse_metric(metric).title)} {_mean(results, label, metric)}"
+    return f"{translated(ev.parse_metric(metric).title)} {_mean(results, label, metric)}"
 
 
 def _mean(results: ev.Results, label: str, metric: str) -> str:

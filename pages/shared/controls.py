@@ -9,7 +9,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import key_of, problem, said, t
+from pages.drawing.translate import key_of, problem, t, translated
 from pages.drawing.untrusted import label
 from pages.shared import presets
 from pages.shared.live import LETTERS
@@ -95,7 +95,7 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
             t("Strategy {number:d}", number=position + 1),
             names,
             index=names.index(DEFAULT_COLUMNS[position]),
-            format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)),
+            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)),
             key=f"strategy.{position}",
             label_visibility="collapsed",
             persist_state="session",
@@ -135,9 +135,9 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
     recipe = recipe_of(position)
     prefix = f"{position}.{recipe.name}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{label(LETTERS[position])} · {label(said(recipe.title))}**")
+        st.markdown(f"**{label(LETTERS[position])} · {label(translated(recipe.title))}**")
         st.button(t("Close"), key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
-    st.markdown(label(said(recipe.summary)))
+    st.markdown(label(translated(recipe.summary)))
     presets.choose(recipe, prefix, partial(put, recipe, prefix))
     # prompts are long, so they come last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, PROMPTS)):
@@ -148,7 +148,7 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
     with st.container(horizontal=True):
         presets.save_as(recipe, prefix, partial(current_values, recipe, prefix))
         st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
-    st.caption(t("Source: {source}", source=label(said(recipe.source))))
+    st.caption(t("Source: {source}", source=label(translated(recipe.source))))
 
 
 def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
@@ -162,8 +162,12 @@ def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
 def widget(recipe: rag_core.Recipe, control: rag_core.Control, prefix: str, idle: str = "") -> None:
     """Draw the widget of one of a strategy's controls. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
-    title = f"{label(said(control.title))} `{label(control.name)}`"
-    shared = {"key": key, "help": label(f"{said(control.help)} {said(idle)}"), "disabled": bool(idle)}
+    title = f"{label(translated(control.title))} `{label(control.name)}`"
+    shared = {
+        "key": key,
+        "help": label(f"{translated(control.help)} {translated(idle)}"),
+        "disabled": bool(idle),
+    }
     match control:
         case rag_core.Number():
             number = int if control.whole else float
@@ -184,7 +188,7 @@ def widget(recipe: rag_core.Recipe, control: rag_core.Control, prefix: str, idle
         case rag_core.Weights():
             _weights(recipe, control, prefix, idle)
         case rag_core.Templates():
-            st.markdown(title, help=label(said(control.help)))
+            st.markdown(title, help=label(translated(control.help)))
             templates_editor(control, key, idle)
         case rag_core.PromptText():
             prompt_editor(control, key, idle)
@@ -211,9 +215,9 @@ def _weights(recipe: rag_core.Recipe, control: rag_core.Weights, prefix: str, id
         slot = f"{key}.{place}"
         st.session_state[slot] = float(weights[place])
         st.slider(
-            label(t("Weight {place}: {rewrite}", place=place + 1, rewrite=said(rag_core.query_title(name)))),
+            label(t("Weight {place}: {rewrite}", place=place + 1, rewrite=translated(rag_core.query_title(name)))),
             0.0, float(control.max), step=control.step, key=slot, on_change=changed, disabled=bool(idle),
-            help=label(f"{said(control.help)} {said(idle)}"),
+            help=label(f"{translated(control.help)} {translated(idle)}"),
         )  # fmt: skip
 
 

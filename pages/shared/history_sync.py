@@ -11,7 +11,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, said, t, when
+from pages.drawing.translate import declared, t, translated, when
 from pages.shared import account, corpora, faults, observing, setups
 from pages.shared.comparisons import KEPT_S as HELD_S
 from pages.shared.comparisons import comparisons
@@ -132,7 +132,7 @@ def opened(run: Comparison, *, named: bool = True) -> None:
             )
         )
         for reason in run.left_out if named else ():
-            st.warning(untrusted.label(said(reason)))
+            st.warning(untrusted.label(translated(reason)))
 
 
 def unkept(run: Comparison) -> None:
@@ -150,7 +150,9 @@ def unkept(run: Comparison) -> None:
         answered = run.kept.wait(KEPT_S)
         if run.unkept:
             st.warning(
-                untrusted.label(t("This question is not in the history. {unkept}", unkept=said(run.unkept)))
+                untrusted.label(
+                    t("This question is not in the history. {unkept}", unkept=translated(run.unkept))
+                )
             )
         elif not answered:
             st.warning(t("This question is not in the history yet: its database has not answered."))

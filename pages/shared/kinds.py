@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.drawing.translate import LANGUAGES, declared, said
+from pages.drawing.translate import LANGUAGES, declared, translated
 
 TITLES = {
     "clear": declared("clear questions"),
@@ -21,4 +21,4 @@ TITLES = {
 
 def title(name: str) -> str:
     """The title of a group of questions: a kind, a language or a topic; a name of another set as it is."""
-    return said(TITLES.get(name, LANGUAGES.get(name, name)))
+    return translated(TITLES.get(name, LANGUAGES.get(name, name)))

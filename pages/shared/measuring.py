@@ -10,7 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, said, t
+from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import label
 from pages.shared import account, budgets, controls, corpora, outcomes, permalink, setups, steps
 from pages.shared.engine import engine
@@ -94,7 +94,7 @@ def _redraw_when_one_ended(kind: JobKind, listed: list[Job]) -> None:
 def _job(job: Job) -> None:
     status = job.status
     began = time.strftime("%H:%M", time.localtime(job.started))
-    title = t("**{title}** · started {began}", title=label(said(job.title)), began=label(began))
+    title = t("**{title}** · started {began}", title=label(translated(job.title)), began=label(began))
     key = f"{job.kind}.{job.key}"
     match status.phase:
         case "asking" if not job.stopping:
@@ -187,7 +187,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
     if status.means:
         st.dataframe(
             untrusted.cells(
-                {t("Strategy"): said(name), t("Questions"): mean.count, t("Mean so far"): mean.value}
+                {t("Strategy"): translated(name), t("Questions"): mean.count, t("Mean so far"): mean.value}
                 for name, mean in status.means.items()
             ),
             hide_index=True,
@@ -202,17 +202,19 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
         case "done":
             st.success(t("{title}: done.", title=title))
         case "stopped":
-            st.info(f"{title}: {said(STOPPED[job.kind])} {label(said(rag_core.spent_so_far(status.calls)))}")
+            st.info(
+                f"{title}: {translated(STOPPED[job.kind])} {label(translated(rag_core.spent_so_far(status.calls)))}"
+            )
         case _:
             kept = t("What was measured is kept.") if job.kind == "run" and status.done else ""
-            spent = said(rag_core.spent_so_far(status.calls))
+            spent = translated(rag_core.spent_so_far(status.calls))
             st.error(f"{title}: {label(f'{problem(status.error)} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
         st.caption(
             untrusted.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
         )
     if status.phase == "done" and status.unread:
-        st.caption(untrusted.label(f"{said(status.unread)}."))
+        st.caption(untrusted.label(f"{translated(status.unread)}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "index" and status.result.name in corpora.names():
             with st.container(key=f"ask-these.{job.key}", width="content"):
@@ -249,7 +251,7 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     folders = {**rag_core.read_settings().benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}
     chosen = st.selectbox(
         t("Questions"), sorted(folders, key=lambda name: (name != ev.BUILTIN_DATA, name)), key=f"{key}.data",
-        format_func=lambda name: said(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else untrusted.plain(name),
+        format_func=lambda name: translated(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else untrusted.plain(name),
         persist_state="session", bind="query-params" if in_address else None,
         help=t("Measuring needs questions with judgements. To measure on your own documents, put them and your "
         "judged questions into a BEIR folder, and name it in RAG_BENCHMARKS or run `rag eval --data FOLDER`."),
@@ -261,7 +263,7 @@ def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
     sentence = _judged_by(data, split)
     if sentence:
-        st.caption(untrusted.label(said(sentence)))
+        st.caption(untrusted.label(translated(sentence)))
 
 
 @st.cache_data(show_spinner=False, ttl=60)

@@ -9,7 +9,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
 
 WORDS = {
@@ -28,7 +28,9 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
         title: of the upload, as Markdown.
     """
     counted = Counter(one.status for one in files)
-    counts = ", ".join(f"{counted[status]:d} {said(WORDS[status])}" for status in WORDS if counted[status])
+    counts = ", ".join(
+        f"{counted[status]:d} {translated(WORDS[status])}" for status in WORDS if counted[status]
+    )
     message = f"{title}: {untrusted.label(counts)}."
     if counted["failed"] == len(files):
         st.error(message)
@@ -50,7 +52,7 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
 def table(files: Sequence[rag_core.FileOutcome]) -> str:
     """One row per file."""
     rows = "".join(
-        f'<tr><td>{escape(one.name)}</td><td><span class="rl-label {CSS[one.status]}">{said(WORDS[one.status])}</span></td>'
+        f'<tr><td>{escape(one.name)}</td><td><span class="rl-label {CSS[one.status]}">{translated(WORDS[one.status])}</span></td>'
         f"<td>{_notes(one)}</td></tr>"
         for one in files
     )
@@ -64,14 +66,14 @@ def _notes(one: rag_core.FileOutcome) -> str:
     """The reason, what of the file is not read, and whether it gives orders."""
     notes = []
     if one.reason:
-        reason = said(one.reason)
+        reason = translated(one.reason)
         if one.status != "failed":
             reason = t("Not all of it: {reason}", reason=reason)
         notes.append(escape(f"{reason[:1].upper()}{reason[1:].rstrip('.')}."))
     if one.documents > 1:
         notes.append(t("Its {count:d} entries are searched one by one.", count=one.documents))
     if one.orders:
-        notes.append(f"<b>{escape(said(rag_core.GIVES_ORDERS))}</b>")
+        notes.append(f"<b>{escape(translated(rag_core.GIVES_ORDERS))}</b>")
     if one.hidden:
         pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
         notes.append(

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import PARAMETER, said, t
+from pages.drawing.translate import PARAMETER, t, translated
 from pages.shared import corpora, country, setups
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 from pages.shared.live import Comparison
@@ -112,7 +112,7 @@ def gone() -> str:
 def warn() -> None:
     """Name what in the address was not valid, until the next comparison."""
     for problem in st.session_state.get("misread", ()):
-        st.warning(untrusted.label(t("In the address of this page: {problem}", problem=said(problem))))
+        st.warning(untrusted.label(t("In the address of this page: {problem}", problem=translated(problem))))
 
 
 def parameters() -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 import rag_core
-from pages.drawing.translate import declared, problem, said, t
+from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import label, plain
 from pages.shared import account
 
@@ -55,12 +55,12 @@ def saved() -> dict[str, tuple[str, Values]]:
 
 def title(name: str) -> str:
     """What a preset is called on screen; a saved one by its name."""
-    return said(TITLES[name]) if name in TITLES else name
+    return translated(TITLES[name]) if name in TITLES else name
 
 
 def helps(presets: tuple[rag_core.Preset, ...]) -> str:
     """A line for each, as Markdown."""
-    return "\n\n".join(f"**{label(title(one.name))}**: {label(said(one.help))}" for one in presets)
+    return "\n\n".join(f"**{label(title(one.name))}**: {label(translated(one.help))}" for one in presets)
 
 
 def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None]) -> None:

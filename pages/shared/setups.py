@@ -6,7 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.shared import controls, corpora
 from pages.shared.engine import engine
 
@@ -88,7 +88,9 @@ def _reranker(name: str) -> str:
 
 def title(setup: rag_core.Setup) -> str:
     """A column's name: its strategy, what is changed in it, and what it runs on."""
-    return " · ".join(part for part in (said(rag_core.describe(setup.strategy)), runs_on(setup)) if part)
+    return " · ".join(
+        part for part in (translated(rag_core.describe(setup.strategy)), runs_on(setup)) if part
+    )
 
 
 def put(position: int, setup: rag_core.Setup) -> None:

@@ -15,7 +15,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.tips import tip
-from pages.drawing.translate import declared, said, t
+from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora
 from pages.shared.engine import engine
@@ -73,7 +73,7 @@ def figure(setup: rag_core.Setup) -> str:
     words = t(
         "nDCG@10 {figure} on {count:,} judged questions", figure=_written(label), count=_measured()["queries"]
     )
-    return f'<p class="rl-measured">{tip(words, said(MEANING), "rl-how")}</p>'
+    return f'<p class="rl-measured">{tip(words, translated(MEANING), "rl-how")}</p>'
 
 
 def _as_measured(strategy: rag_core.Strategy, lab: rag_core.Lab) -> bool:
@@ -111,13 +111,13 @@ def draw() -> None:
 
 
 def _title(name: str) -> str:
-    return escape(said(rag_core.RECIPES[name].title))
+    return escape(translated(rag_core.RECIPES[name].title))
 
 
 def _line() -> str:
     measured = _measured()
     names = sorted(rag_core.RECIPES, key=lambda name: -_score(name)["mean"])
-    about = escape(" ".join(map(said, (ABOUT, measured["judged_by"], MEANING))))
+    about = escape(" ".join(map(translated, (ABOUT, measured["judged_by"], MEANING))))
     best = ", ".join(f"{_title(name)} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
     told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)
     rows = "".join(f"<tr><td>{_title(name)}</td><td>{escape(_written(name))}</td></tr>" for name in names)

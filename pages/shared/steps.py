@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.drawing.translate import declared, said
+from pages.drawing.translate import declared, translated
 
 TITLES = {
     "measuring": declared("measuring"),
@@ -41,4 +41,4 @@ def title(name: str) -> str:
     what, _, count = name.rpartition(" ")
     if "/" in count:
         return f"{title(what)} {count}"
-    return said(TITLES.get(name, name))
+    return translated(TITLES.get(name, name))

@@ -11,7 +11,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.shared.engine import engine
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
@@ -32,8 +32,8 @@ def prompt_editor(control: rag_core.PromptText, key: str, idle: str) -> None:
     def take(texts: Mapping[str, str]) -> None:
         st.session_state[key] = control.parse(texts)
 
-    with st.expander(untrusted.label(said(control.title)), key=f"{key}.box"):
-        st.caption(f"{untrusted.label(said(control.help))} `{untrusted.label(control.name)}`")
+    with st.expander(untrusted.label(translated(control.title)), key=f"{key}.box"):
+        st.caption(f"{untrusted.label(translated(control.help))} `{untrusted.label(control.name)}`")
         _boxes(key, template, take, idle or _unread(control.purpose))
         if template != control.default or f"{key}.refused" in st.session_state:
             st.button(t("Back to the original"), key=f"{key}.original", on_click=forget, args=(key,))
@@ -107,7 +107,7 @@ def _boxes(slot: str, template: rag_core.Template, take: Take, unread: str, *, n
         named: whether the name can be changed too.
     """
     if unread:
-        st.caption(untrusted.label(said(unread)))
+        st.caption(untrusted.label(translated(unread)))
     stored = {"name": template.name} if named else {}
     stored |= {"system": template.system, "text": template.text}
     shown = {name: untrusted.plain(text) for name, text in stored.items()}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.drawing import untrusted
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 
 
 def choose(views: Mapping[str, str], key: str) -> str:
@@ -21,7 +21,7 @@ def choose(views: Mapping[str, str], key: str) -> str:
     if key not in st.session_state or asked != st.session_state.get(f"{key}.asked"):
         st.session_state[key] = asked if asked in views else first
     st.segmented_control(
-        t("View"), list(views), key=key, format_func=lambda name: untrusted.label(said(views[name])), required=True,
+        t("View"), list(views), key=key, format_func=lambda name: untrusted.label(translated(views[name])), required=True,
         label_visibility="collapsed",
     )  # fmt: skip
     chosen: str = st.session_state[key]

@@ -10,7 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import said, t
+from pages.drawing.translate import t, translated
 from pages.shared.engine import engine
 from pages.shared.lists import with_lists
 
@@ -61,7 +61,7 @@ def _documents(name: str, _index: rag_core.CorpusIndex) -> Mapping[str, rag_core
 def _orders(document: rag_core.Document) -> str:
     if not rag_core.gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
         return ""
-    return f'<p class="rl-orders">{untrusted.escape(said(rag_core.GIVES_ORDERS))}</p>'
+    return f'<p class="rl-orders">{untrusted.escape(translated(rag_core.GIVES_ORDERS))}</p>'
 
 
 def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequence[str]) -> int:

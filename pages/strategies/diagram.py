@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rag_core
-from pages.drawing.translate import declared, said, t
+from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 
 KINDS = {
@@ -24,8 +24,8 @@ def diagram(strategy: rag_core.Strategy) -> str:
 
 def _step(stage: rag_core.OutlinedStage) -> str:
     boxes = "".join(
-        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(said(rag_core.stage_title(part.name)))}</b>'
-        f"<small>{escape(part.params)}</small><p>{escape(said(part.summary))}</p></div>"
+        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(rag_core.stage_title(part.name)))}</b>'
+        f"<small>{escape(part.params)}</small><p>{escape(translated(part.summary))}</p></div>"
         for part in stage.parts
     )
-    return f'<li><span class="rl-flow-kind">{said(KINDS[stage.kind])}</span>{boxes}</li>'
+    return f'<li><span class="rl-flow-kind">{translated(KINDS[stage.kind])}</span>{boxes}</li>'

@@ -8,7 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets
 from pages.shared.amounts import model_calls
@@ -22,7 +22,7 @@ def main() -> None:
     st.caption(t("Generated from the definitions that the app, the command line and the tests use."))
     names = list(rag_core.RECIPES)
     for name, tab in zip(
-        names, st.tabs([label(said(rag_core.RECIPES[name].title)) for name in names]), strict=True
+        names, st.tabs([label(translated(rag_core.RECIPES[name].title)) for name in names]), strict=True
     ):
         with tab:
             _strategy(rag_core.RECIPES[name])
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _strategy(recipe: rag_core.Recipe) -> None:
-    st.markdown(label(said(recipe.summary)))
+    st.markdown(label(translated(recipe.summary)))
     preset, key, shown = None, f"guide.{recipe.name}", presets.offered(recipe)
     if shown:
         preset = st.segmented_control(
@@ -51,8 +51,8 @@ def _strategy(recipe: rag_core.Recipe) -> None:
         presets.edit(recipe, preset, key)
     untrusted.draw(diagram(strategy))
     left, right = st.columns(2)
-    left.markdown(t("**Good for.** {helps}", helps=label(said(recipe.helps))))
-    right.markdown(t("**Not good for.** {hurts}", hurts=label(said(recipe.hurts))))
+    left.markdown(t("**Good for.** {helps}", helps=label(translated(recipe.helps))))
+    right.markdown(t("**Not good for.** {hurts}", hurts=label(translated(recipe.hurts))))
     cost = [
         t(
             "**Cost.** Language model calls per question with the defaults, at most: {calls}.",
@@ -62,7 +62,7 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     if recipe.most_calls:
         cost.append(t("With other switches and choices, at most: {calls}.", calls=_calls(recipe.most_calls)))
     left.markdown(" ".join(cost))
-    right.markdown(t("**Source.** {source}", source=label(said(recipe.source))))
+    right.markdown(t("**Source.** {source}", source=label(translated(recipe.source))))
     with st.expander(t("Controls and their defaults")):
         untrusted.draw(_controls(recipe))
     if st.button(t("Try it on the Compare page"), key=f"guide.try.{recipe.name}"):
@@ -76,9 +76,9 @@ def _calls(counted: Mapping[str, int]) -> str:
 
 def _controls(recipe: rag_core.Recipe) -> str:
     rows = "".join(
-        f"<tr><td>{escape(said(control.title))}<br><small>{escape(control.name)}</small></td>"
+        f"<tr><td>{escape(translated(control.title))}<br><small>{escape(control.name)}</small></td>"
         f"<td>{escape(rag_core.format_value(control.plain(control.parse(control.default))))}</td>"
-        f"<td>{escape(_range(control))}</td><td>{escape(said(control.help))}</td></tr>"
+        f"<td>{escape(_range(control))}</td><td>{escape(translated(control.help))}</td></tr>"
         for control in recipe.controls
     )
     return (
@@ -95,7 +95,7 @@ def _range(control: rag_core.Control) -> str:
         return t("your own text")
     if shape["min"] is None:
         return t("on, off")
-    unit = said(shape["unit"])
+    unit = translated(shape["unit"])
     return t("{min:g} to {max:g}, step {step:g} {unit}", **{**shape, "unit": unit}).strip()
 
 

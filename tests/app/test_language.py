@@ -94,17 +94,17 @@ def test_outside_a_visit_everything_is_english() -> None:
     assert translate.t("Stop") == "Stop"
     assert translate.plural("{count:,} passage", "{count:,} passages", 1) == "1 passage"
     assert translate.plural("{count:,} passage", "{count:,} passages", 1200) == "1,200 passages"
-    assert translate.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md was deleted."
+    assert translate.translated(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md was deleted."
 
 
 def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(translate, "language", lambda: "es")
-    assert translate.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md se ha borrado."
+    assert translate.translated(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md se ha borrado."
     assert translate.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"
     assert translate.plural("{count:,} passage", "{count:,} passages", 3) == "3 pasajes"
-    assert translate.said("a text that nobody translated") == "a text that nobody translated"
+    assert translate.translated("a text that nobody translated") == "a text that nobody translated"
 
 
 @for_each(("code", "written"), [("en", "5 November 2026, 09:05"), ("es", "5 de noviembre de 2026, 09:05")])
@@ -117,7 +117,7 @@ def test_a_date_is_written_as_the_language_writes_it(code: str, written: str) ->
 def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translate, "language", lambda: "es")
     changed = rag_core.describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
-    assert translate.said(changed) == "grupo tras la fusión 20, MMR: no"
+    assert translate.translated(changed) == "grupo tras la fusión 20, MMR: no"
 
 
 @pytest.mark.browser

@@ -33,7 +33,7 @@ def test_no_foreign_text_reaches_streamlit_past_the_gate():
     assert Reader(SOURCES).found() == []
 
 
-HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untrusted\nfrom pages.drawing.untrusted import escape, label\nfrom pages.drawing.translate import plural, said, t\n"
+HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untrusted\nfrom pages.drawing.untrusted import escape, label\nfrom pages.drawing.translate import plural, t, translated\n"
 
 
 @for_each(
@@ -44,7 +44,7 @@ HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untru
         "st.markdown(t(document.title))",
         "st.markdown(t(f'{title} was read'))",
         "st.markdown(plural('{count} of {name}', '{count} of {name}', n, name=document.title))",
-        "st.markdown(said(recipe.title))",
+        "st.markdown(translated(recipe.title))",
         "st.pills('Topic', topics, format_func=said)",
         "untrusted.draw(t('<b>{title}</b>', title=label(document.title)))",
         'st.markdown(f"**{title}**")',
@@ -104,7 +104,7 @@ def test_a_text_past_the_gate_is_found(body: str):
         "_say(label(text))\n\ndef _say(what: str):\n    st.markdown(what)",
         "st.dataframe(untrusted.cells(rows))",
         "st.markdown(t('{title} was read {count:,} times', title=label(document.title), count=found))",
-        "st.markdown(label(said(recipe.title)))",
+        "st.markdown(label(translated(recipe.title)))",
         "st.pills('Show', ['yes', 'no'], format_func=said)",
     ],
 )
