@@ -8,7 +8,7 @@ import rag_core
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, setups
-from pages.shared.amounts import money, seconds
+from pages.shared.amounts import money, price_age, seconds
 
 SEVERAL = ("transform", "rerank", "select")  # kinds whose stages do different things
 
@@ -108,10 +108,12 @@ def _notes(found: rag_core.Bill, prices: rag_core.PriceList) -> str:
         if price is None:
             notes.append(t("{model}: its price is not known.", model=model))
         elif price.input or price.output:
+            age = price_age(price)
             notes.append(
                 t(
-                    "{model}: ${sent:.2f} in, ${received:.2f} out per million tokens, on {date}.",
+                    "{model}: ${sent:.2f} in, ${received:.2f} out per million tokens, on {date}{age}.",
                     model=model, sent=price.input, received=price.output, date=price.date.isoformat(),
+                    age=age and f" ({age})",
                 )
             )  # fmt: skip
     return " ".join(notes) or t("No model was called.")

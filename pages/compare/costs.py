@@ -14,7 +14,7 @@ from pages.compare.waterfall import waterfall
 from pages.drawing import untrusted
 from pages.drawing.translate import plural, t
 from pages.drawing.untrusted import escape
-from pages.shared.amounts import money
+from pages.shared.amounts import money, price_age
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 
@@ -166,11 +166,10 @@ def _per_million(price: rag_core.Price) -> str:
 
 
 def _dated(quote: rag_core.Quote) -> str:
-    return escape(
-        quote.price.source
-        if quote.model == rag_core.TYPED
-        else f"{quote.price.date:%Y-%m-%d}, {quote.price.source}"
-    )
+    if quote.model == rag_core.TYPED:
+        return escape(quote.price.source)
+    age = price_age(quote.price)
+    return escape(f"{quote.price.date:%Y-%m-%d}, {quote.price.source}{age and f' ({age})'}")
 
 
 def _tokeniser(quote: rag_core.Quote) -> str:

@@ -1,8 +1,11 @@
-"""How a duration, a price and a number of calls are written."""
+"""How a duration, a price, its age and a number of calls are written."""
 
 from __future__ import annotations
 
-from pages.drawing.translate import plural
+import rag_core
+from pages.drawing.translate import plural, t
+
+FRESH_MONTHS = 6  # of an older price it is said how old it is
 
 
 def seconds(duration: float) -> str:
@@ -19,6 +22,14 @@ def money(dollars: float | None) -> str:
     return (
         f"${dollars:,.0f}" if dollars >= 1_000 else f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
     )
+
+
+def price_age(price: rag_core.Price) -> str:
+    """That a price is old, and may have changed; empty for one of the last `FRESH_MONTHS` months, and for none."""
+    months = price.months_old()
+    if months < FRESH_MONTHS or not (price.input or price.output):
+        return ""
+    return t("{months} months old: check it", months=months)
 
 
 def model_calls(purpose: str, count: int) -> str:

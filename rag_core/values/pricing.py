@@ -25,6 +25,18 @@ class Price:
     date: datetime.date
     source: str
 
+    def months_old(self, today: datetime.date | None = None) -> int:
+        """Whole months since the price was published, up to today unless another day is given.
+
+        Example:
+            >>> Price(1.0, 2.0, datetime.date(2026, 1, 31), "a list").months_old(datetime.date(2026, 3, 30))
+            1
+        """
+        now = today or datetime.datetime.now(datetime.UTC).date()
+        return max(
+            12 * (now.year - self.date.year) + now.month - self.date.month - (now.day < self.date.day), 0
+        )
+
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
         """The cost of one call in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / TOKENS_PER_PRICE
