@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from ..values.errors import RagError
 from ..values.model_choice import OFFLINE_MODEL
+from ..values.translation import language_name
 from .lab import Lab
 
 QUESTIONS = {
@@ -19,6 +20,7 @@ def warm_up(lab: Lab, language: str) -> None:
 
     The offline engine answers, and nothing is embedded at a provider: it costs nothing.
     """
+    language_name(language, language)  # a remark may name it
     strategy = "hybrid_rrf" if lab.engines.embedder.local else "bm25"
     with suppress(RagError):  # a user's question will say what is wrong
         lab.run(QUESTIONS[language], strategy, model=OFFLINE_MODEL)

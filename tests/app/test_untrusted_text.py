@@ -45,7 +45,7 @@ HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untru
         "st.markdown(t(f'{title} was read'))",
         "st.markdown(plural('{count} of {name}', '{count} of {name}', n, name=document.title))",
         "st.markdown(translated(recipe.title))",
-        "st.pills('Topic', topics, format_func=said)",
+        "st.pills('Topic', topics, format_func=translated)",
         "untrusted.draw(t('<b>{title}</b>', title=label(document.title)))",
         'st.markdown(f"**{title}**")',
         "st.error(str(error))",
@@ -105,7 +105,7 @@ def test_a_text_past_the_gate_is_found(body: str):
         "st.dataframe(untrusted.cells(rows))",
         "st.markdown(t('{title} was read {count:,} times', title=label(document.title), count=found))",
         "st.markdown(label(translated(recipe.title)))",
-        "st.pills('Show', ['yes', 'no'], format_func=said)",
+        "st.pills('Show', ['yes', 'no'], format_func=translated)",
     ],
 )
 def test_what_passed_the_gate_is_not_reported(body: str):

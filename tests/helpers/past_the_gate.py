@@ -117,7 +117,7 @@ class Reader:
         if method in CHOICES:
             shown = next((one.value for one in call.keywords if one.arg == "format_func"), None)
             kind = CHOICES[method]
-            if shown is None or self._dotted(module, shown) == f"{TONGUE}.said":
+            if shown is None or self._dotted(module, shown) == f"{TONGUE}.translated":
                 yield from self._unsafe(module, function, arguments[1:2], kind)
             elif isinstance(shown, ast.Lambda):
                 yield from self._unsafe(module, function, [shown.body], kind)
@@ -178,7 +178,7 @@ class Reader:
             return True
         if dotted in LITERAL or (module.name == TONGUE and dotted == "t"):
             return self._safe_message(module, function, call, kind)
-        if dotted == f"{TONGUE}.said":
+        if dotted == f"{TONGUE}.translated":
             return all(self._safe(module, function, part, kind) for part in call.args)
         if dotted in SAME:
             return all(self._safe(module, function, part, kind) for part in call.args)

@@ -32,7 +32,7 @@ from rag_core.llamaindex import PassageNode
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import NO_EVIDENCE, Prompt, contexts_in
 from rag_core.stages import Dense, Retrieve
-from rag_core.stages.messages import ABSTENTION
+from rag_core.stages.messages import abstention
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StageError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
@@ -305,7 +305,7 @@ class TestQueryEngine:
     )
     def test_an_abstention_is_a_response(self, open_animals, question, language):
         response = open_animals(ScriptedLlm(NO_EVIDENCE)).query_engine("bm25").query(question)
-        assert response.response == ABSTENTION[language]
+        assert response.response == abstention(language)
         assert response.metadata["abstained"] is True
         assert response.source_nodes
 
@@ -412,11 +412,11 @@ class TestStreaming:
     @pytest.mark.parametrize(
         ("pieces", "heard"),
         [
-            ([NO_EVIDENCE], ABSTENTION["en"]),
-            (["NOT", "_ENOUGH", "_EVIDENCE", "."], ABSTENTION["en"]),
-            ([" ", "\n", NO_EVIDENCE], ABSTENTION["en"]),
-            (["NOT_", "ENOUGH_EVIDENCE: nothing on it."], ABSTENTION["en"]),
-            (["Cats purr. ", "NOT_ENOUGH", "_EVIDENCE"], f"Cats purr. \n\n{ABSTENTION['en']}"),
+            ([NO_EVIDENCE], abstention("en")),
+            (["NOT", "_ENOUGH", "_EVIDENCE", "."], abstention("en")),
+            ([" ", "\n", NO_EVIDENCE], abstention("en")),
+            (["NOT_", "ENOUGH_EVIDENCE: nothing on it."], abstention("en")),
+            (["Cats purr. ", "NOT_ENOUGH", "_EVIDENCE"], f"Cats purr. \n\n{abstention('en')}"),
             (["NOT", "H", "ING [1]."], "NOTHING [1]."),
             (["Cats purr [1]. ", "NO"], "Cats purr [1]. NO"),
             (["  ", "Cats [1]."], "  Cats [1]."),
@@ -426,7 +426,7 @@ class TestStreaming:
         engine = open_animals(Pieces(*pieces)).query_engine("bm25", streaming=True)
         response = engine.query("Do cats purr?")
         assert "".join(response.response_gen) == heard
-        assert response.metadata["abstained"] is (ABSTENTION["en"] in heard)
+        assert response.metadata["abstained"] is (abstention("en") in heard)
 
     def test_a_failure_is_raised_from_the_stream(self, open_animals):
         engine = open_animals(ScriptedLlm(ProviderError("no answer in time"))).query_engine(
@@ -479,7 +479,7 @@ class TestPostprocessors:
             "simple_semantic", node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=1.5)]
         )
         response = engine.query(QUESTION)
-        assert (response.response, response.source_nodes) == (ABSTENTION["en"], [])
+        assert (response.response, response.source_nodes) == (abstention("en"), [])
 
     def test_a_node_from_elsewhere_is_refused(self, animals):
         with pytest.raises(StageError, match="'elsewhere', which is not among the passages"):

@@ -32,7 +32,7 @@ from rag_core.seed_api import (
     query_for_evaluation,
     ragas_samples,
 )
-from rag_core.stages.messages import ABSTENTION
+from rag_core.stages.messages import abstention
 from rag_core.values.errors import ConfigError, RagError, StageError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
@@ -236,7 +236,7 @@ class TestValues:
     def test_an_abstention(self, server, animals):
         server.choose = lambda body: Reply(NO_EVIDENCE)
         result = query_for_evaluation(QUESTION, strategy="bm25", lab=animals)
-        assert (result["answer"], result["metadata"]["abstained"]) == (ABSTENTION["en"], True)
+        assert (result["answer"], result["metadata"]["abstained"]) == (abstention("en"), True)
 
     def test_an_unknown_price_is_none_and_not_zero(self, server, animals):
         found = query_for_evaluation(QUESTION, strategy="bm25", answer_model="my-local-model", lab=animals)[
