@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from helpers.browser import free_port, serving
+from helpers.browser import ANSWER_MS, free_port, serving
 from helpers.oidc_server import CLIENT, OidcServer, provider
 from playwright.sync_api import Browser, Page, expect
 
@@ -58,6 +58,7 @@ def test_people_sign_in_see_their_own_questions_and_operate_if_they_may(
                 page.goto(f"{address}/?s=bm25&s=simple_semantic")
                 page.get_by_label("Question", exact=True).fill("When is anti-D given?")
                 page.get_by_role("button", name="Run", exact=True).click()
+                expect(page.get_by_text("Cost of this comparison")).to_be_visible(timeout=ANSWER_MS)
                 page.goto(f"{address}/history")
                 expect(page.get_by_text("When is anti-D given?").first).to_be_visible()
             with signed_in(browser, address, server, GUEST) as page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from helpers.browser import ENGLISH
@@ -51,11 +52,16 @@ def test_the_bill_has_a_line_a_stage_and_adds_them_up(full: Services, prices: Pr
     assert "told: its price is not known." in drawn
 
 
-def test_the_bill_names_the_date_of_a_price(full: Services, prices: PriceList):
+def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full: Services, prices: PriceList):
     trace = build("simple_semantic").run(QUESTION, full)
     paid = rag_core.ModelCall("answer", "gpt-4o", 1_000, 200, 0.0045, "provider")
     dated = replace(trace, steps=(replace(trace.steps[0], calls=(paid,)), trace.steps[1]))
-    assert "gpt-4o: $2.50 in, $10.00 out per million tokens, on 2025-06-01." in bill(dated, prices)
+    months = prices.get("gpt-4o").months_old()
+    assert months >= 17  # in November 2026
+    old = f"gpt-4o: $2.50 in, $10.00 out per million tokens, on 2025-06-01 ({months} months old: check it)."
+    assert old in bill(dated, prices)
+    today = PriceList({"gpt-4o": replace(prices.get("gpt-4o"), date=datetime.now(UTC).date())})
+    assert "check it" not in bill(dated, today)
 
 
 @pytest.mark.parametrize(
