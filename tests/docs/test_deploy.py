@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import Any
 
 import pytest
@@ -58,3 +59,12 @@ def test_the_proxy_knows_each_app_and_allows_what_the_app_does(name: str) -> Non
 )
 def test_the_files_it_names_are_there(path: str) -> None:
     assert (ROOT / path).is_file()
+
+
+def test_every_package_that_the_lab_needs_has_its_licence_listed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["postgres"], *extras["signin"]]
+    listed = re.findall(r"`([\w.-]+)`", (ROOT / "docs" / "licences.md").read_text(encoding="utf-8"))
+    names = {re.sub("[-_.]+", "-", name).lower() for name in listed}
+    assert {re.sub("[-_.]+", "-", re.split(r"[=<>\[]", one)[0]).lower() for one in needed} - names == set()
