@@ -18,13 +18,15 @@ def choose(views: Mapping[str, str], key: str) -> str:
         key: where the session keeps the choice.
     """
     first, asked = next(iter(views)), st.query_params.get("view")
-    if key not in st.session_state or asked != st.session_state.get(f"{key}.asked"):
+    last = st.session_state.get(f"{key}.asked")
+    if st.session_state.get(key) not in views or asked != last:
         st.session_state[key] = asked if asked in views else first
     st.segmented_control(
         t("View"), list(views), key=key, format_func=lambda name: untrusted.label(translated(views[name])), required=True,
         label_visibility="collapsed",
     )  # fmt: skip
-    chosen: str = st.session_state[key]
+    # none, where the browser names a view in the words of the language before
+    chosen: str = st.session_state[key] or last or first
     wanted = chosen if chosen != first else None
     if wanted:
         st.query_params["view"] = wanted

@@ -168,3 +168,21 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
         assert [
             "Questions with its text deleted from the history: 1." in one.value for one in app.info
         ].count(True) == 1
+
+
+def test_a_view_in_the_words_of_another_language_leaves_the_page_as_it_is() -> None:
+    """The browser sends the words that a choice was made in; just after a switch of language none fits them."""
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.shared import views
+
+        st.write(views.choose({"read": "Read", "map": "Map"}, "view"))
+
+    app = AppTest.from_function(page)
+    app.query_params["view"] = "map"
+    app.run()
+    app.segmented_control(key="view").set_value(None)
+    assert [one.value for one in app.run().markdown] == ["map"]
+    assert not app.exception
