@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import sqlite3
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models.same_model import PROBE, another_model, probe, same
 from ..runtime.services import Embedder
@@ -30,6 +32,33 @@ Progress = Callable[[int, int], None]  # (done, total)
 BeforeEmbedding = Callable[[Sequence[Sequence[str]]], None]
 
 
+class _Shipped(Mapping[bytes, bytes]):
+    """Vectors by key, of 32-bit floats, which each becomes when it is asked for: of thousands, a question needs a few.
+
+    Args:
+        rows: the row of each key.
+        vectors: (n, d) floats, or bytes to be scaled.
+        scales: (n,) 32-bit floats.
+    """
+
+    def __init__(self, rows: Mapping[bytes, int], vectors: NDArray[Any], scales: Vectors) -> None:
+        self._rows, self._vectors, self._scales = rows, vectors, scales
+
+    def __getitem__(self, key: bytes) -> bytes:
+        row = self._rows[key]
+        vector: Vectors = self._vectors[row].astype(np.float32) * self._scales[row]
+        return vector.tobytes()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 def read_shipped(path: Path) -> Mapping[bytes, bytes]:
     """Shipped vectors by key; empty when this model has no file.
 
@@ -43,10 +72,9 @@ def read_shipped(path: Path) -> Mapping[bytes, bytes]:
 def _read_shipped(path: Path, changed: int) -> Mapping[bytes, bytes]:
     try:
         with np.load(path) as arrays:
-            keys, vectors = arrays["keys"], arrays["vectors"].astype(np.float32)
-            if "scales" in arrays:
-                vectors *= arrays["scales"][:, None]
-            return {key.tobytes(): vector.tobytes() for key, vector in zip(keys, vectors, strict=True)}
+            keys, vectors = arrays["keys"], arrays["vectors"]
+            scales = arrays["scales"] if "scales" in arrays else np.ones(len(keys), np.float32)
+            return _Shipped({key.tobytes(): row for row, key in enumerate(keys)}, vectors, scales)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise DataError(
             Message("The shipped vectors {path} cannot be read: {reason}.", path=path, reason=error),
@@ -171,7 +199,12 @@ class VectorCache:
         read = [self._embedder.read(*text) for text in texts]
         keys = [text_key(text) for text in read]
         with self._cache.open() as database:
-            found = {key: vector for path in self._shipped for key, vector in read_shipped(path).items()}
+            found = {
+                key: shipped[key]
+                for shipped in map(read_shipped, self._shipped)
+                for key in keys
+                if key in shipped
+            }
             found.update(self._cache.read(database, [key for key in keys if key not in found]))
             unread = dict(zip(keys, zip(read, texts, strict=True), strict=True))
             missing = [(key, *unread[key]) for key in unread if key not in found]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from ..models.tokenizer import FALLBACK, count_tokens
 from ..values.errors import RagError
 from ..values.model_choice import OFFLINE_MODEL
 from ..values.translation import language_name
@@ -21,6 +22,7 @@ def warm_up(lab: Lab, language: str) -> None:
     The offline engine answers, and nothing is embedded at a provider: it costs nothing.
     """
     language_name(language, language)  # a remark may name it
+    count_tokens("", FALLBACK)
     strategy = "hybrid_rrf" if lab.engines.embedder.local else "bm25"
     with suppress(RagError):  # a user's question will say what is wrong
         lab.run(QUESTIONS[language], strategy, model=OFFLINE_MODEL)

@@ -92,19 +92,14 @@ class Thesaurus:
     ) -> None:
         self.concepts = {concept.id: concept for concept in concepts}
         self.ambiguous = {short: tuple(readings) for short, readings in (ambiguous or {}).items()}
-        self._names = {language: self._by_name(language) for language in LANGUAGES}
-        self._reach = {language: _reach(names) for language, names in self._names.items()}
+        self._names = functools.cache(self._by_name)  # of a language, when it is first read
+        self._cues = functools.cache(self._cues_of)
         self._abbreviations = {
             short: concept for concept in self.concepts.values() for short in concept.abbreviations
         }
         shorts = [*self._abbreviations, *self.ambiguous]
         self._longest_short = max(map(len, shorts), default=0)  # characters
         self._vowelless = {short.lower(): short for short in shorts if _cannot_be_a_word(short)}
-        self._cues = {
-            (short, language): [_phrases(reading.cues, language) for reading in readings]
-            for short, readings in self.ambiguous.items()
-            for language in LANGUAGES
-        }
 
     @functools.cached_property
     def digest(self) -> str:
@@ -146,7 +141,7 @@ class Thesaurus:
         return self._reading(short, [word.stem for word in words_of(text, language)], language)
 
     def _scan(self, text: str, words: Sequence[Word], language: str) -> Iterator[Mention]:
-        names, reach = self._names.get(language, {}), self._reach.get(language, {})
+        names, reach = self._names(language)
         forms, stems = tuple(word.form for word in words), tuple(word.stem for word in words)
         all_capitals = text.isupper() and len(words) > _MIN_CAPITALS
         at = 0
@@ -188,14 +183,27 @@ class Thesaurus:
 
     def _reading(self, short: str, stems: Sequence[str], language: str) -> Concept | None:
         readings = self.ambiguous[short]
-        found = [_count(phrases, stems) for phrases in self._cues.get((short, language), [])]
+        found = [_count(phrases, stems) for phrases in self._cues(short, language)]
         best = max(found, default=0)
         if not best or found.count(best) > 1:
             return None
         return self.concepts.get(readings[found.index(best)].concept)
 
-    def _by_name(self, language: str) -> dict[tuple[str, ...], tuple[Concept, TermKind]]:
-        """Concepts by the words of their names, then by stems; clinical terms take precedence over lay terms."""
+    def _cues_of(self, short: str, language: str) -> list[frozenset[tuple[str, ...]]]:
+        """The cues of an abbreviation's readings, as stems."""
+        if language not in LANGUAGES:
+            return []
+        return [_phrases(reading.cues, language) for reading in self.ambiguous[short]]
+
+    def _by_name(
+        self, language: str
+    ) -> tuple[Mapping[tuple[str, ...], tuple[Concept, TermKind]], Mapping[str, int]]:
+        """Concepts by the words of their names, then by stems; clinical terms take precedence over lay terms.
+
+        With the words of the longest name that begins with a word.
+        """
+        if language not in LANGUAGES:
+            return {}, {}
         kinds: list[tuple[TermKind, Callable[[Concept], Mapping[str, tuple[str, ...]]]]] = [
             ("term", lambda concept: concept.terms),
             ("lay", lambda concept: concept.lay),
@@ -212,7 +220,8 @@ class Thesaurus:
         for words, found in named:
             for key in _other_forms(words):
                 by_form.setdefault(key, found)
-        return _names_without_tilde(by_form) | by_form
+        names = _names_without_tilde(by_form) | by_form
+        return names, _reach(names)
 
 
 @functools.lru_cache(maxsize=2)

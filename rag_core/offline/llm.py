@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..models.events import start_chat_event
 from ..models.openai.errors import to_provider_error
 from ..models.reply import Reply
-from ..models.tokenizer import count_tokens
+from ..models.tokenizer import count_fallback
 from ..prompts.prompt import Prompt
 from ..values.pricing import PriceList
 from ..values.types import ModelCall
@@ -73,6 +73,6 @@ class OfflineLlm:
         yield self._bill(prompt, text, reply)
 
     def _bill(self, prompt: Prompt, text: str, reply: Reply) -> ModelCall:
-        sent, received = count_tokens(prompt.system + text, NAME), count_tokens(reply.text, NAME)
+        sent, received = count_fallback([prompt.system + text, reply.text])
         cost = self._prices.cost_usd(NAME, sent, received)
         return ModelCall(prompt.purpose, NAME, sent, received, cost, "tokenizer", finish=reply.finish)

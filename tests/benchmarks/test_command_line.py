@@ -20,7 +20,12 @@ TURNS = 5
 COMMANDS = {  # arguments, seconds, MB
     "rag --help": (["--help"], 0.6, None),
     "rag strategies": (["strategies"], 0.6, None),
-    "rag query … --strategy bm25": (["query", "When is anti-D given?", "--strategy", "bm25"], 2.5, 400),
+    "rag query … --strategy bm25": (["query", "When is anti-D given?", "--strategy", "bm25"], 2.0, 300),
+    "rag query … --strategy ensemble": (
+        ["query", "When is anti-D given?", "--strategy", "ensemble"],
+        3.0,
+        450,
+    ),
 }
 
 

@@ -25,9 +25,6 @@ class Lexicon:
 
     def __init__(self, entries: Mapping[str, str]) -> None:
         self._entries = entries
-        self._plain = _first_by(plain, entries)
-        self._typed = _first_by(typed_plain, entries)
-        self._english = frozenset(word for english in entries.values() for word in english.split())
         # The English of a word; empty for one that English drops; None if it cannot be read.
         self.read = functools.lru_cache(maxsize=1 << 16)(self._read)
 
@@ -36,6 +33,18 @@ class Lexicon:
         if found is not None or self.is_english(word):
             return found
         return self._by_rule(word)
+
+    @functools.cached_property
+    def _plain(self) -> dict[str, str]:
+        return _first_by(plain, self._entries)
+
+    @functools.cached_property
+    def _typed(self) -> dict[str, str]:
+        return _first_by(typed_plain, self._entries)
+
+    @functools.cached_property
+    def _english(self) -> frozenset[str]:
+        return frozenset(word for english in self._entries.values() for word in english.split())
 
     @functools.cached_property
     def _sounds(self) -> dict[str, str]:

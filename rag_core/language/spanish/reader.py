@@ -55,17 +55,23 @@ class Gloss:
         )
         phrases = _names(thesaurus) | {form: english for form, english in entries.items() if " " in form}
         self._phrases = {tuple(_FORM.findall(form)): english for form, english in phrases.items()}
-        self._plain_phrases = {
-            tuple(map(typed_plain, key)): english for key, english in self._phrases.items()
-        }
-        self._longest: dict[str, int] = {}  # words of the longest phrase, by its first word
-        for key in self._plain_phrases:
-            self._longest[key[0]] = max(len(key), self._longest.get(key[0], 0))
         content = f"{RULES} {sorted(entries.items())} {sorted(self._phrases.items())}"
         if thesaurus:
             content += f" {thesaurus.ambiguous}"
         self.digest = hashlib.sha256(content.encode()).hexdigest()[:8]
         self.english = functools.lru_cache(maxsize=_CACHED_TEXTS)(self._read_text)
+
+    @functools.cached_property
+    def _plain_phrases(self) -> Mapping[tuple[str, ...], str]:
+        return {tuple(map(typed_plain, key)): english for key, english in self._phrases.items()}
+
+    @functools.cached_property
+    def _longest(self) -> Mapping[str, int]:
+        """The words of the longest phrase, by its first word."""
+        found: dict[str, int] = {}
+        for key in self._plain_phrases:
+            found[key[0]] = max(len(key), found.get(key[0], 0))
+        return found
 
     @classmethod
     def read(cls, path: Path, thesaurus: Thesaurus | None = None) -> Gloss:

@@ -104,6 +104,8 @@ def names_sign(text: str) -> bool:
 
 def signs_of(triage: Triage) -> tuple[Sign, ...]:
     """The signs to act on, the gravest: self-harm and violence, else those for the emergency number, else the most urgent."""
+    if not triage.signs:  # as most questions; compiling the patterns of all takes a tenth of a second
+        return ()
     named = tuple(sign for sign in signs() if sign.names[triage.language] in triage.signs)
     flagged = tuple(sign for sign in named if sign.flag)
     level = tuple(sign for sign in named if sign.level == triage.level)
