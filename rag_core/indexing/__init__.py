@@ -15,7 +15,6 @@ from .enriched import EnrichedStore
 from .forgetting import Forgettable, find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
 from .progress import Progress, no_progress
-from .read_before import keep_read, state_of, was_read
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
@@ -51,14 +50,11 @@ __all__ = [
     "find_forgettable",
     "forget_corpus",
     "forget_documents",
-    "keep_read",
     "no_progress",
     "read_path",
     "read_shipped",
     "shipped_files",
-    "state_of",
     "text_key",
-    "was_read",
     "why_refused",
     "write_shipped",
 ]

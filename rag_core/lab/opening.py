@@ -24,11 +24,8 @@ from ..indexing import (
     WriteReport,
     clear_staged,
     context_template,
-    keep_read,
     no_progress,
     read_path,
-    state_of,
-    was_read,
 )
 from ..offline.memory import compared_texts
 from ..values.errors import (
@@ -87,9 +84,7 @@ def open_lab(
     settings = settings or read_settings()
     check_corpus_name(corpus)
     clear_staged(settings.home)
-    ours = corpus == BUILTIN and settings.data == OUR_DATA
-    # before the models, which take much longer
-    reading = None if ours else _reading(settings, corpus, documents, progress)
+    reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(
         settings.home,
@@ -109,15 +104,10 @@ def open_lab(
         del opened  # so that nothing reads the old generation when a new one is written
     except IndexDamaged as error:
         damage = error
-    state = state_of(settings.data / "corpus") if ours else ""
-    if ours and (damage or not current or not was_read(store.folder, state)):
-        reading = builtin_files(settings, progress)
     report = Report(corpus)
     try:
         if reading:
             report = store.update(reading, progress)
-            if ours and not (report.failed or report.skipped):
-                keep_read(store.folder, state)
         elif damage or not current:
             report = _rebuild(store, damage, progress)
     except (IndexBusy, StorageError) as error:
