@@ -108,7 +108,7 @@ def trace(
         if answer.abstained:
             paragraph(f"Why: {answer.reason}")
         if answer.suggestions:
-            from ..stages.messages import perhaps_you_meant
+            from ..stages.remarks import perhaps_you_meant
 
             paragraph(f"{perhaps_you_meant(trace.question)}:")
         for near in answer.suggestions:
