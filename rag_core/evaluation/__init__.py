@@ -1,7 +1,7 @@
 """Measuring strategies on judged questions: metrics, intervals, paired tests, sweeps, answer checks."""
 
 from .ablation import FormErrors, RewriteEffect, StageEffect, rewrite_effects, stage_effects
-from .changes import Change, Verdict, changes
+from .changes import Change, Verdict, changes, compare_runs
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
     document_titles,
@@ -26,7 +26,6 @@ from .results import (
     stored_results,
     summarise,
 )
-from .run_comparison import compare_runs
 from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
 from .safety import SafetyReport, urgent_only

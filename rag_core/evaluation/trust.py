@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..documents.abstention_set import read_abstention
 from ..documents.benchmark import read_builtin
 from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
@@ -18,7 +17,7 @@ from ..safety.urgency.triage import triage
 from ..values.answers import Claim
 from ..values.errors import DataError
 from ..values.types import Passage
-from .abstention import AbstentionFigures, Writer, measure_abstention, outside_of
+from .abstention import AbstentionFigures, Writer, measure_abstention, outside_of, read_abstention
 from .answers import evenly_spaced
 from .statistics import Interval, wilson
 

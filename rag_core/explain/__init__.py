@@ -3,8 +3,7 @@
 from .answers import AnswerDifferences, answer_differences
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary_of_fates
-from .flow import FlowColumn, flow_columns, lanes, query_title, stage_title
-from .fusions import query_weights
+from .flow import FlowColumn, flow_columns, lanes, query_title, query_weights, stage_title
 from .missed import WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points

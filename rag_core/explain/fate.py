@@ -12,8 +12,18 @@ from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
 from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Passage, Ranking
-from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, query_title, ranks, stage_title
-from .fusions import fusion_of
+from .flow import (
+    FlowColumn,
+    Lane,
+    Place,
+    fusion_of,
+    lanes,
+    last_hits,
+    places,
+    query_title,
+    ranks,
+    stage_title,
+)
 
 FateKind = Literal[
     "used",  # among the passages the answer is written from

@@ -10,8 +10,7 @@ from typing import Any
 from ..stages import FusionStage, ReciprocalRankFusion, WeightedFusion
 from ..values.trace import Trace
 from ..values.types import Query, Ranking, Term
-from .flow import last_hits, stage_title
-from .fusions import fusion_of
+from .flow import fusion_of, last_hits, stage_title
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from .enrich import (
 )
 from .forgetting import find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
-from .progress import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
 from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_files, write_shipped
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport, no_progress

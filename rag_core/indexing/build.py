@@ -17,12 +17,11 @@ from ..values.types import Cost, ModelCall, Passage
 from .chunking import Chunking
 from .enriched import EnrichedStore
 from .folder import IndexFolder
-from .progress import Progress, no_progress
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
 from .vectors import BeforeEmbedding, VectorCache, shipped_files
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport, no_progress
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument

@@ -11,11 +11,10 @@ from ..runtime.services import Embedder
 from ..values.errors import IndexDamaged, IndexOutdated
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder
-from .progress import Progress, no_progress
 from .recovery import read_documents
 from .store import CorpusIndex, Manifest, generations
 from .vectors import VectorCache
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport, no_progress
 
 
 class EnrichedStore(IndexFolder):

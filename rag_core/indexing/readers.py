@@ -15,7 +15,7 @@ from ..values.errors import DataError, InputError
 from ..values.message import Message
 from ..values.profile import PROFILE_FILE, Profile, read_profile
 from .chunking import Chunking
-from .progress import Progress, no_progress
+from .write_report import Progress, no_progress
 
 NO_TEXT = Message("it has no text (a scan needs OCR first)")
 ALL_HIDDEN = Message("all its text is hidden from readers")

@@ -19,9 +19,9 @@ from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
 from .locking import locked
-from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path
 from .temporary import clear_leftovers, temporary_folder
+from .write_report import Progress, no_progress
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
 MAX_UPLOAD = 20_000_000  # bytes; `rag index` takes larger ones

@@ -23,12 +23,11 @@ from .enrich import Enricher
 from .passage_parser import PassageParser
 from .passages import passage_in, save_passages
 from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages
-from .progress import Progress
 from .recovery import entry_of
 from .store import FORMAT, Manifest, checksums
 from .vector_store import COLLECTION
 from .vectors import VectorCache
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport
 
 EF_SEARCH = 1000  # HNSW parameter: exact on collections of this size, at about 2 ms per query
 # Chroma writes the vectors of few passages too; otherwise every reader would write the files anew
