@@ -137,7 +137,7 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, rag_core.
         typed = " class='rl-total'" if quote.model == rag_core.TYPED else ""
         rows.append(
             f"<tr{typed}><th scope='row'>{escape(_called(quote.model))}</th>{costs}"
-            f"<td>{_per_million(quote.price)}</td><td>{_dated(quote)}</td><td>{escape(_tokeniser(quote))}</td></tr>"
+            f"<td>{quote.price.input:.2f} / {quote.price.output:.2f}</td><td>{_dated(quote)}</td><td>{escape(_tokeniser(quote))}</td></tr>"
         )
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in traces)
     return (
@@ -163,10 +163,6 @@ def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
             same=same,
         )
     return same
-
-
-def _per_million(price: rag_core.Price) -> str:
-    return f"{price.input:.2f} / {price.output:.2f}"
 
 
 def _dated(quote: rag_core.Quote) -> str:

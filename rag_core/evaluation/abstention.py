@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..catalog import StrategySpec, build
 from ..documents.benchmark import Benchmark, Question
@@ -51,20 +51,6 @@ class AbstentionFigures:
     def _declined_of(self, outside: bool) -> Interval | None:
         declined = self.counts.get((outside, True), 0)
         return wilson(declined, declined + self.counts.get((outside, False), 0))
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values: every share with its count, n and 95 % Wilson interval; None where n is 0."""
-        right = self.counts.get((True, True), 0)
-        shares = {
-            "precision": (right, self.precision),
-            "recall": (right, self.recall),
-            "wrongly_declined": (self.declined - right, self.wrongly_declined),
-        }
-        return {
-            name: share
-            and {"count": count, "n": share.n, "share": share.mean, "low": share.low, "high": share.high}
-            for name, (count, share) in shares.items()
-        }
 
 
 def measure_abstention(

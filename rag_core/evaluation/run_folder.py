@@ -152,11 +152,6 @@ class RunFolder:
         return list(self.manifest.strategies)
 
     @property
-    def finished(self) -> bool:
-        """Whether every question was put to every strategy."""
-        return all(len(records) == len(self.judged.measured) for records in self.records.values())
-
-    @property
     def results_file(self) -> Path:
         """Where its results are stored; missing until the run has ended."""
         return self.folder / "results.json"

@@ -46,14 +46,6 @@ class TippingPoint:
     gained: tuple[tuple[int, Passage], ...]
     lost: tuple[tuple[int, Passage], ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON values, passages by rank and id."""
-        moved = {
-            name: [{"rank": rank, "id": passage.id} for rank, passage in given]
-            for name, given in (("gained", self.gained), ("lost", self.lost))
-        }
-        return {"value": self.value, "beside": self.beside, "text": self.text, **moved}
-
 
 @dataclass(frozen=True, slots=True)
 class ControlTips:
@@ -75,16 +67,6 @@ class ControlTips:
     points: tuple[TippingPoint, ...] = ()
     unmoved: str = ""
     why_not: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "control": self.control,
-            "current": self.current,
-            "points": [point.as_json() for point in self.points],
-            "unmoved": self.unmoved,
-            "why_not": self.why_not,
-        }
 
 
 def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:

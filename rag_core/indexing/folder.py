@@ -197,13 +197,23 @@ class IndexFolder:
     ) -> WriteReport:
         from chromadb.errors import ChromaError
 
-        from .writing import GenerationWriter  # with LlamaIndex and Chroma, which take two seconds
+        from .writing import write_generation  # with LlamaIndex and Chroma, which take two seconds
 
         before = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
-            writer = GenerationWriter(self.corpus, self._embedder, self._cache, progress, bills)
-            written = writer.write(target, documents, enricher, profile, chunking)
+            written = write_generation(
+                target,
+                self.corpus,
+                documents,
+                self._embedder,
+                self._cache,
+                enricher,
+                profile,
+                chunking,
+                progress,
+                bills,
+            )
             progress("check", 0, 1)
             checked = CorpusIndex.open(target, self._embedder.read)
             progress("commit", 0, 1)
