@@ -199,18 +199,17 @@ def _summary(
             ),
         )  # fmt: skip
         if tuning.kept() or tuning.FROM in st.session_state:
+            way_back = t("Back to the comparison")
+            if count := len(tuning.kept()):
+                way_back = plural(
+                    "Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count
+                )
             st.page_link(
                 "pages/compare/compare.py",
-                label=label(_way_back(len(tuning.kept()))),
+                label=label(way_back),
                 icon=":material/compare_arrows:",
             )
     return line
-
-
-def _way_back(kept: int) -> str:
-    if not kept:
-        return t("Back to the comparison")
-    return plural("Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", kept)
 
 
 def _again() -> None:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..language.analysis import language_of
-from ..values.errors import DataError
+from ..values.errors import DataError, why_unreadable
 from ..values.message import Message
 from ..values.profile import Profile, read_profile
 from ..values.sources import Source
-from ..values.unreadable import why_unreadable
 from .elements import elements
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden

@@ -11,7 +11,7 @@ from .datasets import (
     read_judged,
     source_of,
 )
-from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, describe_run
+from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, data_title, describe_run, titles
 from .metrics import DEFAULT_METRICS, parse_metric
 from .pareto import Point, on_front, pareto_front
 from .records import Record, StageRecord
@@ -33,6 +33,5 @@ from .statistics import Comparison, compare_all, verdict
 from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
 from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
 from .tables import markdown, put_table
-from .titles import data_title, titles
 from .trust import Measure, trust_measures
 from .tuning import plan, tune

@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from .manifest import strategy_title
 from .metrics import Metric
 from .results import Scores, scores
 from .run_folder import RunFolder
 from .statistics import Comparison, compare_all
-from .titles import strategy_title
 
 Verdict = Literal["better", "worse", "different", "same", "failed"]
 

@@ -114,8 +114,16 @@ class CorpusStore(IndexFolder):
         super().__init__(
             home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later, waiting=waiting
         )
+        beside = folder.with_name(f"{folder.name}+enriched")
         self.enriched = EnrichedStore(
-            home, folder, corpus, embedder, cache, vectors_later=vectors_later, waiting=waiting
+            home,
+            beside,
+            corpus,
+            "enriched index",
+            embedder,
+            cache,
+            vectors_later=vectors_later,
+            waiting=waiting,
         )
 
     @property

@@ -11,7 +11,7 @@ from ..catalog import Recipe, StrategySpec, describe
 from ..documents.benchmark import Benchmark
 from ..evaluation.cost_estimate import CostEstimate, estimate, plan_of
 from ..evaluation.datasets import read_judged, source_of
-from ..evaluation.manifest import describe_run
+from ..evaluation.manifest import data_title, describe_run, titles
 from ..evaluation.metrics import parse_metric
 from ..evaluation.records import Record
 from ..evaluation.results import choose_metrics, conclude
@@ -19,7 +19,6 @@ from ..evaluation.run_folder import RunFolder, folder_for
 from ..evaluation.runner import build_strategies, evaluate
 from ..evaluation.sweep import Values, sample, settings_of
 from ..evaluation.sweep_results import save_sweep
-from ..evaluation.titles import data_title, titles
 from ..evaluation.tuning import plan, tune
 from ..lab.lab import Lab
 from ..values.errors import attach_calls_to_errors

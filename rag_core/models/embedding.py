@@ -34,6 +34,18 @@ SPANISH = "es"  # the language of the gloss
 UNUSABLE = "Check the server of RAG_EMBEDDING, or use another model."
 MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
+# Published as English-only. A model that is not listed and has no card that says so reads Spanish itself.
+_ENGLISH = re.compile(
+    r"""minilm | all-minilm-l(?:6|12)-v[12] | all-mpnet-base-v[12] | all-distilroberta-v1 | all-roberta-large-v1
+    | multi-qa-(?:minilm|mpnet|distilbert)-.* | msmarco-(?:distilbert|minilm|roberta|bert)-.*
+    | paraphrase-(?:minilm|mpnet|albert|distilroberta)-.* | (?:gtr|sentence)-t5-.*
+    | bge-(?:small|base|large)-en(?:-v1\.5)? | e5-(?:small|base|large)(?:-v2|-unsupervised)?
+    | gte-(?:small|base|large) | gte-(?:base|large)-en-v1\.5 | snowflake-arctic-embed-(?:xs|s|m|l)
+    | nomic-embed-text-v1(?:\.5)?""",
+    re.VERBOSE,
+)
+_CARD = re.compile(r"\A---\n(.*?)^---$", re.DOTALL | re.MULTILINE)
+_LANGUAGE = re.compile(r"^language:[ \t]*(?:\[(.*?)\]|(\S+)|((?:\n[ \t]*-[ \t]*\S+)+))", re.MULTILINE)
 
 
 class EmbeddingModel(Protocol):
@@ -321,20 +333,6 @@ def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> Llama
         tracker=tracker,
         gloss=gloss,
     )
-
-
-# Published as English-only. A model that is not listed and has no card that says so reads Spanish itself.
-_ENGLISH = re.compile(
-    r"""minilm | all-minilm-l(?:6|12)-v[12] | all-mpnet-base-v[12] | all-distilroberta-v1 | all-roberta-large-v1
-    | multi-qa-(?:minilm|mpnet|distilbert)-.* | msmarco-(?:distilbert|minilm|roberta|bert)-.*
-    | paraphrase-(?:minilm|mpnet|albert|distilroberta)-.* | (?:gtr|sentence)-t5-.*
-    | bge-(?:small|base|large)-en(?:-v1\.5)? | e5-(?:small|base|large)(?:-v2|-unsupervised)?
-    | gte-(?:small|base|large) | gte-(?:base|large)-en-v1\.5 | snowflake-arctic-embed-(?:xs|s|m|l)
-    | nomic-embed-text-v1(?:\.5)?""",
-    re.VERBOSE,
-)
-_CARD = re.compile(r"\A---\n(.*?)^---$", re.DOTALL | re.MULTILINE)
-_LANGUAGE = re.compile(r"^language:[ \t]*(?:\[(.*?)\]|(\S+)|((?:\n[ \t]*-[ \t]*\S+)+))", re.MULTILINE)
 
 
 def is_english_only(model: str) -> bool:

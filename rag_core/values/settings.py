@@ -20,11 +20,10 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from .errors import SettingsError
+from .errors import SettingsError, why_unreadable
 from .message import Message
 from .model_choice import OFFLINE_MODEL
 from .secrets import clean_key, clean_url, without_url_secrets
-from .unreadable import why_unreadable
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_VALUE = 80  # characters of a wrong value that a message repeats

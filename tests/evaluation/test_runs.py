@@ -17,8 +17,8 @@ from rag_core.catalog import RECIPES
 from rag_core.documents.benchmark import Benchmark, Question
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.evaluation.sweep import sweep
+from rag_core.pipeline.cached_index import without
 from rag_core.pipeline.strategy import Strategy
-from rag_core.pipeline.without import without
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
