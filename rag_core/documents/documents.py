@@ -222,14 +222,15 @@ def builtin_profile(data: Path) -> Profile:
     return read_profile(data / "corpus") or Profile()
 
 
-def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Document]:
-    """The documents of a BEIR folder, or of another file in this format, in file order.
+def beir_documents(folder: Path) -> Iterator[Document]:
+    """The documents of a BEIR folder, in file order.
 
     Raises:
         DataError: a row is malformed or repeated; the message names file and line.
     """
-    with open_lines(folder / name) as lines:
-        for document in map(as_seen, row_documents(lines, folder / name)):
+    path = folder / "corpus.jsonl"
+    with open_lines(path) as lines:
+        for document in map(as_seen, row_documents(lines, path)):
             yield document if document.language else replace(document, language=language_of(document.text))
 
 
