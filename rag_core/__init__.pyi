@@ -143,7 +143,7 @@ from .seed_api import query_for_evaluation as query_for_evaluation
 from .seed_api import ragas_samples as ragas_samples
 from .seed_api import reciprocal_rank_fusion as reciprocal_rank_fusion
 from .seed_api import retrieve_hybrid_rrf as retrieve_hybrid_rrf
-from .stages.messages import perhaps_you_meant as perhaps_you_meant
+from .stages.remarks import perhaps_you_meant as perhaps_you_meant
 from .stages.remarks import what_differs as what_differs
 from .values.answers import HOW_GROUNDED as HOW_GROUNDED
 from .values.answers import Answer as Answer

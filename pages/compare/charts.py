@@ -36,11 +36,17 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
         values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
         fill = colour(PURPOSES.get(purpose, "grey"))
         figure.add_bar(y=names, x=values, orientation="h", name=mark(of_purpose(purpose)), marker_color=fill)
-    figure.update_layout(barmode="stack")
     figure.update_xaxes(
         title=t("US dollars") if billed else t("tokens (nothing is billed)"), rangemode="tozero"
     )
-    return _dressed(figure, len(names))
+    figure.update_yaxes(autorange="reversed")
+    figure.update_layout(
+        height=HEIGHT_BASE + HEIGHT_ROW * len(names),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"orientation": "h", "y": -0.45, "x": 0},
+        barmode="stack",
+    )
+    return figure
 
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
@@ -50,14 +56,3 @@ def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
         mark(f"{title} ({position})" if titles.count(title) > 1 else title)
         for position, title in enumerate(titles, start=1)
     ]
-
-
-def _dressed(figure: go.Figure, rows: int) -> go.Figure:
-    figure.update_yaxes(autorange="reversed")
-    figure.update_layout(
-        height=HEIGHT_BASE + HEIGHT_ROW * rows,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": -0.45, "x": 0},
-        barmode="stack" if figure.layout.barmode == "stack" else "overlay",
-    )
-    return figure

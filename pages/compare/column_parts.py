@@ -194,7 +194,7 @@ def _waiting(column: Column, engine_state: str) -> str:
             column.ahead,
         )
     elif column.steps or column.running or engine_state == "ready":
-        what = _doing(column)
+        what = translated(WAITING.get(column.running, SEARCHING))
     else:
         what = t(
             "The engine is warming up ({state}). Your question runs next.", state=steps.title(engine_state)
@@ -207,11 +207,6 @@ def _waiting(column: Column, engine_state: str) -> str:
         seconds=column.silent,
     )
     return f"{waited} · {silent}"
-
-
-def _doing(column: Column) -> str:
-    """What the running stage does."""
-    return translated(WAITING.get(column.running, SEARCHING))
 
 
 def _spent(error: rag_core.RagError) -> str:

@@ -8,21 +8,25 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.compare import past_costs, presenter
+from pages.compare import presenter
 from pages.compare.bills import bill
 from pages.compare.waterfall import waterfall
 from pages.drawing import untrusted
 from pages.drawing.translate import plural, t
 from pages.drawing.untrusted import escape
+from pages.shared import history_sync
 from pages.shared.amounts import money, price_age
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 
 PER_DAY = 100  # questions, to begin with
+LATEST = 40  # questions of the history that are read for a column
 PRICES = {
     "input": (0.50, "cost.input"),
     "output": (2.00, "cost.output"),
 }  # to begin with, and their widgets' keys
+
+Calls = tuple[rag_core.ModelCall, ...]
 
 
 def cost_and_time(trace: rag_core.Trace, key: str) -> None:
@@ -87,7 +91,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
             untrusted.label(t("Average over the history")), key="cost.history",
             help=untrusted.label(t("Uses the latest questions in the history that were asked with the same strategies and settings.")),
         )  # fmt: skip
-    measured = past_costs.calls(run, averaged=averaged)
+    measured = _measured(run, averaged=averaged)
     untrusted.draw(_month(traces, measured, prices.get(chosen), per_day))
 
 
@@ -133,7 +137,7 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, rag_core.
         typed = " class='rl-total'" if quote.model == rag_core.TYPED else ""
         rows.append(
             f"<tr{typed}><th scope='row'>{escape(_called(quote.model))}</th>{costs}"
-            f"<td>{_per_million(quote.price)}</td><td>{_dated(quote)}</td><td>{escape(_tokeniser(quote))}</td></tr>"
+            f"<td>{quote.price.input:.2f} / {quote.price.output:.2f}</td><td>{_dated(quote)}</td><td>{escape(_tokeniser(quote))}</td></tr>"
         )
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in traces)
     return (
@@ -159,10 +163,6 @@ def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
             same=same,
         )
     return same
-
-
-def _per_million(price: rag_core.Price) -> str:
-    return f"{price.input:.2f} / {price.output:.2f}"
 
 
 def _dated(quote: rag_core.Quote) -> str:
@@ -222,3 +222,40 @@ def _sureness(month: rag_core.Projection) -> str:
         low=money(month.low),
         high=money(month.high),
     )
+
+
+def _measured(run: Comparison, *, averaged: bool) -> Sequence[Sequence[Calls]]:
+    """For each finished column the calls of each question that was asked with its strategy and settings, this one first.
+
+    Args:
+        averaged: whether to read the history; otherwise this question is the only one.
+    """
+    traces = run.traces
+    if not averaged:
+        return [[trace.calls] for trace in traces]
+    kept = f"cost.past.{run.id}"
+    if kept not in st.session_state:
+        try:
+            st.session_state[kept] = [_of(trace) for trace in traces]
+        except rag_core.RagError as error:
+            st.warning(untrusted.label(error))
+            return [[trace.calls] for trace in traces]
+    found: Sequence[Sequence[Calls]] = st.session_state[kept]
+    return found
+
+
+def _of(trace: rag_core.Trace) -> list[Calls]:
+    """Those of the trace, then those of the latest other questions in the history.
+
+    Raises:
+        RagError: the history cannot be read.
+    """
+    history = history_sync.history()
+    by_question = {trace.question: trace.calls}
+    for entry in history.search(strategy=trace.strategy, limit=LATEST) if history else ():
+        asked = history.find(entry.id) if history and entry.question not in by_question else None
+        for column in asked.columns if asked else ():
+            past = column.trace
+            if past and (past.fingerprint, past.engine) == (trace.fingerprint, trace.engine):
+                by_question.setdefault(past.question, past.calls)
+    return list(by_question.values())

@@ -200,7 +200,7 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
         if passage.gives_orders
         else ""
     )
-    return f'{orders}<div class="rl-text">{_marked(passage, shown.question, quotes)}</div>{_doubts(cited)}{whole}'
+    return f'{orders}<div class="rl-text">{_marked(passage.text, shown.question, passage.language, tuple(quotes))}</div>{_doubts(cited)}{whole}'
 
 
 def _title(passage: rag_core.Passage) -> str:
@@ -347,11 +347,7 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
     return "".join(f'<p class="rl-note">{note}</p>' for note in notes)
 
 
-def _marked(passage: rag_core.Passage, question: str, quotes: Iterable[str]) -> str:
-    """The passage's text with <mark> on the question's words and <u> on quoted sentences."""
-    return _marked_text(passage.text, question, passage.language, tuple(quotes))
-
-
 @functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
-def _marked_text(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
+def _marked(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
+    """A passage's text with <mark> on the question's words and <u> on quoted sentences."""
     return with_lists(rag_core.highlight(text, question, language, quotes))

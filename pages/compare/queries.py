@@ -27,7 +27,7 @@ def rewrites(column: Column, question: str) -> str:
         if analysed
         else ""
     )
-    readings = _readings(column)
+    readings = {text: read for step in column.steps for text, read in step.readings.items()}
     asked = _reading(readings.get(question, ""))
     if all(query.origin == "question" for query in queries):
         return decided + asked
@@ -47,10 +47,6 @@ def rewrites(column: Column, question: str) -> str:
         for query in queries
     )
     return f'{asked}<div class="rl-rewrites"><b>{t("Queries")}</b>{decided}<ul>{rows}</ul></div>'
-
-
-def _readings(column: Column) -> dict[str, str]:
-    return {text: read for step in column.steps for text, read in step.readings.items()}
 
 
 def _reading(read: str) -> str:

@@ -9,10 +9,11 @@ import plotly.graph_objects as go
 import rag_core
 from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
-from pages.drawing.untrusted import mark
+from pages.drawing.untrusted import mark, wrapped
 
 MOST = 30  # lines; the table of fates has all passages
 LOWEST = 30  # rank drawn; lower ones share the last row
+LINE = 44  # characters, short enough for a phone
 ROW, HEAD = 17, 120  # pixels: a rank, the titles above
 
 
@@ -43,7 +44,7 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
             opacity=1.0 if fate.used else 0.75,
             showlegend=False,
             customdata=["–" if rank is None else t("rank {rank}", rank=rank) for rank in ranks],
-            hovertemplate=f"<br>{_wrapped(fate.passage.full_title)}<br>%{{x}}: %{{customdata}}<br>{_wrapped(translated(fate.text))}<extra></extra>",
+            hovertemplate=f"<br>{wrapped(fate.passage.full_title, LINE)}<br>%{{x}}: %{{customdata}}<br>{wrapped(translated(fate.text), LINE)}<extra></extra>",
         )
     deepest = max((rank or 0 for fate in drawn for rank in fate.ranks(columns)), default=1)
     rows = min(deepest, LOWEST + 1)
@@ -64,14 +65,3 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
         dragmode=False,
     )
     return figure
-
-
-def _wrapped(text: str, width: int = 44) -> str:
-    """A text on lines short enough for a phone."""
-    lines, line = [], ""
-    for word in text.split():
-        if line and len(line) + len(word) >= width:
-            lines.append(line)
-            line = ""
-        line = f"{line} {word}".strip()
-    return "<br>".join(map(mark, [*lines, line]))

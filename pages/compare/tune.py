@@ -8,6 +8,7 @@ exception: the offline engine writes one in a few hundredths of a second, so it 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,12 +16,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import asking, changes, column_parts, passages, private, queries, tuning_notes
+from pages.compare import asking, changes, column_parts, passages, private, queries
 from pages.compare.question import pick_demo
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, problem, t, translated
+from pages.drawing.translate import in_words, plural, problem, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import controls, corpora, country, permalink, presets, question_header, setups, tuning
+from pages.shared.amounts import model_calls
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
 
@@ -149,7 +151,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
         with st.container(gap=None):
             controls.widget(recipe, control, prefix, idle)
             works = reach.get(control.name, ()) if bench else None
-            untrusted.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
+            untrusted.draw(_note(idle, works, (tips or {}).get(control.name)))
     if bench and bench.tipping and tips is not None:
         bench.tipping.drawn = True
     with st.container(horizontal=True):
@@ -197,18 +199,17 @@ def _summary(
             ),
         )  # fmt: skip
         if tuning.kept() or tuning.FROM in st.session_state:
+            way_back = t("Back to the comparison")
+            if count := len(tuning.kept()):
+                way_back = plural(
+                    "Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count
+                )
             st.page_link(
                 "pages/compare/compare.py",
-                label=label(_way_back(len(tuning.kept()))),
+                label=label(way_back),
                 icon=":material/compare_arrows:",
             )
     return line
-
-
-def _way_back(kept: int) -> str:
-    if not kept:
-        return t("Back to the comparison")
-    return plural("Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", kept)
 
 
 def _again() -> None:
@@ -224,7 +225,7 @@ def _counter(
         first = t("Press Run once. After that, moving a control redraws the ranking at once.")
         return f'<div class="rl-counter">{escape(first)}</div>'
     if move.trace is None:
-        notice = t("This setting needs a run: {calls}.", calls=tuning_notes.calls(move.needs))
+        notice = t("This setting needs a run: {calls}.", calls=_calls(move.needs))
         below = t("Shown is still: {setting}.", setting=_setting(bench.shown))
         return f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
     counted = plural("{count} model call", "{count} model calls", move.calls)
@@ -282,6 +283,56 @@ def _watch() -> None:
     if tipping and tipping.found is not None and not tipping.drawn:
         tipping.drawn = True
         st.rerun()
+
+
+def _note(
+    idle: str, works: Sequence[rag_core.Work] | None, tips: Sequence[rag_core.ControlTips] | None
+) -> str:
+    """Two lines of fixed height, so that nothing below moves when they change; one while there is no result.
+
+    Args:
+        idle: why the control has no effect; empty when it has one.
+        works: what it may ask of models; None while there is no result to move.
+        tips: its tipping points; None while they are not known.
+    """
+    lines: list[str] = []
+    if idle:
+        lines = [translated(idle)]
+    elif works:
+        lines = [t("May need Run: {calls}", calls=_calls(works))]
+    elif tips:
+        points = [(place, point) for place, one in enumerate(tips, start=1) for point in one.points][:2]
+        lines = [f"{place}. {_point(point)}" if tips[1:] else _point(point) for place, point in points]
+        lines = lines or [translated(next((one.unmoved for one in tips if one.unmoved), ""))]
+    shown = "".join(f'<span title="{escape(line)}">{escape(line)}</span>' for line in lines)
+    height = "" if works is not None or tips is not None else " rl-short"
+    return f'<div class="rl-knob-note{height}">{shown}</div>'
+
+
+def _point(point: rag_core.TippingPoint) -> str:
+    """For example “0.47: no. 7 enters, “Anti-D””."""
+    value = in_words(point.value)
+    rank, passage = (point.gained or point.lost)[0]
+    title = passage.full_title
+    more = len(point.gained or point.lost) - 1
+    if point.gained:
+        moved = t("{value}: no. {rank} enters, “{title}”", value=value, rank=rank, title=title)
+    else:
+        moved = t("{value}: no. {rank} drops out, “{title}”", value=value, rank=rank, title=title)
+    return t("{said} and {more} more", said=moved, more=more) if more else moved
+
+
+def _calls(works: Sequence[rag_core.Work]) -> str:
+    """What would be asked, by purpose: "3 rewriting calls, 9 judging calls"."""
+    asked: Counter[str] = Counter()
+    for one in works:
+        asked[one.purpose] += one.calls
+    return ", ".join(model_calls(purpose, count) for purpose, count in sorted(asked.items(), key=_order))
+
+
+def _order(item: tuple[str, int]) -> int:
+    order = ("rewrite", "rerank", "judge", "answer", "embed")
+    return order.index(item[0]) if item[0] in order else len(order)
 
 
 main()

@@ -38,7 +38,7 @@ def waterfall(trace: rag_core.Trace) -> go.Figure:
                 "opacity": 1.0 if level == "stage" else 0.6,
                 "pattern": {"shape": [REUSED if span.reused else "" for span in spans]},
             },
-            text=[_took(span) for span in spans],
+            text=[t("reused") if span.reused else seconds(span.seconds) for span in spans],
             textposition="outside",
             textfont={"size": 11},
             constraintext="none",
@@ -97,12 +97,6 @@ def title(span: rag_core.Span) -> str:
     called = names.get(span.name, span.name)
     detail = translated(rag_core.query_title(span.detail))
     return f"{called}, {detail}" if detail else called
-
-
-def _took(span: rag_core.Span) -> str:
-    if span.reused:
-        return t("reused")
-    return seconds(span.seconds)
 
 
 def _when(span: rag_core.Span) -> str:

@@ -13,13 +13,14 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.palette import colour
 from pages.drawing.translate import problem, t, translated
-from pages.drawing.untrusted import mark
+from pages.drawing.untrusted import mark, wrapped
 from pages.shared.engine import engine
 
 # told apart with any colour vision (Okabe and Ito 2008); shapes repeat the difference
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7a5195", "#b8543a")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "hexagon", "bowtie")
 NEAREST = 20  # passages whose documents are coloured
+LINE = 60  # characters of a line of text
 
 
 def draw(corpus: str) -> None:
@@ -101,7 +102,7 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
                 "color": colour("text"),
                 "line": {"width": 2, "color": colour("background") if place == 0 else colour("text")},
             },
-            hovertemplate=f"<b>{mark(origin)}</b><br>{_wrapped(one.query.text)}<extra></extra>",
+            hovertemplate=f"<b>{mark(origin)}</b><br>{wrapped(one.query.text, LINE)}<extra></extra>",
         )
     drawn.update_xaxes(title=t("first component"), zeroline=False, showticklabels=False)
     drawn.update_yaxes(title=t("second component"), zeroline=False, showticklabels=False)
@@ -139,11 +140,7 @@ def _coloured(passages: Sequence[rag_core.PlacedPassage]) -> list[str]:
 
 def _hover(one: rag_core.PlacedPassage) -> str:
     near = "" if one.cosine is None else "<br>" + t("cosine to the question {cosine:.2f}", cosine=one.cosine)
-    return f"<b>{_wrapped(one.passage.full_title)}</b><br>{_wrapped(one.passage.text[:200])}{near}"
-
-
-def _wrapped(text: str) -> str:
-    return "<br>".join(mark(line) for line in textwrap.wrap(text, 60))
+    return f"<b>{wrapped(one.passage.full_title, LINE)}</b><br>{wrapped(one.passage.text[:200], LINE)}{near}"
 
 
 def _short(text: str) -> str:

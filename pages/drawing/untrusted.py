@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -53,6 +54,11 @@ def label(text: object) -> str:
 def mark(text: object) -> str:
     """Text for a chart."""
     return html.escape(plain(text), quote=False).replace("%", "&#37;").replace("$", "&#36;")
+
+
+def wrapped(text: str, width: int) -> str:
+    """Text for a chart, on as many lines of at most `width` characters as it takes."""
+    return "<br>".join(map(mark, textwrap.wrap(text, width) or [text]))
 
 
 def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
 from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
-from pages.drawing.untrusted import mark
+from pages.drawing.untrusted import mark, wrapped
 from rag_core import evaluation as ev
 from rag_core import format_value
 
 ROW, LINE = 42, 15  # pixels
+NAME = 24  # characters of a line of a name
 COLOURS = ("retrieve", "fuse", "accent", "transform", "rerank", "select", "grey")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "pentagon")
 
@@ -22,7 +22,7 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
     """One dot and its 95 % interval per strategy, best on top."""
     known = {label: row for label, row in rows.items() if row}
     labels = sorted(known, key=lambda label: known[label].mean)
-    names = [_wrapped(label, 28) for label in labels]
+    names = [wrapped(label, 28) for label in labels]
     row = max([ROW, *(LINE * (name.count("<br>") + 1) for name in names)])  # no name lies over another
     figure = go.Figure(
         go.Scatter(
@@ -49,7 +49,7 @@ def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str
             x=[value.mean if value else None for value in values],
             y=names,
             mode="markers",
-            name=_wrapped(titles[label], 44),
+            name=wrapped(titles[label], 44),
             orientation="h",  # with scattermode "group": side by side, not one over the other
             offsetgroup=label,
             marker={"size": 9},
@@ -87,7 +87,7 @@ def pairs(comparisons: Sequence[ev.Comparison], names: Mapping[str, str]) -> go.
     figure = go.Figure(
         go.Heatmap(
             z=values, x=[str(place) for place in range(1, size + 1)],
-            y=[f"{place} · {_wrapped(name)}" for place, name in enumerate(names.values(), start=1)], text=texts, texttemplate="%{text}", zmin=-most, zmax=most,
+            y=[f"{place} · {wrapped(name, NAME)}" for place, name in enumerate(names.values(), start=1)], text=texts, texttemplate="%{text}", zmin=-most, zmax=most,
             colorscale=[[0, colour("worse")], [0.5, colour("background")], [1, colour("better")]], showscale=False, hoverinfo="skip",
         )
     )  # fmt: skip
@@ -124,7 +124,7 @@ def curve(best: Sequence[ev.Setting], control: str, called: str, title: str) -> 
     else:  # names have no order for a line to follow
         bars = [ev.MeanScore(mean=score.mean, ci_low=score.low, ci_high=score.high) for score in scores]
         figure.add_scatter(
-            x=[_wrapped(format_value(value)) for value in values], y=means, mode="markers",
+            x=[wrapped(format_value(value), NAME) for value in values], y=means, mode="markers",
             marker={"color": colour("accent"), "size": 11}, showlegend=False, error_y=_error_bars(bars, color=colour("accent")),
             hovertemplate=f"{mark(called)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
@@ -150,8 +150,8 @@ def heat(best: Sequence[ev.Setting], x: str, y: str, called: Sequence[str], titl
     figure = go.Figure(
         go.Heatmap(
             z=[[scores.get((column, row)) for column in xs] for row in ys],
-            x=[_wrapped(text) for text in xs],
-            y=[_wrapped(text) for text in ys],
+            x=[wrapped(text, NAME) for text in xs],
+            y=[wrapped(text, NAME) for text in ys],
             colorscale="Teal",
             colorbar={"title": mark(title)},
             hovertemplate=f"{mark(called[0])} %{{x}}, {mark(called[1])} %{{y}}: %{{z:.3f}}<extra></extra>",
@@ -202,7 +202,7 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
                     "width": 3 if point.front else 1,
                 },
             },
-            name=_wrapped(translated(point.name), 44),
+            name=wrapped(translated(point.name), 44),
             hovertemplate=f"{mark(translated(point.name))}<br>{t('{cost} per question', cost=_dollars(point.cost_usd))}"
             "<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
         )
@@ -221,11 +221,6 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
 
 def _dollars(cost: float | None) -> str:
     return "n/a" if cost is None else f"${cost:.5f}"
-
-
-def _wrapped(name: str, width: int = 24) -> str:
-    """A name on as many lines as it takes."""
-    return "<br>".join(map(mark, textwrap.wrap(name, width) or [name]))
 
 
 def _styled(figure: go.Figure, height: int) -> go.Figure:

@@ -74,26 +74,20 @@ def _form() -> None:
     if st.button(t("Measure"), type="primary", disabled=not (names or also)):
         chosen: dict[str, rag_core.StrategySpec] = {name: name for name in names}
         chosen |= {label: compared[label] for label in also}
-        _start(data, split, chosen, 100 if deep else None, metrics)
-
-
-def _start(
-    data: str, split: str, chosen: Mapping[str, rag_core.StrategySpec], depth: int | None, metrics: list[str]
-) -> None:
-    start(
-        "run",
-        lambda: start_run(
-            jobs(),
-            lambda consent: lab_for(data, consent),
-            rag_core.read_settings(),
-            data,
-            split,
-            chosen,
-            depth,
-            metrics,
-        ),
-        t("This measurement is already running on this server; here is its progress."),
-    )
+        start(
+            "run",
+            lambda: start_run(
+                jobs(),
+                lambda consent: lab_for(data, consent),
+                rag_core.read_settings(),
+                data,
+                split,
+                chosen,
+                100 if deep else None,
+                metrics,
+            ),
+            t("This measurement is already running on this server; here is its progress."),
+        )
 
 
 def _called(label: str, chosen: rag_core.StrategySpec) -> str:

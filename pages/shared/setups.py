@@ -105,7 +105,10 @@ def draw(position: int) -> None:
     settings = engine().settings
     if settings is None:
         return
-    _model(position, "model", t("Language model"), _as_set(settings), settings)
+    as_set = t("Offline engine (no language model)")
+    if settings.uses_openai:
+        as_set = t("As in the settings ({model})", model=settings.answer_model)
+    _model(position, "model", t("Language model"), as_set, settings)
     if settings.uses_openai:
         same = t("The same, or as in the settings")
         titles = {
@@ -155,12 +158,6 @@ def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
         key=key(position, "reranker"), persist_state="session", disabled=not values.get("rerank", True),
         help=t("A cross-encoder named in RAG_RERANKER, after a comma, can be chosen here."),
     )  # fmt: skip
-
-
-def _as_set(settings: rag_core.Settings) -> str:
-    if not settings.uses_openai:
-        return t("Offline engine (no language model)")
-    return t("As in the settings ({model})", model=settings.answer_model)
 
 
 def _model(position: int, name: str, title: str, same: str, settings: rag_core.Settings) -> None:

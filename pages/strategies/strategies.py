@@ -8,12 +8,20 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, t, translated
+from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets
 from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column
-from pages.strategies.diagram import diagram
+
+KINDS = {
+    "transform": declared("writes queries"),
+    "retrieve": declared("searches"),
+    "fuse": declared("merges the lists"),
+    "rerank": declared("rescores"),
+    "select": declared("selects"),
+    "answer": declared("writes the answer"),
+}
 
 
 def main() -> None:
@@ -49,7 +57,7 @@ def _strategy(recipe: rag_core.Recipe) -> None:
         strategy = recipe.build()
     if preset:
         presets.edit(recipe, preset, key)
-    untrusted.draw(diagram(strategy))
+    untrusted.draw(_diagram(strategy))
     left, right = st.columns(2)
     left.markdown(t("**Good for.** {helps}", helps=label(translated(recipe.helps))))
     right.markdown(t("**Not good for.** {hurts}", hurts=label(translated(recipe.hurts))))
@@ -150,6 +158,21 @@ def _claims() -> None:
             "frequent in keyword questions; the two columns tell them apart, with the number of questions."
         )
     )
+
+
+def _diagram(strategy: rag_core.Strategy) -> str:
+    """The stages in order, each with its parameters and one sentence."""
+    steps = "".join(_step(stage) for stage in rag_core.outline(strategy))
+    return f'<ol class="rl-flow" aria-label="{t("Stages of {strategy}", strategy=escape(strategy.name))}">{steps}</ol>'
+
+
+def _step(stage: rag_core.OutlinedStage) -> str:
+    boxes = "".join(
+        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(rag_core.stage_title(part.name)))}</b>'
+        f"<small>{escape(part.params)}</small><p>{escape(translated(part.summary))}</p></div>"
+        for part in stage.parts
+    )
+    return f'<li><span class="rl-flow-kind">{translated(KINDS[stage.kind])}</span>{boxes}</li>'
 
 
 main()

@@ -18,37 +18,7 @@ from .ensemble import ENSEMBLE
 from .presets import SavedPresets, preset_of, presets_of, saved_presets, spelled
 from .prompt_controls import PromptText, Templates
 from .recipe import Preset, Recipe
-from .registry import FailedPlugin, Registry
-
-__all__ = [
-    "MAX_PASSAGES",
-    "RECIPES",
-    "Choice",
-    "Control",
-    "FailedPlugin",
-    "Number",
-    "Preset",
-    "PromptText",
-    "Recipe",
-    "Registry",
-    "SavedPresets",
-    "StrategySpec",
-    "Switch",
-    "Templates",
-    "Values",
-    "Weights",
-    "build",
-    "describe",
-    "describe_changes",
-    "format_value",
-    "preset_of",
-    "presets_of",
-    "recipe_of",
-    "register",
-    "saved_presets",
-    "spelled",
-    "unregister",
-]
+from .registry import Registry
 
 RECIPES = Registry(
     (SIMPLE_SEMANTIC, BM25, HYDE, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR, ENSEMBLE)

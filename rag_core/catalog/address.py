@@ -56,11 +56,6 @@ class Configuration:
     corpus: str = ""
     problems: tuple[str, ...] = ()
 
-    @property
-    def strategies(self) -> tuple[Strategy, ...]:
-        """Those of the columns."""
-        return tuple(column.strategy for column in self.columns)
-
 
 def to_address(columns: Sequence[SetupSpec], country: str = "", corpus: str = "") -> Parameters:
     """The parameters of columns; the longest are left out while they exceed `LONGEST` when encoded.

@@ -154,10 +154,7 @@ class Number(Control):
 class Switch(Control):
     """On or off."""
 
-    @property
-    def type(self) -> str:
-        """'bool'."""
-        return "bool"
+    type = "bool"
 
     def parse(self, value: object) -> bool:
         """True or False, from a boolean or its text: true, false, yes, no, on, off, 1, 0."""
@@ -181,10 +178,7 @@ class Choice(Control):
 
     choices: tuple[str, ...]
 
-    @property
-    def type(self) -> str:
-        """'choice'."""
-        return "choice"
+    type = "choice"
 
     def parse(self, value: object) -> str:
         """One of the names."""
@@ -209,10 +203,7 @@ class Weights(Control):
     step: float = 0.05
     of: str = ""
 
-    @property
-    def type(self) -> str:
-        """'weights'."""
-        return "weights"
+    type = "weights"
 
     def parse(self, value: object) -> tuple[float, ...]:
         """The weights; at least one must be above 0."""

@@ -16,11 +16,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from ..values.errors import ConfigError, DataError
+from ..values.errors import ConfigError, DataError, why_unreadable
 from ..values.message import Message
 from ..values.owner_only import write_atomically
 from ..values.settings import read_settings
-from ..values.unreadable import why_unreadable
 from ..values.visible import as_json
 from .controls import Values
 from .recipe import Preset, Recipe

@@ -26,10 +26,7 @@ class PromptText(Control):
 
     fills: Fields
 
-    @property
-    def type(self) -> str:
-        """'prompt'."""
-        return "prompt"
+    type = "prompt"
 
     @property
     def purpose(self) -> str:
@@ -91,10 +88,7 @@ class Templates(Control):
 
     ready: tuple[Template, ...] = field(default=tuple(READY_TEMPLATES.values()), kw_only=True)
 
-    @property
-    def type(self) -> str:
-        """'templates'."""
-        return "templates"
+    type = "templates"
 
     @property
     def purpose(self) -> str:

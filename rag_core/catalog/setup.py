@@ -30,11 +30,6 @@ class Setup:
     corpus: str = ""
 
     @property
-    def fingerprint(self) -> str:
-        """Id of the stages, their parameters and the chosen models, 12 hexadecimal digits."""
-        return self.strategy.fingerprint_on(self.models)
-
-    @property
     def runs_on(self) -> str:
         """The models and the corpus it chose, in a few words; empty if it chose none."""
         return _joined(str(self.models), _searched(self.corpus) if self.corpus else "")

@@ -10,8 +10,7 @@ import typer
 
 from ..documents.documents import BUILTIN
 from ..safety.urgency.helplines import Helplines, helplines
-from ..values.errors import ConfigError, SettingsError
-from ..values.unreadable import why_unreadable
+from ..values.errors import ConfigError, SettingsError, why_unreadable
 
 Strategies = Annotated[
     str,

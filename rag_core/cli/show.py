@@ -12,17 +12,19 @@ from ..values.notice import NOTICE
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note
-from ..values.trace import Trace
+from ..values.trace import Step, Trace
 from ..values.triage import Triage
 from ..values.types import Cost, ModelCall
 from .layout import paragraph, say, several_lines
-from .show_bill import show_bill
 
 if TYPE_CHECKING:  # they take seconds to load
+    from ..explain.bill import Bill, BillLine
     from ..indexing import EnrichmentEstimate, Report, WriteReport
     from ..lab.doctor import Findings
     from ..safety.urgency.helplines import Helplines
     from ..sessions import Replayed
+
+NAME = 22  # columns of a stage in a bill
 
 
 def strategies(recipes: Sequence[dict[str, Any]]) -> None:
@@ -108,7 +110,7 @@ def trace(
         if answer.abstained:
             paragraph(f"Why: {answer.reason}")
         if answer.suggestions:
-            from ..stages.messages import perhaps_you_meant
+            from ..stages.remarks import perhaps_you_meant
 
             paragraph(f"{perhaps_you_meant(trace.question)}:")
         for near in answer.suggestions:
@@ -281,3 +283,61 @@ def findings(found: Findings) -> None:
         say(f"{mark} {finding.what}", hang=8)
         if finding.mend:
             say(f"        {finding.mend}", hang=0)
+
+
+def show_bill(trace: Trace) -> None:
+    """One line a stage with its searches below it, their total, and the prices with their dates."""
+    from ..explain.bill import bill_of
+
+    found = bill_of(trace)
+    for step, line in zip(trace.steps, found.lines, strict=True):
+        say(_line(line, _left(step)))
+        if step.kind == "retrieve" and len(step.after.rankings) > 1:
+            for ranking in step.after.rankings:
+                of = "" if ranking.query.origin == "question" else f" of {ranking.query.origin}"
+                say(f"    {ranking.retriever + of:<{NAME - 2}} {_milliseconds(ranking.seconds)}")
+    say(_line(found.total))
+    if found.total.shared:
+        say(f"  reused calls cost nothing here; with nothing to reuse: {found.alone}")
+    for price in _prices(found):
+        say(f"  {price}")
+
+
+def _line(line: BillLine, left: str = "") -> str:
+    sent, received = line.tokens
+    took = "   reused" if line.reused else _milliseconds(line.seconds)
+    if not (line.calls or line.shared):
+        return f"  {line.stage:<{NAME}} {took}{left}"
+    if not line.calls:
+        return f"  {line.stage:<{NAME}} {took}{left}  {_counted(line.shared)} reused, $0"
+    counts = f"{_counted(len(line.calls))}, {sent:,} → {received:,} tokens {line.counting}"
+    return f"  {line.stage:<{NAME}} {took}{left}  {counts}, {line.cost}"
+
+
+def _counted(calls: int) -> str:
+    return f"{calls:,} call{'' if calls == 1 else 's'}"
+
+
+def _left(step: Step) -> str:
+    left = ", ".join(str(len(ranking)) for ranking in step.after.rankings)
+    return f"  passages: {left}" if left else ""
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:8.1f} ms"
+
+
+def _prices(found: Bill) -> list[str]:
+    """The prices of the models that were called and cost something."""
+    from ..values.pricing import PriceList
+    from ..values.settings import read_settings
+
+    models = dict.fromkeys(call.model for call in found.total.calls if call.cost_usd != 0)
+    prices = PriceList.of(read_settings()) if models else PriceList({})
+    known = {model: prices.get(model) for model in models}
+    return [
+        f"{model}: ${price.input:.2f} in, ${price.output:.2f} out per million tokens, on {price.date}"
+        if price
+        else f"{model}: its price is not known"
+        for model, price in known.items()
+    ]

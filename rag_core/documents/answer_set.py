@@ -23,8 +23,7 @@ from typing import Any, Literal, TypeGuard
 
 from ..language.analysis import LANGUAGES, language_of
 from ..language.patterns import Pattern, Term, readings, terms_of
-from ..values.errors import DataError
-from ..values.unreadable import why_unreadable
+from ..values.errors import DataError, why_unreadable
 from .benchmark import KINDS, URGENCY, Benchmark, Question
 
 TIED = 2  # grade of the documents of a new question's passages

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..language.analysis import LANGUAGES, language_of
-from ..values.errors import DataError
+from ..values.errors import DataError, why_unreadable
 from ..values.message import Message
-from ..values.unreadable import why_unreadable
 from .documents import beir_rows, numbered_lines, open_lines
 from .limits import MAX_TITLE, shorten
 

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..language.analysis import language_of
-from ..values.errors import DataError
+from ..values.errors import DataError, why_unreadable
 from ..values.message import Message
 from ..values.profile import Profile, read_profile
 from ..values.sources import Source
-from ..values.unreadable import why_unreadable
 from .elements import elements
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
@@ -223,14 +222,15 @@ def builtin_profile(data: Path) -> Profile:
     return read_profile(data / "corpus") or Profile()
 
 
-def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Document]:
-    """The documents of a BEIR folder, or of another file in this format, in file order.
+def beir_documents(folder: Path) -> Iterator[Document]:
+    """The documents of a BEIR folder, in file order.
 
     Raises:
         DataError: a row is malformed or repeated; the message names file and line.
     """
-    with open_lines(folder / name) as lines:
-        for document in map(as_seen, row_documents(lines, folder / name)):
+    path = folder / "corpus.jsonl"
+    with open_lines(path) as lines:
+        for document in map(as_seen, row_documents(lines, path)):
             yield document if document.language else replace(document, language=language_of(document.text))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..values.message import Message
+from ..values.visible import valid
 from .limits import READING, LimitExceeded, ReadingLimits, megabytes
 
 _KINDS = {
@@ -83,7 +84,7 @@ class _Walk:
             name = prefix + entry.name
             if entry.name.startswith("."):
                 continue
-            if not is_utf8(entry.name):
+            if entry.name != valid(entry.name):
                 shown = os.fsencode(name).decode("utf-8", "backslashreplace")
                 self.found.failed.append((shown, Message("its name is not UTF-8; rename it")))
             elif entry.is_symlink():
@@ -145,15 +146,6 @@ def read_bytes(path: Path, most: int) -> bytes:
     if status.st_size > most or len(content) > most:
         raise LimitExceeded(Message("it is larger than {size}", size=megabytes(most)))
     return content
-
-
-def is_utf8(name: str) -> bool:
-    """Whether a file name is valid UTF-8, as documents and their ids must be."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _kind(mode: int) -> str:

@@ -8,8 +8,8 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import SafeLoader, YAMLHandler
 
+from ..values.errors import why_unreadable
 from ..values.message import Message
-from ..values.unreadable import why_unreadable
 from .limits import MAX_HEADER, READING, LimitExceeded
 
 

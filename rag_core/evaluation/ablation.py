@@ -227,10 +227,7 @@ def _lanes(records: Sequence[Record], position: int) -> dict[str, dict[str, Docu
         if position < len(record.stages):
             lanes = record.stages[position].lanes
             for lane in lanes:
-                name = _lane_name(lane) if len(lanes) > 1 else ""
+                written_by = "" if lane.origin == "question" else lane.origin
+                name = f"{written_by} {lane.retriever}".strip() if len(lanes) > 1 else ""
                 found.setdefault(name, {})[record.question] = lane.documents
     return found
-
-
-def _lane_name(lane: StageRanking) -> str:
-    return lane.retriever if lane.origin == "question" else f"{lane.origin} {lane.retriever}".strip()

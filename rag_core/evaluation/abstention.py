@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
 from ..catalog import StrategySpec, build
 from ..documents.benchmark import Benchmark, Question
 from ..lab.lab import Lab
-from ..values.errors import ConfigError
+from ..values.errors import ConfigError, DataError
 from .statistics import Interval, wilson
 
 Writer = Literal["offline", "model"]
@@ -49,20 +51,6 @@ class AbstentionFigures:
     def _declined_of(self, outside: bool) -> Interval | None:
         declined = self.counts.get((outside, True), 0)
         return wilson(declined, declined + self.counts.get((outside, False), 0))
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values: every share with its count, n and 95 % Wilson interval; None where n is 0."""
-        right = self.counts.get((True, True), 0)
-        shares = {
-            "precision": (right, self.precision),
-            "recall": (right, self.recall),
-            "wrongly_declined": (self.declined - right, self.wrongly_declined),
-        }
-        return {
-            name: share
-            and {"count": count, "n": share.n, "share": share.mean, "low": share.low, "high": share.high}
-            for name, (count, share) in shares.items()
-        }
 
 
 def measure_abstention(
@@ -106,3 +94,22 @@ def outside_of(judged: Benchmark) -> dict[Question, bool]:
     """The questions of a judged set, and whether each has no relevant document."""
     unanswerable = set(judged.unanswerable)
     return {question: question in unanswerable for question in judged.questions}
+
+
+def read_abstention(data: Path, split: str) -> dict[Question, bool]:
+    """The questions of `data/abstention` in a split, and whether the collection leaves each unanswered.
+
+    Raises:
+        DataError: the file is missing or malformed.
+    """
+    path = data / "abstention" / f"{split}.jsonl"
+    try:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return {
+            Question(f"abstention-{split}-{n}", row["text"], row["language"], row["form"], ""): bool(
+                row["outside"]
+            )
+            for n, row in enumerate(rows, start=1)
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"The questions {path} cannot be read: {error!r}.", "Restore the file.") from error

@@ -38,21 +38,6 @@ class MeanScore(Stored):
 Means = dict[str, MeanScore | None]  # metric -> mean; None where no question has a score
 
 
-class CallTotals(Stored):
-    """The model calls of a run by purpose and model, including those of failed attempts.
-
-    Args:
-        cost_usd: US dollars; None when a price is unknown.
-    """
-
-    purpose: str
-    model: str
-    count: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-
-
 class StrategyResult(Stored):
     """What one strategy scored, took and cost.
 
@@ -64,6 +49,7 @@ class StrategyResult(Stored):
         seconds_per_query: mean; None without a success, and for run files, which have no times.
         stage_seconds: mean seconds per query by "position name", positions from 1.
         cost_usd: US dollars of the whole run; None when a price is unknown.
+        calls: by purpose and model, including those of failed attempts.
         cost_known_usd: of the calls whose price is known.
         warnings: how many.
         controls: None for run files.
@@ -76,7 +62,7 @@ class StrategyResult(Stored):
     judged_at_10: float | None = Field(validation_alias="judged@10", serialization_alias="judged@10")
     seconds_per_query: float | None
     stage_seconds: dict[str, float]
-    calls: tuple[CallTotals, ...]
+    calls: tuple[Calls, ...]
     cost_usd: float | None
     cost_known_usd: float
     calls_without_price: int
@@ -303,13 +289,13 @@ def _stage_seconds(records: Sequence[Record]) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in seconds.items()}
 
 
-def _call_totals(records: Sequence[Record]) -> tuple[CallTotals, ...]:
+def _call_totals(records: Sequence[Record]) -> tuple[Calls, ...]:
     rows: dict[tuple[str, str], list[Calls]] = {}
     for record in records:
         for calls in (*record.calls, *record.earlier):
             rows.setdefault((calls.purpose, calls.model), []).append(calls)
     return tuple(
-        CallTotals(
+        Calls(
             purpose=purpose,
             model=model,
             count=sum(calls.count for calls in group),

@@ -26,9 +26,8 @@ from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, write_atomically
 from ..values.settings import Settings
 from ..values.visible import as_json
-from .manifest import Manifest
+from .manifest import Manifest, data_title, titles
 from .records import Record, read_records
-from .titles import data_title, titles
 
 LABEL = re.compile(r"[\w.+@-]+")
 
@@ -150,11 +149,6 @@ class RunFolder:
     def labels(self) -> list[str]:
         """The labels of the strategies, in the run's order."""
         return list(self.manifest.strategies)
-
-    @property
-    def finished(self) -> bool:
-        """Whether every question was put to every strategy."""
-        return all(len(records) == len(self.judged.measured) for records in self.records.values())
 
     @property
     def results_file(self) -> Path:

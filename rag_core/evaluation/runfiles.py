@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..documents.trec import trec_lines
-from ..values.errors import DataError
+from ..values.errors import DataError, why_unreadable
 from ..values.owner_only import write_atomically
-from ..values.unreadable import why_unreadable
 from .metrics import trec_order
 
 COLUMNS = 6

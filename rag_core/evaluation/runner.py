@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..catalog import RECIPES, Number, StrategySpec, build
 from ..documents.benchmark import Benchmark, Question
+from ..pipeline.cached_index import without
 from ..pipeline.strategy import Strategy
-from ..pipeline.without import without
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors

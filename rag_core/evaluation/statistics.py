@@ -40,9 +40,9 @@ class Interval:
     n: int
 
 
-def interval(values: ArrayLike, level: float = 1 - LEVEL) -> Interval:
+def interval(values: ArrayLike) -> Interval:
     """Mean of one value per question, in any order, with a bootstrap interval; see `intervals`."""
-    return intervals(np.sort(np.asarray(values, dtype=np.float64))[:, np.newaxis], level)[0]
+    return intervals(np.sort(np.asarray(values, dtype=np.float64))[:, np.newaxis])[0]
 
 
 def wilson(successes: int, n: int) -> Interval | None:

@@ -7,10 +7,9 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..values.errors import DataError
+from ..values.errors import DataError, why_unreadable
 from ..values.message import Message
 from ..values.notice import NOTICE
-from ..values.unreadable import why_unreadable
 
 
 class Stored(BaseModel):

@@ -8,17 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..catalog import RECIPES
-from ..values.errors import DataError
+from ..values.errors import DataError, why_unreadable
 from ..values.notice import NOTICE
 from ..values.owner_only import write_atomically
-from ..values.unreadable import why_unreadable
 from ..values.visible import visible
 from .ablation import FORMS, RewriteEffect
-from .manifest import Manifest
+from .manifest import Manifest, titles
 from .metrics import parse_metric
 from .results import Groups, MeanScore, Results
 from .statistics import Comparison
-from .titles import titles
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 SHOWN = ("ndcg@10", "recall@10", "mrr", "map")  # columns, where the results have them

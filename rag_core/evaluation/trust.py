@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..documents.abstention_set import read_abstention
 from ..documents.benchmark import read_builtin
 from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
@@ -18,7 +17,7 @@ from ..safety.urgency.triage import triage
 from ..values.answers import Claim
 from ..values.errors import DataError
 from ..values.types import Passage
-from .abstention import AbstentionFigures, Writer, measure_abstention, outside_of
+from .abstention import AbstentionFigures, Writer, measure_abstention, outside_of, read_abstention
 from .answers import evenly_spaced
 from .statistics import Interval, wilson
 
@@ -105,7 +104,7 @@ def privacy_measures(data: Path) -> list[Measure]:
     for row in _rows(data / "private" / "test.jsonl", {"text", "spans"}):
         labelled = {tuple(span[:2]) for span in row["spans"]}
         found = {(span.start, span.end) for span in find_private(row["text"])}
-        whole += [_covered(span, found) for span in labelled]
+        whole += [any(start <= a and b <= end for start, end in found) for a, b in labelled]
         right += [any(start < b and a < end for a, b in labelled) for start, end in found]
         if not labelled:
             hit.append(bool(found))
@@ -189,10 +188,6 @@ def _rows(path: Path, keys: set[str]) -> Iterator[Mapping[str, Any]]:
                 f"{path}, line {number}: there is no {', '.join(sorted(keys))}.", "Mend the file."
             )
         yield row
-
-
-def _covered(span: tuple[int, ...], found: set[tuple[int, int]]) -> bool:
-    return any(start <= span[0] and span[1] <= end for start, end in found)
 
 
 def _measure(safeguard: str, name: str, cases: Sequence[bool], wanted: Wanted = "high") -> Measure:

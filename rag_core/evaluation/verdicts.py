@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from ..documents.answer_set import AnswerSet, JudgedAnswer, sentence_terms
 from ..documents.benchmark import passage_key
@@ -17,7 +17,6 @@ from .statistics import Interval, wilson
 AnswerVerdict = Literal[
     "acceptable", "incomplete", "off_topic", "harmful", "abstained_wrongly", "abstained_rightly"
 ]
-VERDICTS: tuple[AnswerVerdict, ...] = get_args(AnswerVerdict)
 
 
 @dataclass(frozen=True, slots=True)

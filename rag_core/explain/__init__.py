@@ -3,42 +3,8 @@
 from .answers import AnswerDifferences, answer_differences
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary_of_fates
-from .flow import FlowColumn, Lane, Place, flow_columns, lanes, query_title, stage_title
-from .fusions import query_weights
-from .missed import Missed, WhyNot, why_not
+from .flow import FlowColumn, flow_columns, lanes, query_title, query_weights, stage_title
+from .missed import WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
 from .tuner import Move, Tuner, Work
-
-__all__ = [
-    "AnswerDifferences",
-    "ControlTips",
-    "Fate",
-    "FlowColumn",
-    "Lane",
-    "Missed",
-    "Move",
-    "Part",
-    "Place",
-    "RankChange",
-    "ScoreLine",
-    "SentenceChange",
-    "TippingPoint",
-    "Tuner",
-    "WhyNot",
-    "Work",
-    "answer_changes",
-    "answer_differences",
-    "decompose",
-    "fates",
-    "fates_json",
-    "flow_columns",
-    "lanes",
-    "query_title",
-    "query_weights",
-    "rank_changes",
-    "stage_title",
-    "summary_of_fates",
-    "tipping_points",
-    "why_not",
-]

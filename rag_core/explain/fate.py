@@ -11,9 +11,19 @@ from ..catalog import RECIPES
 from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
 from ..values.message import Message
 from ..values.trace import Step, Trace
-from ..values.types import Hit, Passage, Ranking
-from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, query_title, ranks, stage_title
-from .fusions import fusion_of
+from ..values.types import Hit, Passage
+from .flow import (
+    FlowColumn,
+    Lane,
+    Place,
+    fusion_of,
+    lanes,
+    last_hits,
+    places,
+    query_title,
+    ranks,
+    stage_title,
+)
 
 FateKind = Literal[
     "used",  # among the passages the answer is written from
@@ -259,8 +269,6 @@ class _Judge:
     def _weightless(self, step: Step, seen: int, hit: Hit) -> bool:
         fusion = fusion_of(step)
         assert isinstance(fusion, ReciprocalRankFusion)
-        return not any(fusion.weight(ranking) for ranking in _with(self.trace.steps[seen], hit))
-
-
-def _with(step: Step, hit: Hit) -> list[Ranking]:
-    return [ranking for ranking in step.after.rankings if any(one.id == hit.id for one in ranking)]
+        searched = self.trace.steps[seen].after.rankings
+        found = [ranking for ranking in searched if any(one.id == hit.id for one in ranking)]
+        return not any(fusion.weight(ranking) for ranking in found)

@@ -1,4 +1,4 @@
-"""The ranked lists a trace went through: what the rank flow is drawn from."""
+"""The ranked lists a trace went through: what the rank flow is drawn from, and the fusions between them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
 from ..values.message import Message
-from ..values.trace import Trace
+from ..values.trace import Step, Trace
 from ..values.types import Hit, Ranking
 
 TITLES = {
@@ -173,3 +174,30 @@ def places(trace: Trace) -> Mapping[str, tuple[Place, ...]]:
 def last_hits(trace: Trace) -> Mapping[str, Hit]:
     """Passage id -> its hit in the last list that has it, with the votes up to there."""
     return {hit.id: hit for ranking in rankings(trace) for hit in ranking}
+
+
+def fusion_of(step: Step) -> FusionStage | None:
+    """The stage that made a step, if it is one of our fusions; otherwise None."""
+    given = step.params
+    match step.stage:
+        case ReciprocalRankFusion.__name__:
+            weights = tuple((str(name), float(weight)) for name, weight in given["weights"])
+            return ReciprocalRankFusion(given["k"], weights, given["rewrites"])
+        case WeightedFusion.__name__:
+            return WeightedFusion(
+                given["weighting"], given["step"], tuple(given["weights"]), given["combine"]
+            )
+        case MaxFusion.__name__:
+            return MaxFusion()
+    return None
+
+
+def query_weights(steps: Sequence[Step]) -> Mapping[str, float]:
+    """Query text -> its weight in the fusion; empty before it, and where the fusion weighs no queries."""
+    for step in steps:
+        match fusion_of(step):
+            case ReciprocalRankFusion() as fusion:
+                return {query.text: fusion.weight(Ranking(query, ())) for query in step.after.queries}
+            case WeightedFusion():
+                return {query.text: query.weight for query in step.after.queries}
+    return {}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,16 +57,6 @@ class WhyNot:
     fate: Fate | None
     searches: tuple[Missed, ...]
     text: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "id": self.passage.id,
-            "strategy": self.strategy,
-            "fate": self.fate.as_json() if self.fate else None,
-            "searches": [asdict(one) for one in self.searches],
-            "text": self.text,
-        }
 
 
 def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[str, Passage]) -> WhyNot:

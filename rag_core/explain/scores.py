@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from ..stages import FusionStage, ReciprocalRankFusion, WeightedFusion
 from ..values.trace import Trace
-from ..values.types import Query, Ranking, Term
-from .flow import last_hits, stage_title
-from .fusions import fusion_of
+from ..values.types import Ranking, Term
+from .flow import fusion_of, last_hits, stage_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +50,6 @@ class ScoreLine:
     scale: str
     note: str
     parts: tuple[Part, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self)
 
 
 def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
@@ -146,8 +140,5 @@ def _terms(terms: Sequence[Term]) -> tuple[Part, ...]:
 
 
 def _listed(ranking: Ranking) -> str:
-    return " · ".join(part for part in (ranking.retriever, _written_by(ranking.query)) if part)
-
-
-def _written_by(query: Query) -> str:
-    return "" if query.origin == "question" else query.origin
+    written_by = "" if ranking.query.origin == "question" else ranking.query.origin
+    return " · ".join(part for part in (ranking.retriever, written_by) if part)

@@ -46,14 +46,6 @@ class TippingPoint:
     gained: tuple[tuple[int, Passage], ...]
     lost: tuple[tuple[int, Passage], ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON values, passages by rank and id."""
-        moved = {
-            name: [{"rank": rank, "id": passage.id} for rank, passage in given]
-            for name, given in (("gained", self.gained), ("lost", self.lost))
-        }
-        return {"value": self.value, "beside": self.beside, "text": self.text, **moved}
-
 
 @dataclass(frozen=True, slots=True)
 class ControlTips:
@@ -75,16 +67,6 @@ class ControlTips:
     points: tuple[TippingPoint, ...] = ()
     unmoved: str = ""
     why_not: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "control": self.control,
-            "current": self.current,
-            "points": [point.as_json() for point in self.points],
-            "unmoved": self.unmoved,
-            "why_not": self.why_not,
-        }
 
 
 def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:
@@ -195,7 +177,7 @@ class _Move:
         for bound in (self.control.min, self.control.max):
             if bound == self.current:
                 continue
-            found = self._whole(bound) if self.control.whole else self._real(bound)
+            found = self._whole(bound) if self.control.whole else self._bisected(bound)
             if found:
                 value, beside = found
                 points.append(_point(self.replay, self.assign(value), value, beside, tips))
@@ -230,13 +212,8 @@ class _Move:
                 return value, value - sign
         return None
 
-    def _real(self, bound: float) -> tuple[float, float] | None:
-        """A short changing value and its neighbour."""
-        tip = self._bisected(bound)
-        return None if tip is None else self._short(tip, bound)
-
-    def _bisected(self, bound: float) -> float | None:
-        """The first changing value on the steps of the control, brought nearer by bisection."""
+    def _bisected(self, bound: float) -> tuple[float, float] | None:
+        """The first changing value on the steps of the control, brought nearer by bisection, and its neighbour."""
         sign = 1 if bound > self.current else -1
         steps = math.ceil(abs(bound - self.current) / self.control.step - PRECISION)
         grid = [self.current + sign * self.control.step * place for place in range(1, steps)] + [bound]
@@ -246,7 +223,7 @@ class _Move:
                 while abs(changed - same) > PRECISION:
                     middle = (same + changed) / 2
                     same, changed = (middle, changed) if self._same(middle) else (same, middle)
-                return changed
+                return self._short(changed, bound)
             same = changed
         return None
 

@@ -11,50 +11,10 @@ from .enrich import (
     OfflineEnricher,
     context_template,
 )
-from .enriched import EnrichedStore
-from .forgetting import Forgettable, find_file, find_forgettable, forget_corpus, forget_documents
+from .forgetting import find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
-from .progress import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
 from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_files, write_shipped
-from .write_report import WriteReport
-
-__all__ = [
-    "CONTEXTS",
-    "UPLOADS",
-    "Chunking",
-    "CorpusIndex",
-    "CorpusStore",
-    "DocumentPassages",
-    "EnrichedStore",
-    "Enricher",
-    "EnrichmentEstimate",
-    "Forgettable",
-    "LanguageText",
-    "LlmEnricher",
-    "OfflineEnricher",
-    "Progress",
-    "Report",
-    "SourceFiles",
-    "StoredVectors",
-    "Upload",
-    "UploadFolder",
-    "VectorCache",
-    "WriteReport",
-    "chunked",
-    "clear_staged",
-    "context_template",
-    "find_file",
-    "find_forgettable",
-    "forget_corpus",
-    "forget_documents",
-    "no_progress",
-    "read_path",
-    "read_shipped",
-    "shipped_files",
-    "text_key",
-    "why_refused",
-    "write_shipped",
-]
+from .write_report import Progress, WriteReport, no_progress

@@ -17,12 +17,11 @@ from ..values.types import Cost, ModelCall, Passage
 from .chunking import Chunking
 from .enriched import EnrichedStore
 from .folder import IndexFolder
-from .progress import Progress, no_progress
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
 from .vectors import BeforeEmbedding, VectorCache, shipped_files
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport, no_progress
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
@@ -115,8 +114,16 @@ class CorpusStore(IndexFolder):
         super().__init__(
             home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later, waiting=waiting
         )
+        beside = folder.with_name(f"{folder.name}+enriched")
         self.enriched = EnrichedStore(
-            home, folder, corpus, embedder, cache, vectors_later=vectors_later, waiting=waiting
+            home,
+            beside,
+            corpus,
+            "enriched index",
+            embedder,
+            cache,
+            vectors_later=vectors_later,
+            waiting=waiting,
         )
 
     @property

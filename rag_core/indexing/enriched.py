@@ -3,53 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-from ..runtime.services import Embedder
 from ..values.errors import IndexDamaged, IndexOutdated
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder
-from .progress import Progress, no_progress
 from .recovery import read_documents
 from .store import CorpusIndex, Manifest, generations
-from .vectors import VectorCache
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport, no_progress
 
 
 class EnrichedStore(IndexFolder):
-    """Takes its documents from the plain index, so damage to it loses nothing.
-
-    Args:
-        home: the state folder.
-        plain: folder of the plain index.
-        vectors_later: see `CorpusIndex.open`.
-        waiting: see `IndexFolder`.
-    """
-
-    def __init__(
-        self,
-        home: Path,
-        plain: Path,
-        corpus: str,
-        embedder: Embedder,
-        cache: VectorCache,
-        *,
-        vectors_later: bool = False,
-        waiting: Callable[[], None] | None = None,
-    ) -> None:
-        folder = plain.with_name(f"{plain.name}+enriched")
-        super().__init__(
-            home,
-            folder,
-            corpus,
-            "enriched index",
-            embedder,
-            cache,
-            vectors_later=vectors_later,
-            waiting=waiting,
-        )
+    """Takes its documents from the plain index, so damage to it loses nothing."""
 
     def follow(
         self,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,9 @@ from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
 from .locking import locked
-from .old_generations import drop_old
-from .progress import Progress
 from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
 from .vectors import VectorCache
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
@@ -198,13 +197,23 @@ class IndexFolder:
     ) -> WriteReport:
         from chromadb.errors import ChromaError
 
-        from .writing import GenerationWriter  # with LlamaIndex and Chroma, which take two seconds
+        from .writing import write_generation  # with LlamaIndex and Chroma, which take two seconds
 
         before = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
-            writer = GenerationWriter(self.corpus, self._embedder, self._cache, progress, bills)
-            written = writer.write(target, documents, enricher, profile, chunking)
+            written = write_generation(
+                target,
+                self.corpus,
+                documents,
+                self._embedder,
+                self._cache,
+                enricher,
+                profile,
+                chunking,
+                progress,
+                bills,
+            )
             progress("check", 0, 1)
             checked = CorpusIndex.open(target, self._embedder.read)
             progress("commit", 0, 1)
@@ -239,3 +248,43 @@ def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None
         os.fsync(file.fileno())
     alongside()
     draft.replace(folder / "CURRENT")
+
+
+def drop_old(folder: Path, also: Collection[Path] = ()) -> None:
+    """Delete the generations of an index that are no longer needed and that no process reads.
+
+    Does nothing where the folder cannot be written.
+
+    Args:
+        also: generations that were never current, for the process with the write lock.
+    """
+    current = folder / (current_name(folder) or "")
+    documents = _hashes(current)
+    if documents is None:
+        return  # the others may be needed to repair it
+    older = [path for path in generations(folder) if path.name < current.name]
+    unneeded = older[:-1]
+    unneeded += [path for path in older[-1:] if not (_hashes(path) or {("", "")}) <= documents]
+    for path in {*unneeded, *also}:
+        _remove_unread(path)
+
+
+def _hashes(generation: Path) -> set[tuple[str, str]] | None:
+    """Id and hash of every document of a generation; None when they cannot be read."""
+    with suppress(IndexDamaged, AttributeError, KeyError, TypeError):
+        documents = Manifest.read(generation).documents
+        return {(name, str(entry["hash"])) for name, entry in documents.items()}
+    return None
+
+
+def _remove_unread(generation: Path) -> None:
+    """Delete a generation unless a reader has locked its manifest."""
+    with ExitStack() as stack:
+        try:
+            manifest = stack.enter_context((generation / "manifest.json").open("rb"))
+            fcntl.flock(manifest, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            pass  # unfinished
+        except OSError:
+            return
+        shutil.rmtree(generation, ignore_errors=True)

@@ -22,9 +22,9 @@ from ..values.owner_only import FILE
 from .build import CorpusStore
 from .enrich import CACHE, OFFLINE, Enricher
 from .key_value_cache import KeyValueCache
-from .progress import Progress, no_progress
 from .store import CorpusIndex, Manifest, generations
 from .uploads import UPLOADS, UploadFolder
+from .write_report import Progress, no_progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from pydantic import PrivateAttr
 from ..values.types import ModelCall
 from .enrich import DocumentPassages, Enriched, Enricher
 from .passages import passage_in
-from .progress import Progress
 from .vectors import VectorCache
+from .write_report import Progress
 
 
 class EnrichPassages(TransformComponent):

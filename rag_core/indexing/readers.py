@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..documents.documents import Document, beir_documents, is_beir
-from ..documents.files import Found, is_utf8, list_files
+from ..documents.files import Found, list_files
 from ..documents.limits import READING, ReadingLimits
 from ..documents.reading.formats import READERS
 from ..documents.reading.guard import GuardedReader, read_unguarded
 from ..values.errors import DataError, InputError
 from ..values.message import Message
 from ..values.profile import PROFILE_FILE, Profile, read_profile
+from ..values.visible import valid
 from .chunking import Chunking
-from .progress import Progress, no_progress
+from .write_report import Progress, no_progress
 
 NO_TEXT = Message("it has no text (a scan needs OCR first)")
 ALL_HIDDEN = Message("all its text is hidden from readers")
@@ -63,7 +64,7 @@ def read_path(
         InputError: the path does not exist, cannot be opened, or has no file of a supported type.
         DataError: a BEIR folder, or the folder's profile, is malformed.
     """
-    if not is_utf8(str(path)):
+    if str(path) != valid(str(path)):
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
         raise InputError(Message("The name {shown} is not UTF-8.", shown=shown), Message("Rename it."))
     try:

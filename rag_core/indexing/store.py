@@ -11,7 +11,7 @@
         manifest.json  contents of the generation, and checksums of the files above
 
 A crash while writing leaves the old generation current. A generation that a process still reads is kept; see
-`old_generations` for when it goes.
+`folder.drop_old` for when it goes.
 """
 
 from __future__ import annotations

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from ..documents.files import is_utf8
 from ..documents.limits import megabytes
 from ..documents.reading.formats import READERS
 from ..documents.reading.reasons import EMPTY
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
+from ..values.visible import valid
 from .locking import locked
-from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path
 from .temporary import clear_leftovers, temporary_folder
+from .write_report import Progress, no_progress
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
 MAX_UPLOAD = 20_000_000  # bytes; `rag index` takes larger ones
@@ -149,7 +149,7 @@ def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
     """
     name = upload.name
     suffix = os.path.splitext(name)[1].lower()
-    if not is_utf8(name) or not name.isprintable() or name.startswith(".") or {"/", "\\"} & set(name):
+    if name != valid(name) or not name.isprintable() or name.startswith(".") or {"/", "\\"} & set(name):
         return Message("its name starts with a dot or has signs that a file name cannot have; rename it")
     if len(name.encode()) > MAX_NAME:
         return Message("its name is longer than {limit} bytes; shorten it", limit=MAX_NAME)

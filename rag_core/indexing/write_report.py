@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..values.types import Cost, ModelCall
@@ -34,3 +35,10 @@ class WriteReport:
     def cost(self) -> Cost:
         """The cost of contexts and embeddings."""
         return Cost.of((*self.calls, *self.embeddings))
+
+
+Progress = Callable[[str, int, int], None]  # (what, done, total)
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """A progress callback that does nothing."""

@@ -23,96 +23,79 @@ from .enrich import Enricher
 from .passage_parser import PassageParser
 from .passages import passage_in, save_passages
 from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages
-from .progress import Progress
 from .recovery import entry_of
 from .store import FORMAT, Manifest, checksums
 from .vector_store import COLLECTION
 from .vectors import VectorCache
-from .write_report import WriteReport
+from .write_report import Progress, WriteReport
 
 EF_SEARCH = 1000  # HNSW parameter: exact on collections of this size, at about 2 ms per query
 # Chroma writes the vectors of few passages too; otherwise every reader would write the files anew
 SYNC = {"batch_size": 1, "sync_threshold": 1}
 
 
-class GenerationWriter:
-    """Writes generations of a corpus's index.
+def write_generation(
+    target: Path,
+    corpus: str,
+    documents: Sequence[LlamaDocument],
+    embedder: Embedder,
+    cache: VectorCache,
+    enricher: Enricher | None,
+    profile: Profile,
+    chunking: Chunking,
+    progress: Progress,
+    bills: list[ModelCall],
+) -> WriteReport:
+    """Write the generation `target` of a corpus's index from these documents.
 
     Args:
         cache: has the vectors of unchanged passages.
         bills: receives the model calls as they are made.
     """
-
-    def __init__(
-        self,
-        corpus: str,
-        embedder: Embedder,
-        cache: VectorCache,
-        progress: Progress,
-        bills: list[ModelCall],
-    ) -> None:
-        self._corpus = corpus
-        self._embedder = embedder
-        self._cache = cache
-        self._progress = progress
-        self._bills = bills
-
-    def write(
-        self,
-        target: Path,
-        documents: Sequence[LlamaDocument],
-        enricher: Enricher | None,
-        profile: Profile,
-        chunking: Chunking,
-    ) -> WriteReport:
-        """Write the generation `target` of these documents."""
-        progress, bills = self._progress, self._bills
-        target.mkdir(FOLDER)
-        enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
-        embed = EmbedPassages(self._cache, progress, bills)
-        parse = PassageParser(
-            self._embedder.count, lambda done, total: progress("split", done, total), chunking
-        )
-        steps = [step for step in (parse, enrich, embed) if step]
-        with chroma_client(target / "chroma") as client:
-            nodes = _store(client, target, documents, steps, progress)
-        clear_unused(target / "chroma")
-        passages = [passage_in(node) for node in nodes]
-        save_passages(target / "passages.json", nodes)
-        progress("lexical", 0, 1)
-        Bm25Index.fit([tokens(passage.indexed_text, passage.language) for passage in passages]).save(
-            target / "lexical.npz"
-        )
-        enriched = enrich.done if enrich else None
-        Manifest(
-            format=FORMAT,
-            corpus=self._corpus,
-            embedding=self._embedder.key,
-            dimensions=len(nodes[0].embedding or ()) if nodes else 0,
-            analyser=ANALYSER,
-            chunker=chunking.key,
-            chunking=chunking,
-            documents={one.id_: entry_of(one.text, one.metadata) for one in documents},
-            passages=len(nodes),
-            checksums=checksums(target),
-            profile=profile,
-            languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
-            enricher=enricher.key if enricher else "",
-            context_prompt=enricher.own_prompt if enricher else "",
-            without_context=enriched.without_context if enriched else 0,
-            probe=self._cache.probe(),
-        ).write(target)
-        if enricher is None or enriched is None:
-            return WriteReport(len(nodes), embed.embedded, embeddings=embed.calls)
-        return WriteReport(
-            len(nodes),
-            embed.embedded,
-            enricher.key,
-            enriched.calls,
-            enriched.without_context,
-            enriched.reason,
-            embeddings=embed.calls,
-        )
+    target.mkdir(FOLDER)
+    enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
+    embed = EmbedPassages(cache, progress, bills)
+    parse = PassageParser(embedder.count, lambda done, total: progress("split", done, total), chunking)
+    steps = [step for step in (parse, enrich, embed) if step]
+    with chroma_client(target / "chroma") as client:
+        nodes = _store(client, target, documents, steps, progress)
+    clear_unused(target / "chroma")
+    passages = [passage_in(node) for node in nodes]
+    save_passages(target / "passages.json", nodes)
+    progress("lexical", 0, 1)
+    Bm25Index.fit([tokens(passage.indexed_text, passage.language) for passage in passages]).save(
+        target / "lexical.npz"
+    )
+    enriched = enrich.done if enrich else None
+    Manifest(
+        format=FORMAT,
+        corpus=corpus,
+        embedding=embedder.key,
+        dimensions=len(nodes[0].embedding or ()) if nodes else 0,
+        analyser=ANALYSER,
+        chunker=chunking.key,
+        chunking=chunking,
+        documents={one.id_: entry_of(one.text, one.metadata) for one in documents},
+        passages=len(nodes),
+        checksums=checksums(target),
+        profile=profile,
+        languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
+        enricher=enricher.key if enricher else "",
+        context_prompt=enricher.own_prompt if enricher else "",
+        without_context=enriched.without_context if enriched else 0,
+        probe=cache.probe(),
+    ).write(target)
+    if enricher is None or enriched is None:
+        return WriteReport(len(nodes), embed.embedded, embeddings=embed.calls)
+    return WriteReport(
+        len(nodes),
+        embed.embedded,
+        enricher.key,
+        enriched.calls,
+        enriched.without_context,
+        enriched.reason,
+        embeddings=embed.calls,
+    )
 
 
 def _store(

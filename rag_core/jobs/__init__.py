@@ -3,15 +3,3 @@
 from .adding import start_adding, start_reindexing
 from .job import Job, JobKind, Jobs, RunningMean, Status
 from .measuring import start_run, start_sweep
-
-__all__ = [
-    "Job",
-    "JobKind",
-    "Jobs",
-    "RunningMean",
-    "Status",
-    "start_adding",
-    "start_reindexing",
-    "start_run",
-    "start_sweep",
-]

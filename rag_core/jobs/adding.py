@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ..evaluation.cost_estimate import CostEstimate
 from ..indexing import UPLOADS, Chunking, EnrichmentEstimate, Progress, Upload
-from ..lab.adding import add_files, own_corpus
+from ..lab.adding import add_files, own_corpus, reindex
 from ..lab.engines import Engines
-from ..lab.reindexing import reindex
 from ..values.errors import Stopped
 from ..values.settings import Settings
 from ..values.types import ModelCall

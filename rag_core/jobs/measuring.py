@@ -11,15 +11,14 @@ from ..catalog import Recipe, StrategySpec, describe
 from ..documents.benchmark import Benchmark
 from ..evaluation.cost_estimate import CostEstimate, estimate, plan_of
 from ..evaluation.datasets import read_judged, source_of
-from ..evaluation.manifest import describe_run
+from ..evaluation.manifest import data_title, describe_run, titles
 from ..evaluation.metrics import parse_metric
 from ..evaluation.records import Record
 from ..evaluation.results import choose_metrics, conclude
 from ..evaluation.run_folder import RunFolder, folder_for
 from ..evaluation.runner import build_strategies, evaluate
-from ..evaluation.sweep import Values, sample, settings_of
+from ..evaluation.sweep import sample, settings_of
 from ..evaluation.sweep_results import save_sweep
-from ..evaluation.titles import data_title, titles
 from ..evaluation.tuning import plan, tune
 from ..lab.lab import Lab
 from ..values.errors import attach_calls_to_errors
@@ -109,7 +108,6 @@ def start_sweep(
     axes: Mapping[str, Sequence[object]],
     most: int,
     metric: str,
-    base: Values | None = None,
 ) -> Job:
     """Start a sweep of at most `most` settings, tuned on dev and reported on test, or join the same one.
 
@@ -119,8 +117,8 @@ def start_sweep(
     combinations = sample(axes, most)
     measured = parse_metric(metric)
     dev, test = read_judged(data, "dev", settings), read_judged(data, "test", settings)
-    planned = plan(recipe, combinations, dev, test, base)
-    built = list(settings_of(recipe, base or {}, combinations))
+    planned = plan(recipe, combinations, dev, test)
+    built = list(settings_of(recipe, {}, combinations))
 
     def job(job: Job) -> Path:
         lab = _opened(job, lab_of)
@@ -128,7 +126,7 @@ def start_sweep(
             job.ask(estimate(planned, lab.rehearsal()))
             job.report(doing="sweeping")
             result = tune(
-                recipe, combinations, measured, dev, test, lab.services, base=base, stop=job.stop_requested,
+                recipe, combinations, measured, dev, test, lab.services, stop=job.stop_requested,
                 progress=lambda doing, done, total: job.report(doing=doing, done=done, total=total),
             )  # fmt: skip
         return save_sweep(result, settings)

@@ -1,4 +1,4 @@
-"""Files uploaded into a corpus of one's own: refused with a reason, or stored and indexed."""
+"""Files uploaded into a corpus of one's own, refused with a reason or stored and indexed; and a corpus indexed in another way."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 from ..documents.documents import BUILTIN
 from ..indexing import (
+    Chunking,
     CorpusStore,
     EnrichmentEstimate,
     Progress,
@@ -27,7 +28,7 @@ from ..values.settings import Settings
 from ..values.types import ModelCall
 from .corpora import as_typed, folder_name, keep_title
 from .engines import Engines
-from .opening import LONGEST_NAME, asking, check_corpus_name, index_files
+from .opening import LONGEST_NAME, asking, check_corpus_name, finish_indexing, index_files
 
 FileStatus = Literal["added", "changed", "unchanged", "failed"]
 
@@ -182,3 +183,44 @@ def _outcome(name: str, status: FileStatus, reading: SourceFiles) -> FileOutcome
         tuple(piece for one in documents for piece in one.hidden),
         any(gives_orders(text) for one in documents for text in (one.id, one.title, one.text)),
     )
+
+
+def reindex(
+    corpus: str,
+    chunking: Chunking,
+    settings: Settings,
+    engines: Engines,
+    *,
+    enrich: bool,
+    progress: Progress = no_progress,
+    consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
+    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
+) -> Report:
+    """Cut a corpus anew, and add or remove the contexts of its passages.
+
+    Args:
+        enrich: whether it has an enriched index; the built-in corpus always has one.
+        progress: may raise to stop.
+        consent: as for `open_lab`; `announce` likewise, for the contexts that a paid model writes.
+
+    Raises:
+        ConfigError: the corpus's name, or contexts to be taken from the built-in corpus.
+        RagError: as for `index_path`. The index is as it was.
+    """
+    check_corpus_name(corpus)
+    if corpus == BUILTIN and not enrich:
+        raise ConfigError(
+            Message("The built-in corpus keeps its contexts."),
+            Message("Contextual's control `enriched` leaves them out."),
+        )
+    with UploadFolder(settings.home, corpus).changing(
+        lambda: progress("waiting for an earlier change to end", 0, 1)
+    ):
+        store = CorpusStore(
+            settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+        )
+        report = store.rechunk(chunking, progress)
+        if not enrich:
+            store.enriched.remove()
+        finish_indexing(report, store, engines, settings, enrich=enrich, progress=progress, announce=announce)
+    return report

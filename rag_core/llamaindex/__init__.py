@@ -7,16 +7,3 @@ from .nodes import Found, PassageNode, as_hits, as_nodes
 from .parts import LlamaIndexRetriever
 from .query_engine import StrategyQueryEngine, StrategyRetriever, SynthesizedQueryEngine, query_engine
 from .run import EventSource
-
-__all__ = [
-    "EventSource",
-    "Found",
-    "LlamaIndexRetriever",
-    "PassageNode",
-    "StrategyQueryEngine",
-    "StrategyRetriever",
-    "SynthesizedQueryEngine",
-    "as_hits",
-    "as_nodes",
-    "query_engine",
-]

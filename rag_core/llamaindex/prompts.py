@@ -53,11 +53,9 @@ def _templates(strategy: Strategy) -> dict[str, Template]:
 def _templates_of(stage: Stage) -> Iterator[Template]:
     for one in fields(stage):  # type: ignore[arg-type]  # a stage is a dataclass
         value = getattr(stage, one.name)
-        yield from (part for part in (value if isinstance(value, tuple) else (value,)) if _is(part))
-
-
-def _is(value: object) -> bool:
-    return isinstance(value, Template)
+        yield from (
+            part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Template)
+        )
 
 
 def _with_templates(stage: Stage, changed: Mapping[str, Template]) -> Stage:

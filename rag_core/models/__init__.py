@@ -4,17 +4,3 @@ from .embedding import LlamaEmbedder, load_embedder
 from .llm import LlamaLlm, load_openai
 from .rehearsal import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
 from .reranking import CrossEncoderReranker, Rerankers
-
-__all__ = [
-    "CrossEncoderReranker",
-    "LlamaEmbedder",
-    "LlamaLlm",
-    "RehearsedEmbedder",
-    "RehearsedIndex",
-    "RehearsedLlm",
-    "RehearsedOffline",
-    "RehearsedReranker",
-    "Rerankers",
-    "load_embedder",
-    "load_openai",
-]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from ..values.message import Message
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
-from .english_only import is_english_only
 from .events import start_event
 from .minilm import MINILM, MINILM_WEIGHTS, MiniLM, bundled_minilm
 from .openai.batches import Batches, in_order
@@ -34,6 +34,18 @@ SPANISH = "es"  # the language of the gloss
 UNUSABLE = "Check the server of RAG_EMBEDDING, or use another model."
 MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
+# Published as English-only. A model that is not listed and has no card that says so reads Spanish itself.
+_ENGLISH = re.compile(
+    r"""minilm | all-minilm-l(?:6|12)-v[12] | all-mpnet-base-v[12] | all-distilroberta-v1 | all-roberta-large-v1
+    | multi-qa-(?:minilm|mpnet|distilbert)-.* | msmarco-(?:distilbert|minilm|roberta|bert)-.*
+    | paraphrase-(?:minilm|mpnet|albert|distilroberta)-.* | (?:gtr|sentence)-t5-.*
+    | bge-(?:small|base|large)-en(?:-v1\.5)? | e5-(?:small|base|large)(?:-v2|-unsupervised)?
+    | gte-(?:small|base|large) | gte-(?:base|large)-en-v1\.5 | snowflake-arctic-embed-(?:xs|s|m|l)
+    | nomic-embed-text-v1(?:\.5)?""",
+    re.VERBOSE,
+)
+_CARD = re.compile(r"\A---\n(.*?)^---$", re.DOTALL | re.MULTILINE)
+_LANGUAGE = re.compile(r"^language:[ \t]*(?:\[(.*?)\]|(\S+)|((?:\n[ \t]*-[ \t]*\S+)+))", re.MULTILINE)
 
 
 class EmbeddingModel(Protocol):
@@ -321,3 +333,19 @@ def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> Llama
         tracker=tracker,
         gloss=gloss,
     )
+
+
+def is_english_only(model: str) -> bool:
+    """Whether an embedding model, by its setting, is known to be English-only: by name, or by its folder's card."""
+    name = model.rstrip("/").rpartition("/")[2].lower()
+    return bool(_ENGLISH.fullmatch(name)) or _card_languages(Path(model)) == {"en"}
+
+
+def _card_languages(folder: Path) -> set[str]:
+    """The languages that the README.md in a model's folder declares; empty when it declares none."""
+    try:
+        card = _CARD.match((folder / "README.md").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return set()
+    declared = _LANGUAGE.search(card[1]) if card else None
+    return set(re.findall(r"[a-z]+", " ".join(filter(None, declared.groups())))) if declared else set()

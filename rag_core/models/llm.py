@@ -28,7 +28,6 @@ from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
-    from pydantic import BaseModel
 
 
 CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
@@ -153,7 +152,12 @@ class LlamaLlm:
             return options
         options["temperature"] = prompt.template.temperature
         if prompt.template.reply:
-            options[SCHEMA] = _schema(prompt.template.reply)
+            schema = prompt.template.reply.model_json_schema()
+            json_schema = {"name": prompt.template.reply.__name__, "strict": True, "schema": schema}
+            options[SCHEMA] = {
+                "type": "json_schema",
+                "json_schema": json_schema,
+            }  # OpenAI's strict structured output
         return options
 
     def _chunks(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Iterator[ChatResponse]:
@@ -208,12 +212,6 @@ def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, An
     return {name: omit if name in names else option for name, option in options.items()}
 
 
-def _schema(reply: type[BaseModel]) -> dict[str, Any]:
-    """OpenAI's strict structured output."""
-    schema = {"name": reply.__name__, "strict": True, "schema": reply.model_json_schema()}
-    return {"type": "json_schema", "json_schema": schema}
-
-
 def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = "answer") -> LlamaLlm:
     """A role's model on OpenAI or an OpenAI-compatible server; prompts set the temperature.
 
@@ -233,6 +231,7 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
 
     # whole, before its parts: of two threads that import parts of it at once, one can meet a half-made module
     import llama_index.core  # noqa: F401
+    from llama_index.llms.openai import OpenAI
 
     from .openai.client import ProviderClient
 
@@ -249,25 +248,17 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
     if server.url is not None:
         from llama_index.llms.openai_like import OpenAILike
 
-        return LlamaLlm(
-            OpenAILike(
-                api_base=server.url,
-                is_chat_model=True,
-                context_window=CONTEXT_WINDOW,
-                is_function_calling_model=False,
-                **shared,
-            ),
-            model,
-            prices,
-            openai=True,
-            tracker=tracker,
-            server=server,
-            named_by=settings.naming(model),
+        client: OpenAI = OpenAILike(
+            api_base=server.url,
+            is_chat_model=True,
+            context_window=CONTEXT_WINDOW,
+            is_function_calling_model=False,
+            **shared,
         )
-    from llama_index.llms.openai import OpenAI
-
+    else:
+        client = OpenAI(**shared)
     return LlamaLlm(
-        OpenAI(**shared),
+        client,
         model,
         prices,
         openai=True,

@@ -1,17 +1,38 @@
-"""An index that searches once for all settings of one question."""
+"""Indexes in front of another: one searches once for all settings of a question, one never finds a document."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.services import Index
+from ..runtime.services import Index, Services
 from ..values.types import Hit, Vectors
 
 
-class CachedIndex:
+class _InFront:
+    """An index that asks another one."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    @property
+    def name(self) -> str:
+        """The index's name."""
+        return self._index.name
+
+    def document_frequency(self, text: str) -> int:
+        """Number of passages that contain a term of the text."""
+        return self._index.document_frequency(text)
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """(n, d) stored vectors."""
+        return self._index.vectors(ids)
+
+
+class CachedIndex(_InFront):
     """An index that caches its searches, for one question.
 
     A shallow search is the beginning of a deeper one, so each search runs once, at the greatest depth any
@@ -22,16 +43,11 @@ class CachedIndex:
     """
 
     def __init__(self, index: Index, depth: int) -> None:
-        self._index = index
+        super().__init__(index)
         self._depth = depth
         self._dense: dict[bytes, Sequence[Hit]] = {}
         self._lexical: dict[tuple[str, float, float], Sequence[Hit]] = {}
         self._vectors: dict[str, NDArray[np.float32]] = {}
-
-    @property
-    def name(self) -> str:
-        """The index's name."""
-        return self._index.name
 
     def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
         """The k passages nearest to one (d,) vector."""
@@ -51,13 +67,44 @@ class CachedIndex:
             self._lexical[key] = self._index.lexical(text, self._depth, k1, b)
         return self._lexical[key][:k]
 
-    def document_frequency(self, text: str) -> int:
-        """Number of passages that contain a term of the text."""
-        return self._index.document_frequency(text)
-
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) stored vectors."""
         missing = [identity for identity in ids if identity not in self._vectors]
         if missing:
             self._vectors.update(zip(missing, self._index.vectors(missing), strict=True))
         return np.array([self._vectors[identity] for identity in ids], np.float32)
+
+
+class Without(_InFront):
+    """An index that never finds the passages of one document, and finds as many others instead.
+
+    Args:
+        document: its id.
+    """
+
+    def __init__(self, index: Index, document: str) -> None:
+        super().__init__(index)
+        self._document = document
+
+    def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
+        """The k passages nearest to one (d,) vector."""
+        return self._others(lambda depth: self._index.dense(vector, depth), k)
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
+        """The k best BM25 hits."""
+        return self._others(lambda depth: self._index.lexical(text, depth, k1, b), k)
+
+    def _others(self, search: Callable[[int], Sequence[Hit]], k: int) -> Sequence[Hit]:
+        depth = k
+        while True:
+            hits = search(depth)
+            others = [hit for hit in hits if hit.passage.doc_id != self._document]
+            if len(others) >= k or len(hits) < depth:
+                return others[:k]
+            depth = k + len(hits) - len(others)
+
+
+def without(services: Services, document: str) -> Services:
+    """The services, whose indexes never find a document."""
+    enriched = Without(services.enriched, document) if services.enriched else None
+    return replace(services, index=Without(services.index, document), enriched=enriched)

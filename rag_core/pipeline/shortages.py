@@ -46,7 +46,11 @@ def shortages(stages: Sequence[Stage], states: Sequence[State]) -> list[str]:
         states: the state after each.
     """
     capped = dict(_capped(stages, states))
-    cuts = [place for place, stage in enumerate(stages) if isinstance(stage, Retrieve) or _cuts(stage)]
+    cuts = [
+        place
+        for place, stage in enumerate(stages)
+        if isinstance(stage, Retrieve) or (isinstance(stage, SelectStage) and stage.most is not None)
+    ]
     if cuts and (found := _too_few(stages, states, cuts[-1])):
         control, sentence = found
         capped.setdefault(control, sentence)
@@ -74,10 +78,6 @@ def _capped(stages: Sequence[Stage], states: Sequence[State]) -> Iterator[tuple[
                 bounds = [Bound((k,), (control,)) if k <= bound.most else bound for bound in bounds]
             case _:
                 pass
-
-
-def _cuts(stage: Stage) -> bool:
-    return isinstance(stage, SelectStage) and stage.most is not None
 
 
 def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tuple[str, str] | None:

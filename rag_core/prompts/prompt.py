@@ -90,40 +90,29 @@ class Fields:
         Raises:
             ConfigError: the message is empty, or a field is missing or unknown.
         """
+        given = {"owner": owner, "name": template.name}
         found = set(_FIELD.findall(template.text))
-        step = f"The text needs {_in_braces(self.needed)}"
-        step += f" and can use {_in_braces(self.optional)}" if self.optional else ""
-        step += "; write literal braces twice."
+        wrong = None
         if not template.text.strip():
-            raise ConfigError(
-                Message("{owner}: template {name!r} is empty.", owner=owner, name=template.name), step
+            wrong = Message("{owner}: template {name!r} is empty.", **given)
+        elif missing := [name for name in self.needed if name not in found]:
+            fields = _in_braces(missing)
+            wrong = Message("{owner}: template {name!r} is missing {fields}.", **given, fields=fields)
+        elif unknown := sorted(found - {*self.needed, *self.optional}):
+            wrong = Message(
+                "{owner}: template {name!r} has {fields}, which {owner} does not fill.",
+                **given,
+                fields=_in_braces(unknown),
             )
-        if missing := [name for name in self.needed if name not in found]:
-            raise ConfigError(
-                Message(
-                    "{owner}: template {name!r} is missing {fields}.",
-                    owner=owner,
-                    name=template.name,
-                    fields=_in_braces(missing),
-                ),
-                step,
-            )
-        if unknown := sorted(found - {*self.needed, *self.optional}):
-            raise ConfigError(
-                Message(
-                    "{owner}: template {name!r} has {fields}, which {owner} does not fill.",
-                    owner=owner,
-                    name=template.name,
-                    fields=_in_braces(unknown),
-                ),
-                step,
-            )
+        if wrong:
+            step = f"The text needs {_in_braces(self.needed)}"
+            step += f" and can use {_in_braces(self.optional)}" if self.optional else ""
+            raise ConfigError(wrong, f"{step}; write literal braces twice.")
         if unknown := sorted(set(_FIELD.findall(template.system)) - set(_OF_SYSTEM)):
             raise ConfigError(
                 Message(
                     "{owner}: the system message of {name!r} has {fields}, which nothing fills.",
-                    owner=owner,
-                    name=template.name,
+                    **given,
                     fields=_in_braces(unknown),
                 ),
                 Message(

@@ -10,10 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..values.errors import DataError
+from ..values.errors import DataError, why_unreadable
 from ..values.notice import NOTICE
 from ..values.trace import Trace
-from ..values.unreadable import why_unreadable
 from ..values.visible import as_json
 
 _HINT = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."

@@ -8,32 +8,3 @@ from .retrieve import Bm25, Dense, Retrieve
 from .select import Mmr, Threshold, Top
 from .spread import Spread
 from .transform import AnalyseQuery, AnalyseQueryByLlm, Hyde, Rephrase, Rewrite
-
-__all__ = [
-    "AnalyseQuery",
-    "AnalyseQueryByLlm",
-    "Blend",
-    "Bm25",
-    "Dense",
-    "Flow",
-    "FusionStage",
-    "Generate",
-    "Hyde",
-    "LlmRerank",
-    "MaxFusion",
-    "Mmr",
-    "ReciprocalRankFusion",
-    "Rephrase",
-    "Rerank",
-    "RerankStage",
-    "Retrieve",
-    "Retriever",
-    "Rewrite",
-    "SelectStage",
-    "Spread",
-    "Stage",
-    "Threshold",
-    "Top",
-    "TransformStage",
-    "WeightedFusion",
-]

@@ -16,12 +16,13 @@ from ..values.answers import Answer, Remark, Suggestion
 from ..values.errors import ProviderError
 from ..values.evidence import EvidenceScore
 from ..values.message import Message
+from ..values.translation import translate
 from ..values.triage import Triage
 from ..values.types import Hit, Ranking, Relevance, Scorer, State
-from . import messages
 from .base import Flow, RerankStage, Stage, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence, unmarked
-from .grounding import grounded, reconciled, remarks_on_reply
+from .grounding import grounded, reconciled, remarks_on_reply, why_cut
+from .messages import abstention, none_found, not_enough
 from .remarks import remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
@@ -72,12 +73,12 @@ class Generate(Stage):
         hits = labelled(state, language, ctx)
         ranking = Ranking(state.question, hits)
         if not hits:
-            reason = state.shortfall or messages.none_found(spoken)
+            reason = state.shortfall or none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
         elif (weak := _too_weak(question, hits, urgency.as_read, ctx)) is not None:
             meant = () if weak.scope else suggestions(question, hits)
-            answer = _abstention(spoken, messages.not_enough(spoken, weak), meant)
+            answer = _abstention(spoken, not_enough(spoken, weak), meant)
         else:
             answer = self._answer(ranking, urgency, ctx)
         return replace(state, rankings=(ranking,), answer=_led(answer, state.triage, ctx))
@@ -99,26 +100,41 @@ class Generate(Stage):
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
             spoken = detect_language(read)
             near = suggestions(read, ranking.hits)
-            return _abstention(spoken, reason or messages.none_answers(spoken), near, evidence)
+            reason = reason or translate(spoken, "The model found no answer in the passages.")
+            return _abstention(spoken, reason, near, evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if not re.search(r"\w", unmarked(text)):
+            why = "" if finish == COMPLETE else Message(" (finish reason: {finish})", finish=finish)
             raise ProviderError(
-                messages.says_nothing(reply, finish), Message("Try again, or use another model.")
+                Message("the model's reply says nothing{why}.", why=why)
+                if reply
+                else Message("the model returned an empty reply{why}.", why=why),
+                Message("Try again, or use another model."),
             )
         sentences = grounded(text, ranking.hits, ctx)
         citations = reconciled(text, citations, sentences)
         if not citations:
-            ctx.warn(messages.NO_CITATIONS)
+            ctx.warn(Message("The answer cites none of its passages."))
         if unsupported := sum(one.supported is False for one in citations):
-            ctx.warn(messages.unsupported_citations(unsupported, len(citations)))
+            ctx.warn(
+                Message("The citation points to a passage that does not support the sentence.")
+                if len(citations) == 1
+                else Message(
+                    "{count} of {total} citations point to a passage that does not support the sentence.",
+                    count=unsupported,
+                    total=len(citations),
+                )
+            )
         remarks = (
             *remarks_on_reply(read, text, invalid, sentences, ctx),
             *remarks_on(read, text, ranking.hits, ctx.services.country),
         )
         if finish != COMPLETE:
-            ctx.warn(messages.incomplete(finish))
-            spoken = detect_language(read)
-            remarks = (Remark("cut", messages.cut(spoken, finish), ()), *remarks)
+            ctx.warn(Message("The model's reply is incomplete (finish reason: {finish}).", finish=finish))
+            text_of_cut = translate(
+                detect_language(read), "This answer is incomplete: {why}.", why=why_cut(finish)
+            )
+            remarks = (Remark("cut", text_of_cut, ()), *remarks)
         return Answer(
             text,
             citations,
@@ -134,13 +150,17 @@ def _led(answer: Answer, asked: Triage, ctx: Context) -> Answer:
     if leads_with_action(unmarked(answer.text), asked):
         return answer
     if answer.abstained or ctx.services.llms["answer"].offline:
-        notice = messages.notice(asked.language, asked.action)
+        notice = translate(
+            asked.language,
+            "Notice of this demonstration, not from the documents: {action}",
+            action=asked.action,
+        )
         near = (
             () if asked.level == "emergency" else answer.suggestions
         )  # no "perhaps you meant" in an emergency
         return replace(answer, text=f"{notice} {answer.text}", notice=notice, suggestions=near)
-    remark = Remark("buried", messages.buried(asked.language), ())
-    return replace(answer, remarks=(remark, *answer.remarks))
+    buried = translate(asked.language, "This answer does not begin with what to do now.")
+    return replace(answer, remarks=(Remark("buried", buried, ()), *answer.remarks))
 
 
 def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
@@ -153,7 +173,14 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
     """
     hits, why = _rated(state.question.text, state.ranking.hits, language, ctx)
     if missing := sum(hit.relevance is None for hit in hits):
-        ctx.warn(messages.unlabelled(missing, len(hits), why))
+        ctx.warn(
+            Message(
+                "{count} of {total} passages have no relevance label: {reason}.",
+                count=missing,
+                total=len(hits),
+                reason=why,
+            )
+        )
     return hits
 
 
@@ -164,13 +191,13 @@ def _rated(question: str, hits: Sequence[Hit], language: str, ctx: Context) -> t
         by_position = rules.relevance("rank", [0.0] * len(hits), language, "")
         return tuple(replace(hit, relevance=label) for hit, label in zip(hits, by_position, strict=True)), ""
     found: dict[str, Relevance] = {}
-    why = messages.no_thresholds(ctx.services.embedder.name)
+    why = Message("{model} has no fitted thresholds", model=ctx.services.embedder.name)
     for scorer, model, measure in _scorers(question, ctx):
         if all(hit.id in found for hit in hits) or not rules.has(scorer, model):
             continue
         scores = measure(hits)  # the offline measure compares them all
         if scores is None:
-            why = messages.OUT_OF_TIME
+            why = Message("rating them took too long; the next run will be faster")
             break
         rated = {hit.id: score for hit, score in zip(hits, scores, strict=True) if score is not None}
         labels = rules.relevance(scorer, list(rated.values()), language, model)
@@ -216,14 +243,23 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
     if evidence is None:
         return None
     if not evidence.fitted:
-        ctx.warn(messages.never_declined(evidence.model))
+        ctx.warn(
+            Message(
+                "{model} has no thresholds for abstention, so no question is declined for weak evidence.",
+                model=evidence.model,
+            )
+        )
         return None
     found = evidence.score(question, hits, triage, offline=ctx.services.llm("answer").offline)
     if found is None:
-        ctx.warn(messages.EVIDENCE_OUT_OF_TIME)
+        ctx.warn(
+            Message(
+                "Weighing the evidence took too long, so the question was answered without; the next run will be faster."
+            )
+        )
     return None if found is None or found.enough else found
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:
-    text = messages.abstention(language)
+    text = abstention(language)
     return Answer(text, abstained=True, reason=reason, evidence=evidence, suggestions=near)

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Literal
 
 from ..prompts.prompt import Template
 from ..runtime.context import Context
+from ..values.message import Message
 from ..values.types import Hit, Query, Ranking, Scale, State, Vote
-from . import messages
 
 Content = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
 RERANKER = "reranker"  # the scale of the configured reranker, whichever it is
@@ -245,4 +245,9 @@ def _plain(value: object) -> Any:
 def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
     """Warn that the offline engine ignores a custom prompt text: it reads only the fields."""
     if not template.says_the_same_as(ready) and ctx.services.llms[template.purpose].offline:
-        ctx.warn(messages.prompt_unread(template.name))
+        ctx.warn(
+            Message(
+                "The offline engine cannot read your prompt {name!r} and used its own rules instead.",
+                name=template.name,
+            )
+        )

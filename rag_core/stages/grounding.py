@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..language.analysis import SHORT_QUESTION, detect_language, language_of
+from ..prompts.replies import TOO_LONG
 from ..runtime.context import Context
 from ..values.answers import Citation, Grounded, Remark
+from ..values.message import Message
+from ..values.translation import language_name, translate, translate_plural
 from ..values.types import Hit
-from . import messages
 from .citations import MARKER, claims, unmarked
 
 FEWEST_WORDS = 6  # of an answer whose language is compared with the question's
@@ -55,12 +57,42 @@ def remarks_on_reply(
     """What is wrong with a reply as such: citations of nothing, the wrong language, too long to check."""
     spoken = detect_language(question)
     if invalid:
-        yield Remark("invalid", messages.invalid_citations(spoken, invalid), ())
+        removed = translate_plural(
+            spoken,
+            "1 citation pointed to no passage and was removed.",
+            "{count} citations pointed to no passage and were removed.",
+            invalid,
+        )
+        yield Remark("invalid", removed, ())
     written = unmarked(text)
     answered = detect_language(written)
     quotes = ctx.services.llm("answer").offline  # a remark says which passages are in another language
     sure = len(question.split()) > SHORT_QUESTION and len(written.split()) >= FEWEST_WORDS
     if answered != spoken and sure and not quotes:
-        yield Remark("answer_language", messages.answer_language(spoken, answered), ())
+        languages = translate(
+            spoken,
+            "The answer is in {answer}, the question in {question}.",
+            answer=language_name(answered, spoken),
+            question=language_name(spoken, spoken),
+        )
+        yield Remark("answer_language", languages, ())
     if sentences and len(sentences) < (count := len(claims(text))):
-        yield Remark("unmarked", messages.unmarked(spoken, len(sentences), count), ())
+        compared = translate(
+            spoken,
+            "Only the first {checked} of {count} sentences were compared with the passages.",
+            checked=len(sentences),
+            count=count,
+        )
+        yield Remark("unmarked", compared, ())
+
+
+def why_cut(finish: str) -> Message:
+    """Why a reply ends before its end."""
+    match finish:
+        case "length":
+            return Message("the model reached its length limit")
+        case "content_filter":
+            return Message("the provider's content filter cut it off")
+        case _ if finish == TOO_LONG:
+            return Message("it was too long to read to its end")
+    return Message("the provider stopped it ({finish})", finish=finish)

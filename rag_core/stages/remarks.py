@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ..language.analysis import detect_language, language_of, sentences
 from ..values.answers import Remark, Suggestion
+from ..values.jurisdictions import name_of
 from ..values.labels import LABELS
-from ..values.sources import Source
+from ..values.sources import Source, difference, listed
+from ..values.translation import language_name, translate, translate_plural
 from ..values.types import Hit, Passage
-from . import messages
 from .citations import cited_claims, unmarked
 
 MOST_SUGGESTIONS = 3
@@ -51,6 +52,11 @@ def what_differs(passage: Passage) -> tuple[str, ...]:
     return tuple(sentence for _, _, sentence in sorted(best, key=lambda each: -each[1]))
 
 
+def perhaps_you_meant(question: str) -> str:
+    """The introduction to an abstention's suggestions, in the question's language."""
+    return translate(detect_language(question), "Perhaps you meant")
+
+
 def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
     """The documents of the passages labelled Medium or High, those in the question's language first, at most three.
 
@@ -79,8 +85,20 @@ def _differs(
         if passage.differs_from:
             sides.setdefault((passage.agreeing, passage.differs_from), []).append(n)
     for numbers in sides.values():
-        text = messages.differs(spoken, numbers, hits[numbers[0] - 1].passage, country)
-        yield Remark("differs", text, tuple(numbers))
+        passage = hits[numbers[0] - 1].passage
+        told = [_markers(spoken, numbers), difference(passage.agreeing, passage.differs_from, spoken)]
+        if ours := passage.leading(country):
+            names = dict.fromkeys(f"{source.organisation} {source.year}" for source in ours)
+            applies = translate_plural(
+                spoken,
+                "For the country you chose ({country}), {names} applies.",
+                "For the country you chose ({country}), {names} apply.",
+                len(names),
+                country=name_of(ours[0].jurisdiction, spoken),
+                names=listed(names, spoken),
+            )
+            told.append(applies)
+        yield Remark("differs", " ".join(told), tuple(numbers))
 
 
 def _thin(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str) -> Iterator[Remark]:
@@ -90,9 +108,17 @@ def _thin(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str) -> It
         return
     numbers = _numbers(thin)
     if len(thin) == len(sources):
-        yield Remark("all_thin", messages.all_thin(spoken), numbers, tuple(thin))
+        text = translate(spoken, "Thin evidence: every passage cited is labelled Low.")
+        yield Remark("all_thin", text, numbers, tuple(thin))
     else:
-        yield Remark("thin", messages.thin(spoken, numbers), numbers, tuple(thin))
+        text = translate_plural(
+            spoken,
+            "Thin evidence: {n} rests on a passage labelled Low.",
+            "Thin evidence: {n} rest on passages labelled Low.",
+            len(numbers),
+            n=_markers(spoken, numbers),
+        )
+        yield Remark("thin", text, numbers, tuple(thin))
 
 
 def _other_language(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str) -> Iterator[Remark]:
@@ -104,11 +130,30 @@ def _other_language(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: 
     for language in dict.fromkeys(hit.passage.language for hit in cited):
         if language != spoken:
             numbers = tuple(n for n in _numbers(sources) if hits[n - 1].passage.language == language)
-            yield Remark("language", messages.other_language(spoken, numbers, language, alone), numbers)
+            text = translate_plural(
+                spoken,
+                "{n} is in {language}",
+                "{n} are in {language}",
+                len(numbers),
+                n=_markers(spoken, numbers),
+                language=language_name(language, spoken),
+            )
+            if alone:
+                text += translate(
+                    spoken,
+                    "; there is no better passage in {language}",
+                    language=language_name(spoken, spoken),
+                )
+            yield Remark("language", f"{text}.", numbers)
 
 
 def _numbers(sources: dict[str, list[int]]) -> tuple[int, ...]:
     return tuple(sorted({n for cited in sources.values() for n in cited}))
+
+
+def _markers(language: str, citations: Sequence[int]) -> str:
+    """Numbers as markers, such as "[1], [2] and [3]"."""
+    return listed((f"[{n}]" for n in citations), language)
 
 
 def _low(hit: Hit) -> bool:

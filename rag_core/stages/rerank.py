@@ -12,7 +12,6 @@ from ..runtime.context import Context
 from ..values.errors import ConfigError, ProviderError, RagError
 from ..values.message import Message
 from ..values.types import Hit, Ranking, Term
-from . import messages
 from .base import Flow, RerankStage, warn_if_unread
 
 
@@ -80,7 +79,14 @@ class LlmRerank(RerankStage):
             what = Message("no passage could be judged: {reason}", reason=missing[0].message)
             raise ProviderError(what, missing[0].next_step)
         if missing:
-            ctx.warn(messages.not_judged(len(missing), len(replies), missing[0].message))
+            ctx.warn(
+                Message(
+                    "{count} of {total} passages could not be judged and were left out: {reason}",
+                    count=len(missing),
+                    total=len(replies),
+                    reason=missing[0].message,
+                )
+            )
         top, remark = _scale([hit.score for hit in judged], self.template)
         if remark:
             ctx.warn(remark)
@@ -104,12 +110,22 @@ def _scale(scores: Sequence[float], template: Template) -> tuple[float, str]:
     fractions = any(score < 1 for score in small)
     if not small:
         return 100.0, ""
+    if max(scores) > 1 and not fractions:
+        return 100.0, ""
     if max(scores) > 1:
-        return 100.0, messages.scales_mixed(len(small), len(scores)) if fractions else ""
+        return 100.0, Message(
+            "{count} of {total} of the judge's scores are 1 or less and others are not; all were read from 0 to 100.",
+            count=len(small),
+            total=len(scores),
+        )
     if fractions:
-        return 1.0, messages.SCALE_TO_1
+        return 1.0, Message(
+            "The judge scored from 0 to 1 instead of 0 to 100; its scores were read on that scale."
+        )
     top = 100.0 if "100" in template.system + template.text else 1.0
-    return top, messages.scale_unclear(top)
+    return top, Message(
+        "The judge gave only the scores 0 and 1; they were read on the prompt's scale, 0 to {top:g}.", top=top
+    )
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,12 @@ from typing import ClassVar
 from ..language.facts import lost_in_rewrite
 from ..language.questions import form_of
 from ..prompts.prompt import Fields, Template
-from ..prompts.replies import read_as, unescaped
+from ..prompts.replies import excerpt, read_as, unescaped
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_RULES, TRANSFORM, Form, QueryAnalysis
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..values.message import Message
 from ..values.types import Query
-from . import messages
 from .base import TransformStage, warn_if_unread
 
 _LABEL = re.compile(  # "**Standalone question:** ...", as models often begin; only words that cannot start the question
@@ -93,8 +92,16 @@ class AnalyseQueryByLlm(TransformStage):
         except (Stopped, LimitReached):
             raise
         except (RagError, ValueError) as error:
-            why = messages.malformed(error, reply) if isinstance(error, ValueError) else error.message
-            ctx.warn(messages.analysis_failed(why))
+            why = (
+                f"the reply was malformed: {error}; it was {excerpt(reply)}"
+                if isinstance(error, ValueError)
+                else error.message.rstrip(".")
+            )
+            ctx.warn(
+                Message(
+                    "Query analysis by the model failed, so rules were used instead ({reason}).", reason=why
+                )
+            )
             return AnalyseQuery().rewrite(question, ctx)
         model = ctx.services.llms[self.template.purpose].name
         if found.form == "sentence":
@@ -176,10 +183,20 @@ class Rewrite(TransformStage):
             text = self._read(reply, template, ctx)
             if isinstance(text, RagError):
                 failures.append(text)
-                ctx.warn(messages.rewrite_failed(template.name, text))
+                ctx.warn(
+                    Message(
+                        "Rewrite {name!r} failed and was left out: {reason}", name=template.name, reason=text
+                    )
+                )
             elif text.casefold() in written:
                 same = written[text.casefold()].origin
-                ctx.warn(messages.rewrite_repeated(template.name, same))
+                ctx.warn(
+                    Message(
+                        "Rewrite {name!r} is the same as {same!r} and was left out.",
+                        name=template.name,
+                        same=same,
+                    )
+                )
             else:
                 written[text.casefold()] = Query(
                     text,
@@ -197,9 +214,18 @@ class Rewrite(TransformStage):
         try:
             found = wordings(reply)
         except ValueError as error:
-            return ProviderError(messages.not_one_question(error, reply), Message("Try again."))
+            why = Message(
+                "the reply is not one question ({reason}): {reply}", reason=error, reply=excerpt(reply)
+            )
+            return ProviderError(why, Message("Try again."))
         if len(found) > 1:
-            ctx.warn(messages.rewrite_listed(template.name, len(found)))
+            ctx.warn(
+                Message(
+                    "Rewrite {name!r}: the model wrote {count} questions instead of one; the first was used.",
+                    name=template.name,
+                    count=len(found),
+                )
+            )
         return found[0] if found else ProviderError(EMPTY, Message("Try again."))
 
 
@@ -277,7 +303,14 @@ class Hyde(TransformStage):
         if not passages:
             raise failures[0]
         if failures:
-            ctx.warn(messages.hypotheses_failed(len(passages), self.samples, failures[0]))
+            ctx.warn(
+                Message(
+                    "{made} of {wanted} hypotheses: the others failed and were left out: {reason}",
+                    made=len(passages),
+                    wanted=self.samples,
+                    reason=failures[0],
+                )
+            )
         question_text = question.text if self.include_question else ""
         return (
             Query(" ".join(passages), self.template.name, passages=passages, question_text=question_text),
@@ -344,7 +377,13 @@ def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     read = rule_of is not None and template.says_the_same_as(rule_of)
     if not read and ctx.services.llms[template.purpose].offline:
         rule = "the built-in one of this name" if rule_of else "synonyms"
-        ctx.warn(messages.template_unread(template.name, rule))
+        ctx.warn(
+            Message(
+                "The offline engine cannot read your template {name!r} and used {rule} instead.",
+                name=template.name,
+                rule=rule,
+            )
+        )
     return _lost(question, text, template, ctx)
 
 
@@ -353,5 +392,5 @@ def _lost(question: Query, text: str, template: Template, ctx: Context) -> str:
     if not lost:
         return ""
     note = f"lost from the question: {', '.join(lost)}"
-    ctx.warn(messages.rewrite_lost(template.name, note))
+    ctx.warn(Message("Rewrite {name!r} {note}.", name=template.name, note=note))
     return note

@@ -21,16 +21,3 @@ from .collection import (
     sample_services,
 )
 from .recipes import check_strategy
-
-__all__ = [
-    "PASSAGES",
-    "BagOfWords",
-    "MemoryIndex",
-    "ScriptedLlm",
-    "WordOverlap",
-    "check_stage",
-    "check_strategy",
-    "ranking_of",
-    "sample_context",
-    "sample_services",
-]

@@ -44,9 +44,8 @@ from ..values.message import Message
 from ..values.notice import NOTICE
 from ..values.sources import is_old
 from ..values.types import Passage
-from .answer_sets import check_answer_sets
+from .answer_sets import check_answer_sets, label_problems
 from .documents import check_collection
-from .question_labels import label_problems
 from .reading_alone import passage_problems
 from .same_action import action_problems, signs_advised
 from .spanish_words import list_problems, redundant

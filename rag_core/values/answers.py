@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # bold print as Markdown has it, within a line
@@ -107,12 +107,7 @@ class Remark:
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, with lists for tuples."""
-        return {
-            "kind": self.kind,
-            "text": self.text,
-            "citations": list(self.citations),
-            "sentences": list(self.sentences),
-        }
+        return asdict(self) | {"citations": list(self.citations), "sentences": list(self.sentences)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +122,6 @@ class Suggestion:
     title: str
     doc_id: str
     context_id: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Its fields."""
-        return {"title": self.title, "doc_id": self.doc_id, "context_id": self.context_id}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ RagError                  message: what happened and where; next_step: what to d
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -161,3 +162,14 @@ def attach_calls_to_errors(calls: Iterable[Any]) -> Iterator[None]:
     except RagError as error:
         error.calls = tuple(dict.fromkeys([*calls, *error.calls]))
         raise
+
+
+def why_unreadable(error: Exception) -> str:
+    """A reason that completes "it cannot be read: …", without a full stop."""
+    if isinstance(error, UnicodeError):
+        return Message("it is not UTF-8")
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if "set_int_max_str_digits" in str(error):  # int() on what a parser took for a number
+        return Message("a number has more than {most:,} digits", most=sys.get_int_max_str_digits())
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

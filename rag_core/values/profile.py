@@ -9,12 +9,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .errors import ConfigError, DataError
+from .errors import ConfigError, DataError, why_unreadable
 from .invisible import IGNORABLE
 from .message import Message
 from .sources import listed
 from .translation import language_name
-from .unreadable import why_unreadable
 
 PROFILE_FILE = "profile.toml"  # next to a corpus's documents
 MAX_LENGTH = 200  # characters, of subject and audience each

@@ -20,11 +20,11 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from .errors import SettingsError
+from .errors import SettingsError, why_unreadable
 from .message import Message
 from .model_choice import OFFLINE_MODEL
 from .secrets import clean_key, clean_url, without_url_secrets
-from .unreadable import why_unreadable
+from .visible import valid
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_VALUE = 80  # characters of a wrong value that a message repeats
@@ -257,7 +257,7 @@ class Settings(BaseSettings):
     @classmethod
     def _name_of_folder(cls, folder: Path) -> Path:
         name = str(folder)
-        if "\0" in name or not _is_utf8(name):
+        if "\0" in name or name != valid(name):
             raise ValueError("the name of this folder must be valid UTF-8")
         return folder
 
@@ -399,14 +399,6 @@ class _TomlFile(TomlConfigSettingsSource):
                     Message("rag.toml: {key!r} is not a setting.", key=key[:LONGEST_VALUE]),
                     f"Did you mean {close[0]!r}?" if close else "See the README, Settings.",
                 )
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def read_settings(**arguments: Any) -> Settings:

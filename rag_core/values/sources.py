@@ -33,7 +33,8 @@ class Source:
     type: str = ""
 
     def __str__(self) -> str:
-        return f"{self.organisation}, {self.title}, {self.year}{self._where}"
+        where = f" ({self.jurisdiction})" if self.jurisdiction else ""
+        return f"{self.organisation}, {self.title}, {self.year}{where}"
 
     @property
     def short(self) -> str:
@@ -55,10 +56,6 @@ class Source:
         """Organisation, title, year and jurisdiction, with the jurisdiction's name in a language."""
         where = name_of(self.jurisdiction, language)
         return f"{self.organisation}, {self.title}, {self.year}{f' ({where})' if where else ''}"
-
-    @property
-    def _where(self) -> str:
-        return f" ({self.jurisdiction})" if self.jurisdiction else ""
 
 
 def source_line(sources: Iterable[Source]) -> str:
@@ -107,11 +104,6 @@ def leading(sources: Sequence[Source], differs_from: Sequence[Source], country: 
     return ours[0] or ours[1] if not all(ours) else ()
 
 
-def this_year() -> int:
-    """The current year."""
-    return datetime.now(UTC).year
-
-
 def age_years(sources: Iterable[Source], year: int | None = None) -> int | None:
     """Age of the newest source in years; None for no source.
 
@@ -119,7 +111,7 @@ def age_years(sources: Iterable[Source], year: int | None = None) -> int | None:
         year: the year to count to; the current one by default.
     """
     years = [source.year for source in sources]
-    return max((this_year() if year is None else year) - max(years), 0) if years else None
+    return max((datetime.now(UTC).year if year is None else year) - max(years), 0) if years else None
 
 
 def is_old(sources: Iterable[Source], year: int | None = None) -> bool:

@@ -201,18 +201,7 @@ def _context_json(rank: int, hit: Hit) -> dict[str, Any]:
         "score": hit.score,
         "score_scale": hit.scale,
         "label": hit.relevance.label if hit.relevance else None,
-        "votes": [
-            {
-                "stage": vote.stage,
-                "query": vote.query,
-                "rank": vote.rank,
-                "score": vote.score,
-                "scale": vote.scale,
-                "note": vote.note,
-                "terms": [asdict(term) for term in vote.terms],
-            }
-            for vote in hit.votes
-        ],
+        "votes": [asdict(vote) | {"terms": [asdict(term) for term in vote.terms]} for vote in hit.votes],
     }
 
 
@@ -235,7 +224,7 @@ def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
         "reason": answer.reason,
         "notice": answer.notice,
         "remarks": [remark.as_json() for remark in remarks],
-        "suggestions": [near.as_json() for near in answer.suggestions],
+        "suggestions": [asdict(near) for near in answer.suggestions],
     }
 
 
@@ -285,20 +274,14 @@ def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
     rewrite = tuple(call for call in language if call.purpose == "rewrite")
     answer = tuple(call for call in language if call.purpose == "answer")
     counted = sorted({call.counted_by for call in language})
-    total = Cost.of(calls).usd
-    rewrite_in, rewrite_out = token_counts(rewrite)
-    answer_in, answer_out = token_counts(answer)
-    total_in, total_out = token_counts(language)
-    return {
-        "rewrite_input_tokens": rewrite_in,
-        "rewrite_output_tokens": rewrite_out,
-        "rewrite_cost": Cost.of(rewrite).usd,
-        "answer_input_tokens": answer_in,
-        "answer_output_tokens": answer_out,
-        "answer_cost": Cost.of(answer).usd,
-        "total_input_tokens": total_in,
-        "total_output_tokens": total_out,
-        "total_cost": total,
-        "usage_source": "+".join(counted) or "none",
-        "cost_source": "unknown" if total is None else "data/prices.toml",
-    }
+    found: dict[str, Any] = {}
+    for part, told, billed in (
+        ("rewrite", rewrite, rewrite),
+        ("answer", answer, answer),
+        ("total", language, calls),
+    ):
+        found[f"{part}_input_tokens"], found[f"{part}_output_tokens"] = token_counts(told)
+        found[f"{part}_cost"] = Cost.of(billed).usd
+    found["usage_source"] = "+".join(counted) or "none"
+    found["cost_source"] = "unknown" if found["total_cost"] is None else "data/prices.toml"
+    return found

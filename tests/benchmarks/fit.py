@@ -35,8 +35,8 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 import rag_core
-from rag_core.documents.abstention_set import read_abstention
 from rag_core.documents.benchmark import passage_key, read_qrels, read_questions
+from rag_core.evaluation.abstention import read_abstention
 from rag_core.evaluation.statistics import Interval, wilson
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab

@@ -70,8 +70,8 @@ def test_what_is_written_comes_back_exactly(configuration: Any) -> None:
     found = from_address(through_a_browser(to_address(strategies, country)), DEFAULTS)
     assert found
     assert (found.question, found.country, found.problems) == ("", country, ())
-    assert list(found.strategies) == strategies
-    assert [one.controls for one in found.strategies] == [one.controls for one in strategies]
+    assert [one.strategy for one in found.columns] == strategies
+    assert [one.strategy.controls for one in found.columns] == [one.controls for one in strategies]
 
 
 def test_models_and_corpora_of_columns_come_back() -> None:
@@ -127,8 +127,8 @@ def test_what_is_not_valid_is_named_and_replaced_by_the_default(
 ) -> None:
     found = from_address(parameters, DEFAULTS)
     assert found
-    assert [one.name for one in found.strategies] == names
-    assert found.strategies == tuple(map(build, names))
+    assert [one.strategy.name for one in found.columns] == names
+    assert [one.strategy for one in found.columns] == list(map(build, names))
     assert len(found.question) <= MAX_QUESTION
     assert len(found.problems) == (problem is not None)
     assert problem is None or problem in found.problems[0]
@@ -139,7 +139,7 @@ def test_what_is_not_valid_is_named_and_replaced_by_the_default(
                        st.lists(st.text(max_size=30), max_size=5), max_size=5))  # fmt: skip
 def test_no_address_is_an_error(parameters: dict[str, list[str]]) -> None:
     found = from_address(parameters, DEFAULTS)
-    assert found is None or 2 <= len(found.strategies) <= 4
+    assert found is None or 2 <= len(found.columns) <= 4
 
 
 def test_an_address_stays_short_enough_for_servers() -> None:

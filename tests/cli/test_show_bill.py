@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rag_core.catalog import build
-from rag_core.cli.show_bill import show_bill
+from rag_core.cli.show import show_bill
 from rag_core.runtime.services import Services
 from rag_core.values.types import ModelCall
 

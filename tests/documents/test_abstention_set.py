@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.small import ROOT
 
-from rag_core.documents.abstention_set import read_abstention
+from rag_core.evaluation.abstention import read_abstention
 from rag_core.values.errors import DataError
 
 ROWS = {

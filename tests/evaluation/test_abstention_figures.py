@@ -17,13 +17,13 @@ def test_the_shares_are_those_of_the_counts():
     shares = [found.precision, found.recall, found.wrongly_declined]
     assert [(one.mean, one.n) for one in shares if one] == [(8 / 9, 9), (0.8, 10), (0.025, 40)]
     # Wilson for 8 of 10: (0.8 + z²/20 ± z √(0.016 + z²/400)) / (1 + z²/10), z = 1.96
-    recall = found.as_json()["recall"]
-    assert (recall["count"], recall["n"]) == (8, 10)
-    assert (recall["low"], recall["high"]) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert found.recall
+    assert (found.recall.low, found.recall.high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
 
 
 def test_a_share_of_nothing_is_none():
-    assert AbstentionFigures({}).as_json() == {"precision": None, "recall": None, "wrongly_declined": None}
+    none = AbstentionFigures({})
+    assert (none.precision, none.recall, none.wrongly_declined) == (None, None, None)
 
 
 INSIDE = Question("i", "When is anti-D given in pregnancy?", "en", "clear", "routine")

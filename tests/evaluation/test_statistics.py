@@ -93,7 +93,7 @@ def test_an_interval_agrees_with_scipy_on_many_questions() -> None:
     span = interval(values)
     assert span.low == pytest.approx(theirs.confidence_interval.low, abs=0.003)
     assert span.high == pytest.approx(theirs.confidence_interval.high, abs=0.003)
-    narrow = interval(values, level=0.5)
+    narrow = intervals(values[:, np.newaxis], level=0.5)[0]
     assert span.low < narrow.low < narrow.mean < narrow.high < span.high
 
 

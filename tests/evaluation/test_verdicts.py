@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import get_args
 
 import pytest
 from helpers.answers import answered, passage
@@ -16,7 +17,7 @@ from rag_core.documents.benchmark import Question
 from rag_core.evaluation.verdicts import (
     COVERED,
     OUTSIDE,
-    VERDICTS,
+    AnswerVerdict,
     Assessment,
     VerdictScores,
     VerdictShares,
@@ -168,7 +169,7 @@ def test_shares_have_wilson_intervals_written_out() -> None:
     assert row["harmful"]["high"] == pytest.approx(z**2 / (n + z**2), abs=1e-6)
 
 
-@given(st.dictionaries(st.sampled_from(sorted(SET.answers)), st.sampled_from(VERDICTS)))
+@given(st.dictionaries(st.sampled_from(sorted(SET.answers)), st.sampled_from(get_args(AnswerVerdict))))
 def test_every_answer_is_counted_once(verdicts: dict[str, str]) -> None:
     found = VerdictScores.of({name: Assessment(one) for name, one in verdicts.items()}, SET)  # type: ignore[arg-type]
     for groups in ([found.everything], found.languages.values(), found.kinds.values()):
@@ -176,6 +177,6 @@ def test_every_answer_is_counted_once(verdicts: dict[str, str]) -> None:
 
 
 def test_the_two_sides_share_no_abstention() -> None:
-    assert set(COVERED) | set(OUTSIDE) == set(VERDICTS)
+    assert set(COVERED) | set(OUTSIDE) == set(get_args(AnswerVerdict))
     assert "abstained_rightly" not in COVERED
     assert "abstained_wrongly" not in OUTSIDE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import socket
@@ -275,8 +274,3 @@ def test_a_result_of_other_models_cannot_be_replayed(full: Services):
     trace = retrieve(full, "bm25")
     with pytest.raises(ConfigError, match="have changed"):
         tipping_points(trace, replace(full, engine={"llm": "another"}))
-
-
-def test_tips_as_json_are_json(tip: Callable[..., Tipped]):
-    shown = [tips.as_json() for tips in tip("hybrid_rrf", {})[1]]
-    assert json.loads(json.dumps(shown)) == shown

@@ -10,10 +10,9 @@ from helpers.small import Rag
 
 from rag_core.indexing import Chunking, Upload
 from rag_core.jobs import Jobs, start_reindexing
-from rag_core.lab.adding import add_files
+from rag_core.lab.adding import add_files, reindex
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.lab.reindexing import reindex
 from rag_core.values.errors import ConfigError, DataError, Stopped
 from rag_core.values.settings import Settings
 

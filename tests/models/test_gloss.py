@@ -16,7 +16,7 @@ from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, RehearsedEmbedder, load_embedder
-from rag_core.models.english_only import is_english_only
+from rag_core.models.embedding import is_english_only
 from rag_core.pipeline.stream import run_all
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services

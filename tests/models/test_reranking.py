@@ -194,7 +194,10 @@ class TestAColumnsOwn:
         assert [one.engine["reranker"] for one in (first, second)] == ["offline-scorer", folder.name]
         assert [hit.id for hit in first.ranking] != [hit.id for hit in second.ranking]
         assert second.as_json()["models"] == {"reranker": str(folder)}
-        assert (first.fingerprint, second.fingerprint) == (chosen.strategy.fingerprint, chosen.fingerprint)
+        assert (first.fingerprint, second.fingerprint) == (
+            chosen.strategy.fingerprint,
+            chosen.strategy.fingerprint_on(chosen.models),
+        )
         assert first.fingerprint != second.fingerprint
 
     def test_one_that_cannot_be_loaded_fails_its_column_alone(self, choosing, monkeypatch):

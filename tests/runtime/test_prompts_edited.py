@@ -132,7 +132,7 @@ def test_a_long_prompt_comes_back_from_an_address_and_from_a_saved_session(askin
     found = from_address(written, ("bm25", "bm25"))
     assert found
     assert found.problems == ()
-    assert found.strategies[0].controls["answer_prompt"] == long
+    assert found.columns[0].strategy.controls["answer_prompt"] == long
     (saved,) = parse_session(session_json([asking.run(QUESTION, strategy)]))
     assert build((saved.strategy, saved.controls)).fingerprint == strategy.fingerprint
 
@@ -145,7 +145,7 @@ def test_what_an_address_cannot_take_is_named_in_it():
     assert written["left"]
     found = from_address(written, ("bm25", "bm25"))
     assert found
-    assert found.strategies[0].controls["k1"] == 1.2
+    assert found.columns[0].strategy.controls["k1"] == 1.2
     assert f"{written['left'][0]} was too long for an address; its default is used." in found.problems
 
 
@@ -153,7 +153,7 @@ def test_what_an_address_cannot_take_is_named_in_it():
 def test_a_damaged_address_is_a_named_problem(value: str):
     found = from_address({"s": ["bm25"], "1.answer_prompt": [value]}, ("bm25", "bm25"))
     assert found
-    assert found.strategies[0] == build("bm25")
+    assert found.columns[0].strategy == build("bm25")
     (problem,) = found.problems
     assert "cannot be read" in problem
 

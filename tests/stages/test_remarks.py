@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core.stages.messages import perhaps_you_meant
-from rag_core.stages.remarks import remarks_on, suggestions
+from rag_core.stages.remarks import perhaps_you_meant, remarks_on, suggestions
 from rag_core.values.answers import Suggestion
 from rag_core.values.labels import LABELS
 from rag_core.values.types import Hit, Label, Passage, Relevance, Scorer

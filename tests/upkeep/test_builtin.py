@@ -18,9 +18,9 @@ from rag_core.documents.benchmark import KINDS, passage_key, read_builtin, read_
 from rag_core.documents.documents import Document, read_collection
 from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
 from rag_core.lab.lab import Lab
+from rag_core.upkeep.answer_sets import label_problems
 from rag_core.upkeep.builtin import check, thesaurus_problems, vector_texts, write_vectors
 from rag_core.upkeep.documents import check_collection
-from rag_core.upkeep.question_labels import label_problems
 from rag_core.values.errors import DataError
 from rag_core.values.notice import NOTICE
 

@@ -6,7 +6,9 @@ language of a document is empty where the file does not give it.
 
 from __future__ import annotations
 
+import codecs
 import io
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,10 +19,21 @@ from ..documents import Document, as_seen, json_documents, parse_document
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
 from ..markdown import take_markdown
-from .encodings import decoded
 from .reasons import EMPTY, reason_of
 
 MAX_REASON = 300  # characters
+_MARKS = {  # the longer first: UTF-32's begins with UTF-16's
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+# What letters and the degree sign of Mac and DOS encodings become in Windows-1252
+_ODD = re.compile(
+    r"[a-zß-ÿ](?:[À-ÖØ-ÞŠŒŽŸ]|[‚„†‡ˆ‰‹›¡-ª¬®-±´¶-º¼-¿×÷]|[–—˜¢£¤¥§«»](?=[a-z]))(?![A-ZÀ-Þ])|\d ?[¡ø]|(?<![a-z])ÿ"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Document], str, bool]:
@@ -165,3 +178,39 @@ READERS: dict[str, Callable[[File], Iterator[Document]]] = {
     ".jsonl": _json,
     ".json": _json,
 }
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file, with line feeds for line ends.
+
+    Raises:
+        LimitExceeded: it is not text, or its encoding cannot be told.
+    """
+    text = _decoded(content)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decoded(content: bytes) -> str:
+    wide = b"\0" in content
+    marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
+    try:
+        if marked or not wide:
+            return content.decode(marked or "utf-8")
+    except UnicodeDecodeError:
+        pass
+    if not marked and (text := _likely(content, wide)):
+        return text
+    if wide:
+        raise LimitExceeded(Message("it is not text, whatever its name says"))
+    raise LimitExceeded(Message("its encoding is none of UTF-8, UTF-16 and Windows-1252; save it as UTF-8"))
+
+
+def _likely(content: bytes, wide: bool) -> str:
+    from charset_normalizer import from_bytes
+
+    encoding = "cp1252"
+    if wide:  # a letter of this part of the world is half zero
+        encoding = "utf_16_be" if content[::2].count(0) > content[1::2].count(0) else "utf_16_le"
+    found = from_bytes(content, cp_isolation=[encoding], threshold=0.5).best()
+    text = str(found) if found else ""
+    return "" if _ODD.search(text) or _CONTROL.search(text) else text

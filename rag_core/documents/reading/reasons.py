@@ -6,8 +6,8 @@ import csv
 import zipfile
 from xml.etree.ElementTree import ParseError
 
+from ...values.errors import why_unreadable
 from ...values.message import Message
-from ...values.unreadable import why_unreadable
 
 EMPTY = Message("the file is empty")
 _DAMAGED = {

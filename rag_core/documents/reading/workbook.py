@@ -26,7 +26,6 @@ from .tables import Row, row_documents, with_reports
 _LAST_ROW = 1_048_576  # of any sheet
 _CODE = re.compile(r"&(?:[LCRPNDTFAGZBIUESXYOH]|K[\dA-F]{6}|\"[^\"]*\"|\d+)")  # in a header or footer
 _ON = {"1", "true", "on"}
-_OFF = {"0", "false", "off"}
 
 
 class Area(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,13 +61,7 @@ class Entry:
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, as `rag history --json` prints them."""
-        return {
-            "id": self.id,
-            "asked": self.asked.isoformat(),
-            "question": self.question,
-            "strategies": list(self.strategies),
-            "finished": self.finished,
-        }
+        return asdict(self) | {"asked": self.asked.isoformat()}
 
 
 class History:
