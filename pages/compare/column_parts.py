@@ -187,11 +187,11 @@ def _waiting(column: Column, engine_state: str) -> str:
     """What the column is waiting for, and for how long so far."""
     if column.stopping:
         what = t("Stopping…")
-    elif column.ahead:
+    elif ahead := column.ahead():
         what = plural(
             "Many people are asking: {count} question is ahead of yours.",
             "Many people are asking: {count} questions are ahead of yours.",
-            column.ahead,
+            ahead,
         )
     elif column.steps or column.running or engine_state == "ready":
         what = translated(WAITING.get(column.running, SEARCHING))

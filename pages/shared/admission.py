@@ -27,10 +27,10 @@ class Admission:
             question: whatever stands for it in the line.
             given_up: whether not to wait any longer; asked whenever the line changes, see `look_again`.
         """
-        with self._changed:
-            self._line.append(question)
         try:
             with self._changed:
+                self._line.append(question)
+                self._changed.notify_all()
                 self._changed.wait_for(lambda: given_up() or not self.ahead(question))
             yield
         finally:

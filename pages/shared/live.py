@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ class Column:
         stopped: why the column was stopped, as a sentence; empty when it was not.
         models, corpus: what it runs on in place of the settings' models and the comparison's corpus.
         asks_server: whether a model server writes its answer.
-        ahead: how many questions of other visitors must end before it runs.
+        ahead: tells how many questions of other visitors must end before it runs.
     """
 
     strategy: rag_core.Strategy
@@ -44,7 +44,7 @@ class Column:
     models: rag_core.ModelChoice = field(default_factory=rag_core.ModelChoice)
     corpus: str = ""
     asks_server: bool = False
-    ahead: int = 0
+    ahead: Callable[[], int] = lambda: 0
 
     @property
     def setup(self) -> rag_core.Setup:
@@ -194,6 +194,7 @@ class LiveRun(Comparison):
                 models=one.models,
                 corpus=one.corpus,
                 asks_server=provider and one.models.model != rag_core.OFFLINE_MODEL,
+                ahead=lambda: engine.admission.ahead(self),
             )
             for one in map(rag_core.set_up, setups)
         ]
@@ -255,19 +256,12 @@ class LiveRun(Comparison):
     def _turn(self) -> Iterator[None]:
         """Wait for a place among the questions that run at the same time."""
         line, since = self._engine.admission, time.monotonic()
-        with line.turn(self, self._look_ahead):
+        with line.turn(self, self._stop.is_set):
             now = time.monotonic()
             observing.waited(now - since, *line.counts)
             for column in self.columns:
-                column.ahead, column.since = 0, now
+                column.since = now
             yield
-
-    def _look_ahead(self) -> bool:
-        """Tell the columns how many questions are before this one; whether it was stopped meanwhile."""
-        ahead = self._engine.admission.ahead(self)
-        for column in self.columns:
-            column.ahead = ahead
-        return self._stop.is_set()
 
     def _take(self, event: rag_core.Event) -> None:
         column = self.columns[event.column]

@@ -253,7 +253,9 @@ def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None
 def drop_old(folder: Path, also: Collection[Path] = ()) -> None:
     """Delete the generations of an index that are no longer needed and that no process reads.
 
-    Does nothing where the folder cannot be written.
+    One with a document that was since removed or changed goes as soon as no process reads it, so that the text does not
+    stay on disk. Otherwise the one before the current one stays, to recover documents from. Does nothing where the folder
+    cannot be written.
 
     Args:
         also: generations that were never current, for the process with the write lock.

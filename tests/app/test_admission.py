@@ -75,11 +75,11 @@ def test_no_more_questions_run_than_may_and_the_others_follow_in_order() -> None
 def test_who_waits_sees_how_many_are_ahead_and_who_stops_leaves_the_line() -> None:
     server = Server(1)
     first, second, third = (server.ask(name) for name in "abc")
-    server.until(lambda: third.columns[0].ahead == 2)
+    server.until(lambda: server.admission.ahead(third) == 2)
     assert "2 questions are ahead of yours." in column_parts.answer(third.columns[0], 0, "ready")
     second.stop()
     assert second.wait(60)
-    server.until(lambda: third.columns[0].ahead == 1)
+    server.until(lambda: server.admission.ahead(third) == 1)
     assert "1 question is ahead of yours." in column_parts.answer(third.columns[0], 0, "ready")
     server.end["a"].set()
     server.end["c"].set()

@@ -17,7 +17,9 @@ QUESTION = "When is anti-D given?"
 
 def choose(page: Page, box: str, option: str) -> None:
     """Choose an option of the open panel."""
-    page.locator(".st-key-panel").get_by_role("combobox", name=box).fill(option)
+    found = page.locator(".st-key-panel").get_by_role("combobox", name=box)
+    expect(found).to_have_count(1)  # the panel before it is closed
+    found.fill(option)
     page.get_by_role("option", name=option, exact=True).click()
 
 
