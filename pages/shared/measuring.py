@@ -135,10 +135,10 @@ def started_here(job: Job) -> Job:
 
 
 def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
-    """Start a job and draw the page anew; why it cannot start, or that it runs already, is told on screen.
+    """Start a job and redraw the page; if it cannot start, or is running already, say so on screen.
 
     Args:
-        already: said of a job that is running.
+        already: what to say if the job is running already.
     """
     before = jobs().all(kind)
     try:

@@ -36,7 +36,7 @@ def offered(recipe: rag_core.Recipe) -> tuple[rag_core.Preset, ...]:
 
 
 def saved() -> dict[str, tuple[str, Values]]:
-    """Strategy@preset -> the strategy and its values, for every saved preset; what is wrong with others is told on screen."""
+    """Strategy@preset -> the strategy and its values, for every saved preset that can be used; says what is wrong with the rest."""
     found: dict[str, tuple[str, Values]] = {}
     problems = []
     for name, recipe in rag_core.RECIPES.items():
@@ -46,7 +46,7 @@ def saved() -> dict[str, tuple[str, Values]]:
                     found[_written(recipe, preset.name)] = name, recipe.build(**preset.values).controls
                 except rag_core.RagError as error:
                     problems.append(f"{_written(recipe, preset.name)}: {problem(error)}")
-        except rag_core.RagError as error:  # mostly one and the same for all
+        except rag_core.RagError as error:  # mostly the same one for every strategy
             problems.append(problem(error))
     for told in dict.fromkeys(problems):
         st.warning(label(told))
@@ -141,7 +141,7 @@ def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], re
 def _is_saved(kept: rag_core.SavedPresets, recipe: rag_core.Recipe, name: str) -> bool:
     try:
         return rag_core.spelled(name) in {preset.name for preset in kept.of(recipe)}
-    except rag_core.RagError:  # which was told
+    except rag_core.RagError:  # already on screen
         return False
 
 

@@ -20,7 +20,7 @@ NEAR = 110  # characters between the parts of one sign
 MIN_URGENT = 0.3
 # Probability from which it names a sign: of those it names in urgent questions, nine in ten are right.
 MIN_SURE = 0.22
-# The same for a general question, in which nobody has the sign now, such as "are ... normal after birth?".
+# As MIN_URGENT, for a general question ("are clots normal after birth?"), where nobody has the sign now.
 MIN_URGENT_GENERAL = 0.5
 
 OF_BABIES_TOO = (
