@@ -18,7 +18,7 @@ from helpers.browser import CHROMIUM
 from helpers.fakes import MANY, WordReranker, talker
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
-from helpers.small import DOCUMENTS, ENVIRONMENT, ROOT, Rag, Ran, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, ENVIRONMENT, ROOT, Rag, Ran, WordEmbedder
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -32,6 +32,7 @@ from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, load_embedder
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
+from rag_core.testing import ScriptedLlm
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

@@ -66,7 +66,7 @@ class AnalyseQueryByLlm(TransformStage):
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> llm = ScriptedLlm({"analysis": '{"form": "keywords", "question": "When is anti-D given?"}'})
+        >>> llm = ScriptedLlm(templates={"analysis": '{"form": "keywords", "question": "When is anti-D given?"}'})
         >>> (query,) = AnalyseQueryByLlm().rewrite(Query("anti-D"), sample_context(sample_services(llm=llm)))
         >>> query.text, query.form
         ('When is anti-D given?', 'sentence')
@@ -135,7 +135,7 @@ class Rewrite(TransformStage):
     Example:
         >>> from rag_core.prompts.templates import STANDALONE, SYNONYMS
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> llm = ScriptedLlm({"standalone": "Do cats sleep a lot?", "synonyms": "Do felines rest much?"})
+        >>> llm = ScriptedLlm(templates={"standalone": "Do cats sleep a lot?", "synonyms": "Do felines rest much?"})
         >>> ctx = sample_context(sample_services(llm=llm))
         >>> queries = Rewrite((STANDALONE, SYNONYMS)).rewrite(Query("do they sleep a lot?"), ctx)
         >>> [(query.origin, query.text) for query in queries]
@@ -238,7 +238,7 @@ class Rephrase(Rewrite):
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> ctx = sample_context(sample_services(llm=ScriptedLlm({"transform": "feline sleep"})))
+        >>> ctx = sample_context(sample_services(llm=ScriptedLlm(templates={"transform": "feline sleep"})))
         >>> [query.text for query in Rephrase().rewrite(Query("when cats doze"), ctx)]
         ['feline sleep']
     """
@@ -266,7 +266,7 @@ class Hyde(TransformStage):
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> ctx = sample_context(sample_services(llm=ScriptedLlm({"hypothetical": "Cats sleep all day."})))
+        >>> ctx = sample_context(sample_services(llm=ScriptedLlm(templates={"hypothetical": "Cats sleep all day."})))
         >>> (query,) = Hyde().rewrite(Query("When do cats sleep?"), ctx)
         >>> query.passages, query.question_text
         (('Cats sleep all day.',), 'When do cats sleep?')

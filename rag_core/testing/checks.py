@@ -310,7 +310,7 @@ def _check_faults(stage: Stage, before: Sequence[Stage]) -> None:
                 f"{stage.name} went on after the user had stopped the run: let `Stopped` through."
             )
     if any(call.of_language_model for call in usual.meter.calls):
-        refusing = ScriptedLlm({"*": ProviderError("The provider refused.", "Try again.")})
+        refusing = ScriptedLlm(ProviderError("The provider refused.", "Try again."))
         context = Context(replace(services, llms=dict.fromkeys(services.llms, refusing)))
         try:
             stage(start, context)

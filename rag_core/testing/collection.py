@@ -130,22 +130,32 @@ class WordOverlap:
 
 
 class ScriptedLlm:
-    """A language model that replies by rule, word by word, and keeps every prompt it was sent.
+    """A language model that replies from a script or by rule, word by word, and keeps every prompt it was sent.
 
-    By default an answer quotes the first source and cites it; a judge's score is the share of the question's
-    words that the source has; any other prompt gets its question back with one more word, which depends on
-    the template, its temperature and its other fields.
+    By rule an answer quotes the first source and cites it; a judge's score is the share of the question's words that
+    the source has; any other prompt gets its question back with one more word, which depends on the template, its
+    temperature and its other fields.
 
     Args:
-        replies: template name -> what to reply instead: a text, a function of the prompt, or an exception
-            to raise; under "*", for every other template.
+        replies: what to reply, in order, the last again and again; none: by rule. A reply is a text, a function of
+            the prompt, or an exception to raise.
+        templates: template name -> its only reply.
+        cost_usd: of each call; None: unknown.
         offline: whether it stands for the offline engine.
     """
 
     name = key = "scripted"
 
-    def __init__(self, replies: Mapping[str, Reply] | None = None, *, offline: bool = False) -> None:
-        self.replies = dict(replies or {})
+    def __init__(
+        self,
+        *replies: Reply,
+        templates: Mapping[str, Reply] | None = None,
+        cost_usd: float | None = 0.25,
+        offline: bool = False,
+    ) -> None:
+        self.replies: list[Reply] = list(replies) or [_by_rule]
+        self.templates = dict(templates or {})
+        self.cost_usd = cost_usd
         self.offline = offline
         self.prompts: list[Prompt] = []
         self._lock = threading.Lock()
@@ -154,16 +164,19 @@ class ScriptedLlm:
         """Yield the reply word by word until stopped, then the bill: 100 tokens in, one out per word."""
         with self._lock:
             self.prompts.append(prompt)
-        reply = self.replies.get(prompt.template.name, self.replies.get("*", _by_rule))
+            reply = self.templates.get(prompt.template.name) or self._next()
         if isinstance(reply, Exception):
             raise reply
         sent = 0
-        for word in re.findall(r"\s*\S+", reply(prompt) if callable(reply) else reply):
+        for word in re.findall(r"\S+\s*", reply(prompt) if callable(reply) else reply):
             if stop():
                 break
             sent += 1
             yield word
-        yield ModelCall(prompt.purpose, self.name, 100, sent, 0.01, "provider")
+        yield ModelCall(prompt.purpose, self.name, 100, sent, self.cost_usd, "provider")
+
+    def _next(self) -> Reply:
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 
 def _by_rule(prompt: Prompt) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from helpers.fakes import Unfitted, WordReranker
 from helpers.processes import open_store
-from helpers.small import ROOT, Rag, ScriptedLlm, WordEmbedder
+from helpers.small import ROOT, Rag, WordEmbedder
 
 import rag_core
 from rag_core.indexing import read_path
@@ -20,6 +20,7 @@ from rag_core.lab.engines import Engines
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.runtime.services import Services
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
+from rag_core.testing import ScriptedLlm
 from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

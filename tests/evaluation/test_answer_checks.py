@@ -14,7 +14,7 @@ from helpers.behaviours import Reply, Status
 from helpers.fakes import Unfitted, WordReranker
 from helpers.looping import for_each
 from helpers.openai_server import OpenAIServer, serve
-from helpers.small import ROOT, ScriptedLlm
+from helpers.small import ROOT
 
 from rag_core.catalog import build
 from rag_core.cli import show_evaluation
@@ -29,6 +29,7 @@ from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import NO_EVIDENCE
+from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Claim, Grounded
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StorageError
 from rag_core.values.notice import NOTICE

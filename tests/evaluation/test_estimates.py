@@ -6,7 +6,6 @@ import dataclasses
 from pathlib import Path
 
 from helpers.judged import JUDGED, opened
-from helpers.small import ScriptedLlm
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.records import Record
@@ -17,6 +16,7 @@ from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
+from rag_core.testing import ScriptedLlm
 from rag_core.values.pricing import Price, PriceList
 from rag_core.values.types import Cost, Query
 

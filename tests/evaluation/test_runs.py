@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.judged import JUDGED, finish, opened
-from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES
@@ -23,6 +23,7 @@ from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, RagError, Stopped
 from rag_core.values.types import ModelCall, Query, Vectors
 

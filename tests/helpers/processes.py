@@ -12,11 +12,12 @@ from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 from rag_core.lab.engines import Engines
 from rag_core.language.thesaurus import Thesaurus
+from rag_core.testing import ScriptedLlm
 from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList
 
 from .fakes import Unfitted, WordReranker
-from .small import ScriptedLlm, WordEmbedder
+from .small import WordEmbedder
 
 processes = multiprocessing.get_context(
     "forkserver"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from rag_core.documents.documents import Document
-from rag_core.prompts.prompt import Prompt
 from rag_core.values.types import ModelCall, Vectors
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,35 +68,6 @@ class WordEmbedder(ToyEmbedder):
                 axis = hashlib.sha256(word.encode()).digest()[0] % self.dimensions
                 vectors[row, axis] += 1
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-class ScriptedLlm:
-    """Replies from a script, word by word; keeps every prompt. An exception in the script is raised."""
-
-    name = key = "scripted"
-    offline = False
-
-    def __init__(self, *replies: str | Exception, cost_usd: float | None = 0.25) -> None:
-        self.replies = list(replies)
-        self.prompts: list[Prompt] = []
-        self.cost_usd = cost_usd
-        self._lock = threading.Lock()
-
-    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        with self._lock:
-            self.prompts.append(prompt)
-            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        if isinstance(reply, Exception):
-            raise reply
-        words = re.findall(r"\S+\s*", reply)
-        said = 0
-        for word in words:
-            if stop():
-                break
-            said += 1
-            yield word
-        sent = len(prompt.render().split())
-        yield ModelCall(prompt.purpose, self.name, sent, said, self.cost_usd, "provider")
 
 
 DOCUMENTS = (

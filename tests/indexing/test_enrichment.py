@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
-from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import (
@@ -35,6 +35,7 @@ from rag_core.indexing.enrich import (
 )
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.contexts import key_terms, offline_contexts, other_names
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import IndexBusy, IndexDamaged, ProviderError
 from rag_core.values.pricing import Price, PriceList
 from rag_core.values.types import Passage

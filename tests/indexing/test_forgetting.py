@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.processes import Writer, held_by_each_part, open_store
-from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import (
@@ -20,6 +20,7 @@ from rag_core.indexing import (
     forget_documents,
 )
 from rag_core.language.thesaurus import Thesaurus
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError, IndexBusy
 from rag_core.values.pricing import PriceList
 

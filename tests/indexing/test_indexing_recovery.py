@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from helpers.fakes import Unfitted, WordReranker
 from helpers.processes import Writer, held_by_each_part, open_store, run
-from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import BUILTIN, Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
@@ -22,6 +22,7 @@ from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import index_path, open_lab
 from rag_core.language.thesaurus import Thesaurus
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError, IndexDamaged, RagError
 from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList

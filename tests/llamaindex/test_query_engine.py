@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pytest
-from helpers.small import ScriptedLlm, WordEmbedder
+from helpers.small import WordEmbedder
 from llama_index.core import Settings as LlamaSettings
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.instrumentation import get_dispatcher
@@ -33,6 +33,7 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import NO_EVIDENCE, Prompt, contexts_in
 from rag_core.stages import Dense, Retrieve
 from rag_core.stages.messages import abstention
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StageError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.looping import for_each
-from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, WordEmbedder
 from helpers.tiny import tiny_model
 
 from rag_core import build
@@ -20,6 +20,7 @@ from rag_core.models.embedding import is_english_only
 from rag_core.pipeline.stream import run_all
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.pricing import PriceList

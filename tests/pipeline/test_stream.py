@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from helpers.fakes import WordReranker, talker
-from helpers.small import ScriptedLlm, WordEmbedder
+from helpers.small import WordEmbedder
 
 from rag_core import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
 from rag_core.catalog import build
@@ -25,6 +25,7 @@ from rag_core.prompts.prompt import Prompt
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Retrieve, Stage, TransformStage
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import RagError, StageError, Stopped
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

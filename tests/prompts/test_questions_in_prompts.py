@@ -12,7 +12,6 @@ from helpers.fakes import Told, score
 from helpers.hostile_suite import QUESTIONS
 from helpers.hostile_suite import structure as sources_in
 from helpers.looping import for_each
-from helpers.small import ScriptedLlm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Hyde, LlmRerank, Retrieve, Rewrite
 from rag_core.stages.citations import evidence_hash, shown_evidence
+from rag_core.testing import ScriptedLlm
 from rag_core.values.triage import Triage
 from rag_core.values.types import Hit, Passage, State
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from helpers.looping import for_each
-from helpers.small import ScriptedLlm, ToyEmbedder
+from helpers.small import ToyEmbedder
 
 from rag_core.language.questions import check_question
 from rag_core.pipeline.strategy import Strategy
@@ -19,6 +19,7 @@ from rag_core.runtime.services import Services
 from rag_core.safety.urgency.triage import triage
 from rag_core.stages import Dense, Generate, Retrieve, TransformStage
 from rag_core.stages.citations import evidence_hash, shown_evidence
+from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Citation
 from rag_core.values.errors import StageError
 from rag_core.values.evidence import EvidenceScore, Scope

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from helpers.looping import for_each
-from helpers.small import ScriptedLlm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Dense, Generate, Retrieve
 from rag_core.stages.citations import MARKER, claims, resolve_citations
 from rag_core.stages.grounding import reconciled
+from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Answer, Citation, Grounded
 from rag_core.values.markers import without_markers, without_references
 from rag_core.values.trace import Trace

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 from helpers.guidance import ACOG, RCOG, WHO, hit, without_difference
-from helpers.small import ScriptedLlm
 
 from rag_core.prompts.prompt import Sources, contexts_in
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages.answer import Generate
 from rag_core.stages.remarks import remarks_on, what_differs
+from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Remark
 from rag_core.values.types import Query, Ranking, State
 

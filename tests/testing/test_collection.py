@@ -53,7 +53,7 @@ def test_the_scripted_model_replies_by_rule_or_as_it_was_set():
     assert trace.answer
     assert trace.answer.text.endswith("[1].")
     assert ctx.rerank("cats purr", [hit])[0] == [2.0]
-    set_to = ScriptedLlm({"hypothetical": "Cats purr.", "*": ProviderError("No.", "Wait.")})
+    set_to = ScriptedLlm(ProviderError("No.", "Wait."), templates={"hypothetical": "Cats purr."})
     context = sample_context(sample_services(llm=set_to))
     assert context.complete(HYPOTHETICAL.fill(question="q")) == "Cats purr."
     with pytest.raises(ProviderError):
@@ -63,8 +63,8 @@ def test_the_scripted_model_replies_by_rule_or_as_it_was_set():
 
 def test_the_scripted_model_stops():
     stop = threading.Event()
-    replies = ScriptedLlm({"*": "one two three"}).stream(HYPOTHETICAL.fill(question="q"), stop.is_set)
-    assert next(replies) == "one"
+    replies = ScriptedLlm("one two three").stream(HYPOTHETICAL.fill(question="q"), stop.is_set)
+    assert next(replies) == "one "
     stop.set()
     (bill,) = replies
     assert bill.output_tokens == 1

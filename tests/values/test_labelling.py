@@ -14,7 +14,7 @@ from helpers.fakes import Scores, Told, score
 from helpers.openai_server import DEFAULT, serve
 from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
-from helpers.small import DOCUMENTS, ScriptedLlm
+from helpers.small import DOCUMENTS
 
 from pages.compare.passages import _label
 from rag_core.indexing import CorpusStore, SourceFiles
@@ -27,6 +27,7 @@ from rag_core.runtime.context import Context
 from rag_core.runtime.services import Assessor, Services
 from rag_core.stages import Blend, Generate, LlmRerank, Rerank
 from rag_core.stages.answer import labelled
+from rag_core.testing import ScriptedLlm
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit, Query, Ranking, State, Vote

@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from helpers.small import DOCUMENTS, ScriptedLlm
+from helpers.small import DOCUMENTS
 
 from rag_core.catalog import build
 from rag_core.documents.documents import Document
 from rag_core.runtime.services import Services
+from rag_core.testing import ScriptedLlm
 from rag_core.values.trace import Step, Trace, metrics
 from rag_core.values.types import ModelCall, State
 
