@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 TWINS = "¿Pasadas cuántas horas del parto ya no se recomienda iniciar el ácido tranexámico?"
 ALIKE = "EPDS cut-off"  # every strategy quotes the one section that has it
-MANY = "Can I make up bottles of formula the night before, and how much does a one-month-old drink in a day?"
+MANY = "How can a pregnant mother of a toddler lower her risk of catching cytomegalovirus?"
 OFFER = "Replace C by a strategy that answers differently"
 
 
@@ -54,7 +54,7 @@ def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn: AppTest)
 def test_of_many_figures_three_are_named_and_the_others_counted(drawn: AppTest) -> None:
     ask(drawn.run(), MANY)
     (strip,) = strips(drawn)
-    assert "Only B names 1 hour, 2 hours, 24 hours and 1 more." in strip  # it names 5 °C too
+    assert "Only B names 50 %, 4 days, 14 days and 1 more." in strip  # it names 3 weeks too
     assert "…" not in strip
 
 

@@ -29,7 +29,7 @@ def answer(start: Callable[..., AppTest], server: OpenAIServer) -> Callable[[str
 
 
 def test_what_is_wrong_with_an_answer_stands_beside_it(answer: Callable[[str], str]) -> None:
-    removed = answer(f"{DOSE} 28 weeks [99][2]. Ask your midwife [42].")
+    removed = answer(f"{DOSE} 28 weeks [99][4]. Ask your midwife [42].")
     first, *_ = removed.partition('class="rl-answer"')[2].split("</div>")
     assert first.count('class="rl-cite"') == 1
     assert "[" not in text(first)
