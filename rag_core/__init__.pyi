@@ -151,6 +151,7 @@ from .values.answers import Citation as Citation
 from .values.answers import Grounded as Grounded
 from .values.answers import Remark as Remark
 from .values.answers import bold_as_html as bold_as_html
+from .values.errors import PanelError as PanelError
 from .values.errors import RagError as RagError
 from .values.errors import StageError as StageError
 from .values.exchanges import Exchange as Exchange

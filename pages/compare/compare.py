@@ -25,6 +25,7 @@ from pages.compare import (
     presenter,
     private,
     quality,
+    room,
     safety,
     waterfall,
 )
@@ -63,6 +64,8 @@ def main() -> None:
             )
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
+    if presenter.on():
+        room.draw(run, running=running)
     pressed = failures.again() or pressed
     if run:
         run.presented = presenter.settings()
@@ -249,6 +252,8 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
     ]  # all at once: old answers go before the new question comes
     with top:
         _above(run)
+        if presenter.on():
+            room.draw_result(run)
         history_sync.opened(run, named=not presenter.blind())
         if not running:
             failures.draw(run)

@@ -80,11 +80,15 @@ def passages(
     return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{opened}'
 
 
-def cards(column: Column, position: int, question: str) -> str:
-    """What the citations of a finished answer open, without the list of its passages."""
+def cards(column: Column, position: int, question: str, *, blind: bool = False) -> str:
+    """What the citations of a finished answer open, without the list of its passages.
+
+    Args:
+        blind: leave out what tells which strategy ranked them.
+    """
     hits = column.ranking.hits if column.ranking else ()
     ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
-    shown = _Shown(column, position, question, ranks, blind=False)
+    shown = _Shown(column, position, question, ranks, blind)
     return _opened(hits, shown)
 
 

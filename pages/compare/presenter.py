@@ -105,7 +105,7 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
             key="present.reveal",
             shortcut=KEYS["reveal"],
             disabled=run is None or upcoming() or run.revealed,
-            on_click=_reveal,
+            on_click=reveal,
             args=(run,),
         )
         st.button(t("Leave"), key="present.back", shortcut=KEYS["back"], on_click=_leave, args=(run,))
@@ -180,10 +180,11 @@ def _enter() -> None:
 def _leave(run: Comparison | None) -> None:
     st.session_state["presenting"] = False
     if run:
-        _reveal(run)  # the page shows names again
+        reveal(run)  # the page shows names again
 
 
-def _reveal(run: Comparison) -> None:
+def reveal(run: Comparison) -> None:
+    """Show the names, which ends the vote."""
     run.revealed = True
 
 

@@ -11,9 +11,10 @@ PAGES = (
     ("documents", "pages/documents/documents.py", declared("Documents")),
     ("evaluate", "pages/evaluate/evaluate.py", declared("Evaluate")),
     ("history", "pages/history/history.py", declared("History")),
+    ("vote", "pages/panel/vote.py", declared("Vote")),
 )
 PATHS = tuple(path for path, _, _ in PAGES)
-UNLISTED = ("tune",)  # opened from a column of Compare
+UNLISTED = ("tune", "vote")  # opened from a column of Compare, and by the code of a room
 MOVED = {  # an address of earlier versions -> where its page is now
     "compare": "",
     "measure": "evaluate",

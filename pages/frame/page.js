@@ -3,7 +3,7 @@
 {
   const SPOKEN_MS = 7000; // by then a screen reader has taken it up; who reads on by hand need not meet it twice
   const heard = new Set();
-  let waiting, seen, last, draft, arrived, touched = false;
+  let waiting, seen, last, draft, arrived, turn, touched = false;
 
   /* Read finished answers aloud, each once. A screen reader speaks what is added to a live region that was there before,
      and Streamlit makes the boxes of answers together with their text. What a reload brings back is not read: nobody has
@@ -65,6 +65,13 @@
     if (!touched) show(mark);
   };
 
+  /* In a room, what is to be judged next is read from its top; Streamlit stays where the vote before was given. */
+  const begin = () => {
+    const now = document.querySelector("[data-turn]")?.dataset.turn;
+    if (now && turn && now !== turn) document.querySelector("[data-testid=stMain]").scrollTo(0, 0);
+    turn = now ?? turn;
+  };
+
   addEventListener("toggle", ({ target, newState }) => { // the drawer of a document; this event does not bubble
     const mark = newState === "open" && target.matches(".rl-drawer") && target.querySelector("mark");
     if (!mark) return;
@@ -95,5 +102,6 @@
   }, true);
   new MutationObserver(() => waiting ??= setTimeout(read, 300)).observe(document.body, { childList: true, subtree: true });
   setInterval(arrive, 250);
+  setInterval(begin, 250);
   setInterval(keep, 250); // neither React's changes of a box nor the server's of the address make an event
 }

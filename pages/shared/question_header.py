@@ -40,7 +40,11 @@ def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "u
         corpora.profile(name or corpora.chosen()) for name in searched
     )  # None while one is opened: it may be about maternity
     read = [rag_core.triage_for(one.subject if one else "")(question) for one in set(known)]
-    triage = next((one for one in read if one.urgent), read[0])
+    draw_notice(next((one for one in read if one.urgent), read[0]), key=key)
+
+
+def draw_notice(triage: rag_core.Triage, *, key: str) -> None:
+    """What to do at once, as a question was read; nothing for a routine one."""
     numbers = country.numbers()
     found = rag_core.urgent_notice(triage, numbers)
     if found is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,13 @@ def figure(setup: rag_core.Setup) -> str:
     opening = engine()
     if not opening.settled.is_set():
         return '<p class="rl-measured">&nbsp;</p>'  # nothing moves once it is known what runs
-    if opening.lab is None or not _as_measured(setup.strategy, opening.lab):
+    if opening.lab is None:
+        return ""
+    try:
+        now = opening.lab.engine
+    except rag_core.RagError:  # the index is gone; a run says so
+        return ""
+    if not _as_measured(setup.strategy, now):
         return ""
     words = t(
         "nDCG@10 {figure} on {count:,} judged questions", figure=_written(label), count=_measured()["queries"]
@@ -76,20 +83,28 @@ def figure(setup: rag_core.Setup) -> str:
     return f'<p class="rl-measured">{tip(words, translated(MEANING), "rl-how")}</p>'
 
 
-def _as_measured(strategy: rag_core.Strategy, lab: rag_core.Lab) -> bool:
+def measured(trace: rag_core.Trace) -> tuple[float, float, float] | None:
+    """nDCG@10 of what a trace ran, its mean and 95 % interval; None unless it ran as measured."""
+    strategy = rag_core.build((trace.strategy, trace.controls)).without_answer()
+    label = _labels().get(strategy.fingerprint)
+    if label is None or trace.models or trace.corpus != rag_core.BUILTIN:
+        return None
+    score = _score(label)
+    return (
+        (score["mean"], score["ci_low"], score["ci_high"]) if _as_measured(strategy, trace.engine) else None
+    )
+
+
+def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> bool:
     """Whether the models and indexes that decide a strategy's ranking are those that were measured."""
-    try:
-        now = lab.engine
-    except rag_core.RagError:  # the index is gone; a run says so
-        return False
     then = _measured()["manifest"]["engine"]
     calls = rag_core.RECIPES[strategy.name].calls
     roles = (*ROLES, *(role for purpose, role in CALLED.items() if purpose in calls))
-    same = all(now[role] == then[role] for role in roles)
+    same = all(now.get(role) == then[role] for role in roles)
     if strategy.controls.get(
         "enriched"
     ):  # its name counts how often it was built; the content's digest comes last
-        same = same and _digest(now["enriched_index"]) == _digest(then["enriched_index"])
+        same = same and _digest(now.get("enriched_index")) == _digest(then["enriched_index"])
     return same
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
@@ -29,7 +30,7 @@ from .forget import forget
 from .history import history
 from .index import index
 from .interrupt import interruptible
-from .layout import complain, progress, say_json
+from .layout import complain, progress, say, say_json
 from .options import (
     Corpora,
     Country,
@@ -287,7 +288,10 @@ app.command()(history)
 def replay(
     file: Annotated[
         Path,
-        typer.Argument(help="Saved output of `rag query --json` or `rag compare --json`.", parser=a_path),
+        typer.Argument(
+            help="Saved output of `rag query --json` or `rag compare --json`, or a room's session file.",
+            parser=a_path,
+        ),
     ],
     corpus: Annotated[
         str | None, typer.Option(help="Corpus to search.", show_default="the one in the session")
@@ -299,16 +303,25 @@ def replay(
 ) -> None:
     """Run a saved session again and report what differs."""
     from .. import sessions
+    from ..sessions.panel import read_questions
 
-    saved = sessions.read_session(file)
-    question = cleared(saved[0].question, redacting=redact, sending=send_private)
-    saved = tuple(one.model_copy(update={"question": question}) for one in saved)
-    found = sessions.replay(saved, _lab(corpus or saved[0].corpus or BUILTIN), own_corpora=corpus is None)
+    opened, told, differ = functools.cache(_lab), [], False
+    for saved in read_questions(file):
+        question = cleared(saved[0].question, redacting=redact, sending=send_private)
+        saved = tuple(one.model_copy(update={"question": question}) for one in saved)
+        lab = opened(corpus or saved[0].corpus or BUILTIN)
+        found = sessions.replay(saved, lab, own_corpora=corpus is None)
+        differ |= any(one.differences for one in found)
+        told.append((saved[0].question, found))
     if as_json:
-        say_json({"question": saved[0].question, "traces": [one.as_json() for one in found]})
+        shown = [{"question": asked, "traces": [one.as_json() for one in found]} for asked, found in told]
+        say_json(shown[0] if len(shown) == 1 else {"questions": shown})
     else:
-        show.replayed(found)
-    raise typer.Exit(1 if strict and any(one.differences for one in found) else 0)
+        for asked, found in told:
+            if len(told) > 1:
+                say(asked)
+            show.replayed(found)
+    raise typer.Exit(1 if strict and differ else 0)
 
 
 @app.command()

@@ -25,27 +25,33 @@ def forget(
     target: Target,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False,
 ) -> None:
-    """Remove documents and their text from every index and from the history. The files themselves are not touched.
+    """Remove documents and their text from every index, the history and panels. The files themselves are not touched.
 
-    Questions whose results have their text are deleted; with RAG_HISTORY=off the history stays as it is. Vectors
+    Questions and rooms whose results have their text are deleted; with RAG_HISTORY=off the history stays as it is. Vectors
     stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
     """
     from .. import indexing
     from ..lab.engines import load_engines
     from ..sessions.history import open_history
+    from ..sessions.panel import open_rooms
     from ..values.settings import read_settings
 
     settings = read_settings()
-    kept = open_history(settings)
+    kept, rooms = open_history(settings), open_rooms(settings)
     shown: set[str] = set()
+    codes: set[str] = set()
     found = indexing.find_forgettable(settings.home, target)
     for one in found:
         stay = f"{one.others} stay" if one.others else "the corpus goes with them"
         say(f"{one.corpus}: {len(one.documents)} documents to forget; {stay}.")
         if kept:
             shown.update(kept.showing(one.corpus, one.documents if one.others else None))
+        if rooms:
+            codes.update(rooms.showing(one.corpus, one.documents if one.others else None))
     if shown:
         say(f"history: {questions(len(shown))} with their text to delete.")
+    if codes:
+        say(f"rooms with their text to delete: {len(codes)}.")
     if not yes:
         if not sys.stdin.isatty():
             raise RagError("Nothing was removed.", "Add --yes to remove them.")
@@ -57,6 +63,9 @@ def forget(
         kept and shown
     ):  # first: once the documents are forgotten, nothing tells which questions have their text
         say(f"history: {questions(kept.forget(sorted(shown)))} deleted.")
+    if rooms and codes:
+        rooms.forget(sorted(codes))
+        say(f"rooms deleted: {len(codes)}.")
     with interruptible() as stop:
         for one in found:
             if one.others:

@@ -29,13 +29,17 @@ def history(
 ) -> None:
     """List or delete the questions asked in the app, the latest first; those past RAG_HISTORY_DAYS go. Days are in UTC."""
     from ..sessions.history import open_history
+    from ..sessions.panel import open_rooms
     from ..values.settings import read_settings
 
-    kept = open_history(read_settings())
-    if kept is None:
+    settings = read_settings()
+    kept, rooms = open_history(settings), open_rooms(settings)
+    if kept is None or rooms is None:
         raise InputError("No history is kept: RAG_HISTORY is off.", "Set RAG_HISTORY=on.")
     if expired := kept.expire():
         say(f"{questions(expired)} older than RAG_HISTORY_DAYS deleted.", err=True)
+    if expired := rooms.expire():
+        say(f"Rooms older than RAG_HISTORY_DAYS deleted: {expired}.", err=True)
     if delete == ALL:
         count = kept.count()
         if not yes and not agreed(f"Delete {questions(count)} from {kept.where}?"):

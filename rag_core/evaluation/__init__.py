@@ -5,11 +5,13 @@ from .changes import Change, Verdict, changes, compare_runs
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
     document_titles,
+    kind_of,
     open_judged,
     quality_of,
     read_answers,
     read_judged,
     source_of,
+    verdict_of,
 )
 from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, data_title, describe_run, titles
 from .metrics import DEFAULT_METRICS, parse_metric
@@ -35,3 +37,4 @@ from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_s
 from .tables import markdown, put_table
 from .trust import Measure, trust_measures
 from .tuning import plan, tune
+from .verdicts import VerdictShares

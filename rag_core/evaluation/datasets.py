@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from ..documents.answer_set import AnswerSet, answer_file, read_answer_set
+from ..documents.answer_set import AnswerSet, JudgedAnswer, answer_file, read_answer_set
 from ..documents.benchmark import SPLITS, Benchmark, read_beir, read_builtin
 from ..documents.documents import BUILTIN, builtin_documents, json_lines
 from ..lab.engines import Engines
@@ -22,6 +22,7 @@ from .cost_estimate import CostEstimate
 from .manifest import BUILTIN_DATA
 from .metrics import parse_metric
 from .run_folder import RunFolder
+from .verdicts import AnswerVerdict, assess
 
 
 def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
@@ -82,6 +83,41 @@ def grades_of(question: str, settings: Settings) -> Mapping[str, int] | None:
 def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
     splits = [read_builtin(data, split) for split in SPLITS]
     return {_key(one.text): judged.qrels[one.id] for judged in splits for one in judged.measured}
+
+
+def verdict_of(trace: Trace, settings: Settings) -> AnswerVerdict | None:
+    """The verdict on a trace's answer; None unless it is a built-in question with a judged answer, as in `quality_of`.
+
+    Raises:
+        DataError: the built-in questions or their answers cannot be read.
+    """
+    known = _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
+    return assess(known[0], trace, known[1]).verdict if known and trace.answer else None
+
+
+def kind_of(question: str, settings: Settings) -> str:
+    """The kind of a built-in question with a judged answer; empty for any other question.
+
+    Raises:
+        DataError: the built-in questions or their answers cannot be read.
+    """
+    known = _builtin_answers(settings.data).get(_key(question))
+    return known[0].question.kind if known else ""
+
+
+@lru_cache(maxsize=1)
+def _builtin_answers(data: Path) -> Mapping[str, tuple[JudgedAnswer, frozenset[str]]]:
+    """Question -> what decides on its answer, and its relevant documents."""
+    found = {}
+    for split in SPLITS:
+        judged = read_builtin(data, split)
+        if (path := answer_file(data, split)).is_file():
+            answers = read_answer_set(path, judged)
+            qrels = answers.extend(judged).qrels
+            for name, one in answers.answers.items():
+                grades = qrels.get(name, {})
+                found[_key(one.question.text)] = one, frozenset(key for key, grade in grades.items() if grade)
+    return found
 
 
 def _key(question: str) -> str:

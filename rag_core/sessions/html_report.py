@@ -47,15 +47,23 @@ def report(traces: Sequence[Saved], when: datetime, failures: Sequence[str] = ()
     numbered = list(enumerate(zip(titles, traces, strict=True), start=1))
     columns = "".join(_column(number, title, trace) for number, (title, trace) in numbered)
     paths = "".join(_path(number, title, trace) for number, (title, trace) in numbered)
+    return page(
+        question,
+        f'<p class="soft">Retrieval strategies compared · {when:%d %B %Y, %H:%M} {_text(when.tzname() or "")}{_country(traces[0])}</p>'
+        f"<h1>{_text(question)}</h1>{_urgent(traces)}{_vote(traces, titles)}{_differences(traces)}"
+        f'{"".join(_warning(one) for one in failures)}<div class="columns">{columns}</div>{paths}',
+    )
+
+
+def page(title: str, body: str) -> str:
+    """An HTML file of a title, which is escaped, and a body of HTML under our notice."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">'
-        f"<title>{_text(question)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><main>"
+        f"<title>{_text(title)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><main>"
         f'<p class="notice">{_text(NOTICE)} <span lang="es">Demostración, no consejo médico.</span></p>'
-        f'<p class="soft">Retrieval strategies compared · {when:%d %B %Y, %H:%M} {_text(when.tzname() or "")}{_country(traces[0])}</p>'
-        f"<h1>{_text(question)}</h1>{_urgent(traces)}{_vote(traces, titles)}{_differences(traces)}"
-        f'{"".join(_warning(one) for one in failures)}<div class="columns">{columns}</div>{paths}</main></body></html>\n'
+        f"{body}</main></body></html>\n"
     )
 
 
@@ -101,8 +109,12 @@ def _letter(number: int) -> str:
     return ascii_uppercase[number - 1] if number <= len(ascii_uppercase) else f"{number:d}"
 
 
-def _text(text: object) -> str:
+def as_text(text: object) -> str:
+    """Any text as HTML that shows it."""
     return html.escape(visible(str(text)))
+
+
+_text = as_text  # on nearly every line here
 
 
 def _title(trace: Saved) -> str:

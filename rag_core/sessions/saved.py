@@ -196,10 +196,7 @@ def read_session(path: Path) -> tuple[Saved, ...]:
     Raises:
         DataError: the file cannot be read, or is not a session.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", _HINT) from error
+    text = read_text(path)
     try:
         return parse_session(json.loads(text))
     except DataError as error:
@@ -208,6 +205,18 @@ def read_session(path: Path) -> tuple[Saved, ...]:
         raise DataError(
             f"{path} is not a saved session: it is not JSON ({why_unreadable(error)}).", _HINT
         ) from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a session file.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", _HINT) from error
 
 
 def parse_session(data: object) -> tuple[Saved, ...]:

@@ -11,6 +11,7 @@ RagError                  message: what happened and where; next_step: what to d
 ├── MissingResource       a model, key or package the strategy needs is not installed
 ├── ProviderError         a model provider refused, failed or timed out
 ├── LimitReached          the run has reached its limit on calls or cost
+├── PanelError            a room is not there, or does not allow it: closed, or not the presenter
 ├── StageError            a stage failed while running; names the strategy and the stage
 └── Stopped               the user stopped the run; not a failure
 """
@@ -101,6 +102,10 @@ class ProviderError(RagError):
 
 class LimitReached(RagError):
     """The run has reached the limit on model calls or cost in the settings."""
+
+
+class PanelError(RagError):
+    """A room of the panel is not there, or does not allow what was asked of it."""
 
 
 class StageError(RagError):

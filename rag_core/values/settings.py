@@ -185,7 +185,7 @@ class Settings(BaseSettings):
     )
     database_url: SecretStr | None = Field(
         None,
-        description="Database of the history, as SQLAlchemy writes its address; an SQLite file in the state folder if unset.",
+        description="Database of the history and the rooms, as SQLAlchemy writes its address; an SQLite file in the state folder if unset.",
     )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(

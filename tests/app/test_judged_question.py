@@ -8,7 +8,9 @@ from helpers.in_process import ask, html, text
 from streamlit.testing.v1 import AppTest
 
 from rag_core.documents.benchmark import read_builtin
-from rag_core.evaluation import quality_of
+from rag_core.evaluation import kind_of, quality_of, read_answers, verdict_of
+from rag_core.evaluation.manifest import BUILTIN_DATA
+from rag_core.evaluation.verdicts import assess
 from rag_core.lab.lab import Lab
 
 TOLD = "measuring questions"
@@ -28,3 +30,16 @@ def test_its_metrics_stand_below_the_columns_as_the_command_line_has_them(drawn:
             in text(line)
         )
     assert TOLD not in html(ask(app, f"{question} And why?"))
+
+
+def test_an_answer_to_a_question_with_a_judged_answer_has_its_verdict(lab: Lab) -> None:
+    judged = read_builtin(lab.settings.data, "dev")
+    answers = read_answers(BUILTIN_DATA, judged, lab.settings)
+    assert answers is not None
+    one = next(one for one in answers.answers.values() if one.demo and not one.own)
+    trace = lab.run(one.question.text, "bm25")
+    relevant = {name for name, grade in judged.qrels[one.question.id].items() if grade}
+    assert verdict_of(trace, lab.settings) == assess(one, trace, relevant).verdict
+    assert kind_of(one.question.text.upper(), lab.settings) == one.question.kind
+    other = lab.run("What is the capital of France?", "bm25")
+    assert (verdict_of(other, lab.settings), kind_of(other.question, lab.settings)) == (None, "")

@@ -70,6 +70,6 @@ def test_the_style_sheet_names_only_colours_of_the_palette_and_has_none_of_its_o
 def test_every_size_of_text_is_on_the_scale_or_follows_the_text_around_it() -> None:
     sizes = set(re.findall(r"font(?:-size)?: ([^;} ]+)", STYLE))
     scale = {f"var({name})" for name in re.findall(r"(--size-\w+):", STYLE)}
-    assert len(scale) == 6
+    assert len(scale) == 7
     assert scale <= sizes
     assert {size for size in sizes - scale if not re.fullmatch(r"inherit|\.\d+em", size)} == set()

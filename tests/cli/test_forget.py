@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from rag_core.lab.engines import Engines
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.runtime.services import Services
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
+from rag_core.sessions.panel import Candidate, Pair, Question, open_rooms
 from rag_core.testing import ScriptedLlm
+from rag_core.values.errors import PanelError
 from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
@@ -103,6 +106,29 @@ def test_questions_with_the_text_of_a_forgotten_file_are_counted_and_deleted(
     assert (ran.code, ran.err) == (0, "")
     assert "history: 1 question deleted." in ran.out
     assert asked(history) == {"b", "c"}
+
+
+def test_rooms_with_the_text_of_a_forgotten_file_are_deleted_with_their_votes(
+    ward: Path, rag: Rag, history: History, home: Path
+) -> None:
+    rooms = open_rooms(Settings(home=home))
+    assert rooms
+    opened = {}
+    for identity in "ab":
+        asked = history.find(identity)
+        assert asked
+        assert asked.columns[0].trace
+        trace = replace(asked.columns[0].trace, engine={"index": "notes, 2 documents"})
+        room = opened[identity] = rooms.open_room(identity)
+        question = Question(asked.question, (Candidate("one", trace), Candidate("other", trace)))
+        rooms.vote(
+            rooms.ask(room.code, room.presenter_token, question), rooms.join(room.code), Pair(0, 1), "tie"
+        )
+    ran = rag("forget", str(ward / "a.txt"), "--yes")
+    assert "rooms deleted: 1." in ran.out
+    assert len(rooms.votes(opened["b"].code)) == 1
+    with pytest.raises(PanelError, match="no room"):
+        rooms.votes(opened["a"].code)
 
 
 def test_another_process_forgets_a_corpus_and_every_question_with_its_text(

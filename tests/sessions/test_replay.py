@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.behaviours import Reply, Status
-from helpers.openai_server import serve
-from helpers.provider_lab import provider_lab
+from helpers.behaviours import Status
 from helpers.small import Rag
 
 from rag_core import NOTICE
@@ -20,21 +18,6 @@ from rag_core.sessions import passages_csv, read_session, replay, report
 from rag_core.values.errors import DataError
 
 QUESTION = "Do cats and dogs sleep in one house?"
-
-
-@pytest.fixture
-def server():
-    with serve() as running:
-        running.choose = lambda body: Reply("Cats purr [1].", usage=(1000, 200))
-        yield running
-
-
-@pytest.fixture
-def animals(server, read_only_store, embedder, labels, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """A lab over conftest's documents, which the command opens too."""
-    lab = provider_lab(server, read_only_store, embedder, labels, openai_api_key="sk-0123456789")
-    monkeypatch.setattr("rag_core.lab.opening.open_lab", lambda corpus, **options: lab)
-    return lab
 
 
 @pytest.fixture

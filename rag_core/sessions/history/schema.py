@@ -1,4 +1,4 @@
-"""The history's table, and the version of its database, which Alembic brings up to date."""
+"""The tables of the history and of the panel, and the version of their database, which Alembic brings up to date."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Connection,
     Index,
@@ -24,8 +25,8 @@ from ...values.errors import StorageError
 from ...values.message import Message
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-# Of databases without a version table, and of this program, the latest of the migrations
-FIRST, VERSION = "1", "2"
+# Of databases without a version table, the one since which the questions' table is as it is, and the latest migration
+FIRST, SAME_QUESTIONS, VERSION = "1", "2", "3"
 ADDED_SINCE_FIRST = {"owner"}  # columns
 VERSIONS = "rag_questions_version"
 LOCK = 0x7261_6771  # an arbitrary number: of the lock that one process at a time has on a PostgreSQL database
@@ -47,6 +48,53 @@ QUESTIONS = Table(
     Index("rag_questions_by_time", "asked"),
     Index("rag_questions_by_owner", "owner", "asked"),
 )
+ROOMS = Table(
+    "rag_rooms",
+    METADATA,
+    Column("code", String(8), primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("opened", String(32), nullable=False),
+    Column("presenter", String(64), nullable=False),  # SHA-256 of the presenter's token
+    Column("owner", String(32), nullable=False),
+    Index("rag_rooms_by_time", "opened"),
+)
+ROUNDS = Table(
+    "rag_rounds",
+    METADATA,
+    Column("room", String(8), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("asked", String(32), nullable=False),
+    Column("closed", Boolean, nullable=False),
+    Column("revealed", Boolean, nullable=False),
+    Column("record", LargeBinary, nullable=False),
+)
+PEOPLE = Table(
+    "rag_people",
+    METADATA,
+    Column("room", String(8), primary_key=True),
+    Column(
+        "person", String(32), primary_key=True
+    ),  # a digest of room and token: nobody is known in two rooms
+    Column("joined", String(32), nullable=False),
+    # the pair in front of this person; 0 and empty before the first
+    Column("round", Integer, nullable=False),
+    Column("left", Integer, nullable=False),
+    Column("right", Integer, nullable=False),
+)
+VOTES = Table(
+    "rag_votes",
+    METADATA,
+    Column("room", String(8), primary_key=True),
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("person", String(32), primary_key=True),
+    Column("pair", String(8), primary_key=True),  # the places of its answers, the smaller one first
+    Column("left", Integer, nullable=False),
+    Column("right", Integer, nullable=False),
+    Column("choice", String(16), nullable=False),
+    Column("reasons", Text, nullable=False),  # each between spaces
+    Column("comment", Text, nullable=False),
+    Column("voted", String(32), nullable=False),
+)
 _MAY_CREATE = text(
     "SELECT has_schema_privilege(current_schema(), 'CREATE') AND current_setting('transaction_read_only') = 'off'"
 )
@@ -56,8 +104,8 @@ _one_thread = threading.Lock()  # Alembic's `op` and `context` are global
 def bring_up_to_date(connection: Connection, named: str) -> None:
     """Create, mark or migrate the table in the connection's transaction; nothing if it is of this version.
 
-    A table that nobody marked with its version, as before there were any, is used as it is where it has all columns and
-    can only be read, or nothing may be created.
+    A questions' table like this version's is used as it is where it can only be read, or nothing may be created; there
+    are no rooms then.
 
     Args:
         named: what messages call the database.
@@ -68,7 +116,7 @@ def bring_up_to_date(connection: Connection, named: str) -> None:
     found = _version(connection)
     if found == VERSION:
         return
-    usable = found is None and _unmarked_version(connection, named) == VERSION
+    usable = (found or _unmarked_version(connection, named)) == SAME_QUESTIONS
     if (
         usable
         and connection.dialect.name == "postgresql"
@@ -144,4 +192,4 @@ def _unmarked_version(connection: Connection, named: str) -> str | None:
             Message("The history in {where} was written by another version.", where=named),
             Message("Use that version, or name another database. {off}", off=OFF),
         )
-    return FIRST if missing else VERSION
+    return FIRST if missing else SAME_QUESTIONS

@@ -1,44 +1,23 @@
-"""Where the history is: a table, in SQLite in the state folder unless RAG_DATABASE_URL names another database."""
+"""The history: a table of the questions that were asked."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    Delete,
-    Engine,
-    Select,
-    Update,
-    create_engine,
-    delete,
-    event,
-    func,
-    insert,
-    select,
-    update,
-)
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Delete, Engine, Select, Update, delete, func, insert, select, update
 
-from ...values.errors import MissingResource, SettingsError, StorageError
+from ...values.errors import StorageError
 from ...values.letters import without_accents
 from ...values.message import Message
-from ...values.owner_only import private_file, private_folder, private_home
 from ...values.settings import Settings
-from ...values.visible import valid
-from . import schema
+from .database import Kept, moment, place_of, storable
 from .record import Asked, from_bytes, shows, to_bytes
 from .schema import OFF, QUESTIONS
 
-FILE = Path("history", "questions.sqlite")  # in the state folder
-CONNECT_S, ANSWER_S = 3, 5  # whole seconds that a PostgreSQL server may take to connect, and for a statement
 Owned = TypeVar("Owned", Select[Any], Update, Delete)
 BATCH = 100  # questions at a time, where all are gone through
 
@@ -64,7 +43,7 @@ class Entry:
         return asdict(self) | {"asked": self.asked.isoformat()}
 
 
-class History:
+class History(Kept):
     """The questions kept in one database. Thread-safe; several processes may share it.
 
     Args:
@@ -86,9 +65,7 @@ class History:
         days: int | None = None,
         owner: str | None = None,
     ) -> None:
-        self._engine = engine
-        self.where = where
-        self._home = home
+        super().__init__(engine, where, home)
         self._days = days
         self._owner = owner
 
@@ -217,50 +194,13 @@ class History:
     @property
     def _oldest(self) -> str | None:
         """The moment since which questions are kept."""
-        return None if self._days is None else _moment(datetime.now(UTC) - timedelta(days=self._days))
+        return None if self._days is None else moment(datetime.now(UTC) - timedelta(days=self._days))
 
-    @contextmanager
-    def _begin(self) -> Iterator[Connection]:
-        """A transaction; rolled back on any error."""
-        connected = False
-        try:
-            self._make_private()
-            with self._engine.begin() as connection:
-                connected = True
-                if connection.dialect.name == "postgresql":
-                    connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{ANSWER_S}s'")
-                schema.bring_up_to_date(connection, self._named)
-                yield connection
-        except (SQLAlchemyError, OSError) as error:
-            raise StorageError(
-                Message(
-                    "The history in {where} cannot be used: {why}.",
-                    where=self._named,
-                    why=_reason(error, connected=connected),
-                ),
-                Message("Check the folder, the disk or the database. {off}", off=OFF),
-            ) from error
-
-    def _make_private(self) -> None:
-        """Create the file of an SQLite database, which only its owner can read."""
-        if self._file:
-            if self._home:
-                private_home(self._home)
-                private_folder(self._home / FILE.parent)
-            private_file(self._file)
-
-    @property
-    def _named(self) -> str:
-        """What messages call it, which visitors read: no server is named to them."""
-        return str(self._file) if self._file else Message("the database of RAG_DATABASE_URL")
-
-    @property
-    def _file(self) -> Path | None:
-        """The file of an SQLite database."""
-        url = self._engine.url
-        named = str(url.database or "")
-        is_file = url.get_backend_name() == "sqlite" and named and not named.startswith((":memory:", "file:"))
-        return Path(named) if is_file else None
+    def _unusable(self, why: str) -> StorageError:
+        return StorageError(
+            Message("The history in {where} cannot be used: {why}.", where=self._named, why=why),
+            Message("Check the folder, the disk or the database. {off}", off=OFF),
+        )
 
 
 def open_history(settings: Settings) -> History | None:
@@ -272,65 +212,15 @@ def open_history(settings: Settings) -> History | None:
     """
     if settings.history == "off":
         return None
-    if settings.database_url is None:
-        path = settings.home / FILE
-        engine = _engine(URL.create("sqlite", database=str(path)))
-        return History(engine, str(path), settings.home, settings.history_days)
-    try:
-        url = make_url(settings.database_url.get_secret_value())
-        if url.drivername == "postgres":  # as hosts of databases write it
-            url = url.set(drivername="postgresql+psycopg")
-        where = url.render_as_string(hide_password=True).partition("?")[0]
-        return History(_engine(url), where, days=settings.history_days)
-    except ModuleNotFoundError as error:
-        raise MissingResource(
-            Message(
-                "RAG_DATABASE_URL needs the package {package}, which is not installed.", package=error.name
-            ),
-            Message(
-                "Install it with pip (the extra `postgres` has the one for PostgreSQL), or name another driver in the "
-                "address. {off}",
-                off=OFF,
-            ),
-        ) from error
-    except (ArgumentError, ValueError):
-        raise SettingsError(
-            Message("Setting RAG_DATABASE_URL is not the address of a database."),
-            Message(
-                "Write it as SQLAlchemy does, such as postgresql+psycopg://user@host/name. {off}", off=OFF
-            ),
-        ) from None  # the error repeats the address, which may have a password
-
-
-def _engine(url: URL) -> Engine:
-    """A connection a transaction: questions are few, and any thread may ask."""
-    timed = url.get_backend_name() == "postgresql" and "connect_timeout" not in url.query
-    timeout = {"connect_timeout": CONNECT_S} if timed else {}
-    # errors without the parameters, which are questions
-    engine = create_engine(url, poolclass=NullPool, connect_args=timeout, hide_parameters=True)
-    if url.get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _overwrite_deleted)
-    return engine
-
-
-def _overwrite_deleted(connection: Any, _record: Any) -> None:
-    """SQLite leaves deleted rows in the file otherwise."""
-    connection.execute("PRAGMA secure_delete = ON")
-
-
-def _reason(error: SQLAlchemyError | OSError, *, connected: bool) -> str:
-    """What went wrong, without the server's address and without values of a row, which may be a question."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    line = str(getattr(error, "orig", None) or error).partition("\n")[0]
-    return line.partition(": ")[0] if connected else line.rpartition(": ")[2]
+    place = place_of(settings)
+    return History(place.engine, place.where, place.home, settings.history_days)
 
 
 def _row(asked: Asked) -> dict[str, Any]:
-    question = _storable(asked.question)
+    question = storable(asked.question)
     return {
         "id": asked.id,
-        "asked": _moment(asked.asked),
+        "asked": moment(asked.asked),
         "question": question,
         "folded": _folded(question),
         "strategies": f" {' '.join(column.strategy for column in asked.columns)} ",
@@ -354,19 +244,9 @@ def _chosen(
 
 
 def _midnight(day: date) -> str:
-    return _moment(datetime.combine(day, time(), UTC))
-
-
-def _moment(of: datetime) -> str:
-    """As the table has it, where the order of the texts is that of the moments."""
-    return of.astimezone(UTC).isoformat(timespec="microseconds")
+    return moment(datetime.combine(day, time(), UTC))
 
 
 def _folded(text: str) -> str:
     """Without case and accents: "Cesárea" is found by "cesarea"."""
-    return without_accents(_storable(text))
-
-
-def _storable(text: str) -> str:
-    """Valid Unicode without NUL, which PostgreSQL does not store."""
-    return valid(text).replace("\0", "\ufffd")
+    return without_accents(storable(text))

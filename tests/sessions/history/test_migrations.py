@@ -20,11 +20,11 @@ from rag_core.sessions.history import schema
 from rag_core.values.errors import MissingResource, StorageError
 
 ROOT = Path(rag_core.__file__).parents[1]
-THIRD = '''
+FOURTH = '''
 """A column more."""
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "3", "2"
+revision, down_revision = "4", "3"
 def upgrade():
     op.add_column("rag_questions", sa.Column("note", sa.Text))
 '''
@@ -56,6 +56,8 @@ def unmarked(address: str, owner: Engine) -> None:
     opened(address).add(question("a"))
     with owner.connect() as connection:
         connection.execute(text("DROP TABLE rag_questions_version"))
+        for table in (schema.ROOMS, schema.ROUNDS, schema.PEOPLE, schema.VOTES):
+            table.drop(connection)
 
 
 def of_before_versions(address: str, owner: Engine) -> None:
@@ -70,12 +72,12 @@ def marked(connection: Connection) -> list[str]:
     return list(connection.execute(text("SELECT version_num FROM rag_questions_version")).scalars())
 
 
-def with_third_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = THIRD) -> None:
-    """Let this program have a third version."""
+def with_fourth_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = FOURTH) -> None:
+    """Let this program have a fourth version."""
     shutil.copytree(schema.MIGRATIONS, folder)
-    (folder / "versions" / "v3.py").write_text(script)
+    (folder / "versions" / "v4.py").write_text(script)
     monkeypatch.setattr(schema, "MIGRATIONS", folder)
-    monkeypatch.setattr(schema, "VERSION", "3")
+    monkeypatch.setattr(schema, "VERSION", "4")
 
 
 def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_used(
@@ -106,10 +108,10 @@ def test_an_older_database_is_migrated_and_keeps_its_questions(
         opened(address).add(question("a"))
     else:
         of_before_versions(address, owner)
-    with_third_version(tmp_path / "100% migrated", monkeypatch)
+    with_fourth_version(tmp_path / "100% migrated", monkeypatch)
     assert opened(address).find("a") == question("a")
     with owner.connect() as connection:
-        assert marked(connection) == ["3"]
+        assert marked(connection) == ["4"]
         assert "note" in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
 
 
@@ -118,11 +120,11 @@ def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     opened(address).add(question("a"))
     with monkeypatch.context() as changed:
-        with_third_version(tmp_path / "versions", changed, THIRD + '    op.execute("no SQL")\n')
+        with_fourth_version(tmp_path / "versions", changed, FOURTH + '    op.execute("no SQL")\n')
         with pytest.raises(StorageError, match="cannot be used"):
             opened(address).count()
     with owner.connect() as connection:
-        assert marked(connection) == ["2"]
+        assert marked(connection) == ["3"]
         assert "note" not in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
     assert opened(address).count() == 1
 

@@ -8,7 +8,7 @@ import pytest
 from helpers.postgres import SECRET, opened, question
 from sqlalchemy import Engine, create_engine, text
 
-from rag_core.sessions.history import store
+from rag_core.sessions.history import database
 from rag_core.values.errors import StorageError
 
 
@@ -30,7 +30,7 @@ def test_a_question_is_kept_found_and_deleted(address: str) -> None:
 def test_a_server_that_accepts_and_never_answers_is_given_up_without_its_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(store, "CONNECT_S", 1)
+    monkeypatch.setattr(database, "CONNECT_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         with pytest.raises(StorageError, match="timeout") as caught:
@@ -44,7 +44,7 @@ def test_a_statement_that_waits_too_long_is_given_up(
 ) -> None:
     history = opened(address)
     history.add(question("a"))
-    monkeypatch.setattr(store, "ANSWER_S", 1)
+    monkeypatch.setattr(database, "ANSWER_S", 1)
     with create_engine(address).begin() as other:
         other.execute(text("LOCK TABLE rag_questions IN ACCESS EXCLUSIVE MODE"))
         with pytest.raises(StorageError, match="statement timeout"):

@@ -1,0 +1,206 @@
+"""The room of a presenter, on Compare: how people come in, what is put to the vote, and what comes of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import segno
+import streamlit as st
+
+import rag_core
+from pages.compare import presenter, room_files, room_result
+from pages.drawing import untrusted
+from pages.drawing.translate import plural, problem, t, when
+from pages.drawing.untrusted import escape
+from pages.shared import rooms
+from pages.shared.live import Comparison
+
+if TYPE_CHECKING:
+    from rag_core.sessions.panel import Room, Rooms, Round
+
+TICK_S = 2.0  # between two counts
+KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the presenter's own
+ROOM = "panel.room"  # of this session; None if it opened none
+REFUSED = "panel.refused"
+HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
+
+
+def draw(run: Comparison | None, *, running: bool) -> None:
+    """Draw the button that opens a room, or the room; what went wrong in its place."""
+    if refused := st.session_state.pop(REFUSED, None):
+        st.error(untrusted.label(problem(refused)))
+    try:
+        kept = rooms.store()
+        room = _mine(kept) if kept else None
+        if kept and room:
+            _draw(kept, room, run, running=running)
+            return
+    except rag_core.PanelError:  # it was deleted
+        st.session_state[ROOM] = None
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    with st.container(horizontal=True, gap="small", key="room"):
+        st.button(
+            t("Open a room"),
+            key="room.open",
+            shortcut=KEYS["open"],
+            icon=":material/groups:",
+            disabled=kept is None,
+            help=t("People vote on the answers from their phones, without names.")
+            if kept
+            else t("There are no rooms here: RAG_HISTORY is off."),
+            on_click=_do,
+            args=(_open,),
+        )
+        room_files.offer_to_open()
+    room_files.draw_opened()
+
+
+def _mine(kept: Rooms) -> Room | None:
+    """The room that this browser opened last; a reload finds it again."""
+    if ROOM not in st.session_state:
+        try:
+            st.session_state[ROOM] = kept.presented(rooms.token("presenter"))
+        except rag_core.RagError:  # who opens a room is told; nobody else needs one
+            return None
+    room: Room | None = st.session_state[ROOM]
+    return room
+
+
+def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> None:
+    asked = kept.current(room.code)
+    shown = run if run and not presenter.upcoming() else None
+    same = bool(shown and asked and asked.question.text == shown.question)
+    voting = asked is not None and not asked.closed
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
+        with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=":material/groups:"):
+            untrusted.draw(_invitation(room))
+            room_files.downloads(kept, room)
+            st.button(t("Open another room"), key="room.open", on_click=_do, args=(_open,), width="stretch")
+            with st.container(border=True):
+                st.caption(t("Its questions and votes are deleted for good."))
+                st.button(
+                    t("Delete this room"),
+                    key="room.delete",
+                    on_click=_do,
+                    args=(partial(_delete, room=room),),
+                )
+        st.button(
+            t("Ask the room"),
+            key="room.ask",
+            type="primary",
+            shortcut=KEYS["ask"],
+            disabled=shown is None or running or (same and voting) or not _enough(shown),
+            help=t("Puts these answers to the vote, two at a time."),
+            on_click=_do,
+            args=(partial(_ask, room=room, run=shown),),
+        )
+        st.button(
+            t("Close voting"), key="room.close", shortcut=KEYS["close"], disabled=not voting, on_click=_do,
+            args=(lambda kept: kept.close(asked, room.presenter_token),),
+        )  # fmt: skip
+        st.button(
+            t("Show the result"),
+            key="room.reveal",
+            shortcut=KEYS["reveal"],
+            disabled=asked is None or asked.revealed or not same,
+            help=t("Closes voting, and shows the names."),
+            on_click=_do,
+            args=(partial(_reveal, room=room, asked=asked, run=shown),),
+        )
+        _counts(kept, room)
+
+
+def draw_result(run: Comparison) -> None:
+    """Draw what the room's votes say, once it is revealed for this question; below what to do at once."""
+    room: Room | None = st.session_state.get(ROOM)
+    kept = rooms.store() if room else None
+    if room is None or kept is None:
+        return
+    try:
+        asked = kept.current(room.code)
+        if asked and asked.revealed and asked.question.text == run.question:
+            room_result.draw(kept.rounds(room.code), kept.votes(room.code))
+    except rag_core.RagError:  # the line of the room says why
+        return
+
+
+@st.fragment(run_every=TICK_S)
+def _counts(kept: Rooms, room: Room) -> None:
+    """How many people are in the room and have voted; the answers are not drawn again."""
+    try:
+        asked = kept.current(room.code)
+        people = kept.people(room.code)
+        parts = [plural("{count} person", "{count} people", people)]
+        if asked:
+            count = kept.count(asked)
+            parts += [
+                t("{voted} voted on question {number}", voted=count.voted, number=asked.number),
+                plural("{count} vote", "{count} votes", count.votes),
+                t("closed") if asked.closed else t("open"),
+            ]
+    except rag_core.RagError as error:
+        parts = [problem(error)]
+    untrusted.draw(f'<p class="rl-counts" role="status">{escape(" · ".join(parts))}</p>')
+
+
+def _invitation(room: Room) -> str:
+    """The code, the address, and the address as a QR code."""
+    base = (st.context.url or "").rstrip("/")
+    address = f"{base}/vote?{rooms.PARAMETER}={room.code}"
+    picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
+    only_here = (
+        f'<p class="rl-note rl-strong">{escape(t("Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."))}</p>'
+        if (urlsplit(address).hostname or HERE[0]) in HERE
+        else ""
+    )
+    return (
+        f'<div class="rl-room-code"><img src="{escape(picture)}" alt="{escape(t("The address as a QR code"))}">'
+        f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(room.code)}</b>{escape(address)}</p>{only_here}</div></div>"
+    )
+
+
+def _enough(run: Comparison) -> bool:
+    from rag_core.sessions.panel import can_be_asked  # with its database library, as everywhere here
+
+    return can_be_asked(run.traces)
+
+
+def _do(what: Callable[[Rooms], object]) -> None:
+    """Do what a button says; why it was refused stands on the page then."""
+    try:
+        if kept := rooms.store():
+            what(kept)
+    except rag_core.RagError as error:
+        st.session_state[REFUSED] = error
+
+
+def _open(kept: Rooms) -> None:
+    title = t("Panel of {when} UTC", when=when(datetime.now(UTC)))
+    st.session_state[ROOM] = kept.open_room(title, presenter_token=rooms.token("presenter"))
+
+
+def _ask(kept: Rooms, room: Room, run: Comparison) -> None:
+    from rag_core import evaluation as ev
+    from rag_core.sessions.panel import as_question
+
+    kind = ev.kind_of(run.question, rag_core.read_settings())
+    kept.ask(room.code, room.presenter_token, as_question(run.traces, kind))
+    threading.Thread(target=room_result.warm_up, daemon=True).start()
+
+
+def _reveal(kept: Rooms, room: Room, asked: Round, run: Comparison) -> None:
+    """Show the result, and with it the names on the page."""
+    kept.reveal(asked, room.presenter_token)
+    presenter.reveal(run)
+
+
+def _delete(kept: Rooms, room: Room) -> None:
+    kept.delete_room(room.code, room.presenter_token)
+    st.session_state[ROOM] = None

@@ -1,0 +1,257 @@
+"""A room, its questions, and the votes in it, as values."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import secrets
+import zlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from typing import Any, Literal, TypeAlias, get_args
+
+from ...values.errors import DataError
+from ...values.message import Message
+from ...values.packed import pack, unpack, values_of
+from ...values.trace import Trace
+from ...values.triage import ROUTINE, Triage
+from ...values.types import Passage
+
+Choice: TypeAlias = Literal["left", "right", "tie", "both_unsafe"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+REASONS = ("correct", "complete", "sources", "clear", "safe")
+COMMENT_CHARACTERS = 500
+LEAST, MOST = 2, 4  # answers to a question
+LETTERS = "34679ACDEFHJKMNPQRTUWXY"  # of codes: none looks like another
+CODE_CHARACTERS = 5
+TOKEN_BYTES = 24  # 192 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An answer that is judged.
+
+    Args:
+        label: what tells it from the others once names are shown; the ranking goes by it.
+        trace: the run that wrote it, with all that drawing it needs.
+    """
+
+    label: str
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question for the room, with 2 to 4 answers of different labels.
+
+    Args:
+        language: ISO 639-1 code.
+        kind: what the question is about, such as "dose"; empty if nobody said.
+    """
+
+    text: str
+    answers: tuple[Candidate, ...]
+    language: str = "en"
+    triage: Triage = ROUTINE
+    kind: str = ""
+
+    def __post_init__(self) -> None:
+        labels = {one.label for one in self.answers}
+        if not LEAST <= len(self.answers) <= MOST or len(labels) < len(self.answers):
+            raise ValueError(
+                f"a question has {LEAST} to {MOST} answers of different labels: {sorted(labels)}"
+            )
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The places, from 0, of every two answers that differ: nobody can judge two of the same words."""
+        every = combinations(range(len(self.answers)), 2)
+        return tuple(pair for pair in every if len(self.words(pair)) == 2)
+
+    def words(self, pair: tuple[int, int]) -> frozenset[int]:
+        """What a person reads in a pair: for each answer the first place with its words. Nobody reads it twice."""
+        said = [one.trace.answer.text if one.trace.answer else "" for one in self.answers]
+        return frozenset(said.index(said[place]) for place in pair)
+
+    @property
+    def readings(self) -> int:
+        """How many pairs a person judges."""
+        return len({self.words(pair) for pair in self.pairs})
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room.
+
+    Args:
+        code: what people type to come in.
+        opened: when, in UTC.
+        owner: a digest of who opened it; empty without sign-in.
+        presenter_token: opens the presenter's doors; empty in a room that was looked up.
+    """
+
+    code: str
+    title: str
+    opened: datetime
+    owner: str = ""
+    presenter_token: str = dataclasses.field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A question as it was asked in a room.
+
+    Args:
+        number: from 1.
+        closed: whether votes are refused; `revealed`, whether names are shown.
+    """
+
+    room: str
+    number: int
+    asked: datetime
+    question: Question
+    closed: bool = False
+    revealed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The places, from 0, of the two answers in front of a person."""
+
+    left: int
+    right: int
+
+    @property
+    def key(self) -> str:
+        """The same for both orders."""
+        return f"{min(self.left, self.right)}-{max(self.left, self.right)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one person said of one pair.
+
+    Args:
+        round: number of the question.
+        person: a digest, different in every room.
+        reasons: of REASONS.
+        voted: when, or when it was last changed, in UTC.
+    """
+
+    round: int
+    person: str
+    pair: Pair
+    choice: Choice
+    voted: datetime
+    reasons: tuple[str, ...] = ()
+    comment: str = ""
+
+    @property
+    def better(self) -> int | None:
+        """The place of the preferred answer; None without a preference."""
+        return {"left": self.pair.left, "right": self.pair.right}.get(self.choice)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """People in the room, those of them who voted in this round, and their votes."""
+
+    joined: int
+    voted: int
+    votes: int
+
+
+def new_code() -> str:
+    """A random code."""
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_CHARACTERS))
+
+
+def new_token() -> str:
+    """A random token, of URL-safe characters."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def is_token(text: str) -> bool:
+    """Whether `new_token` may have made it; what browsers send back may be anything."""
+    return (
+        len(text) == len(new_token())
+        and text.isascii()
+        and text.replace("-", "a").replace("_", "a").isalnum()
+    )
+
+
+def digest(*parts: object) -> str:
+    """SHA-256 of values, in hexadecimal."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+
+
+def sides(token: str, room: str, number: int, pair: tuple[int, int]) -> Pair:
+    """On which side a person sees each answer: by chance over people, the same at every look."""
+    swapped = int(digest("sides", token, room, number, *pair), 16) % 2
+    return Pair(*(pair[::-1] if swapped else pair))
+
+
+def to_json(question: Question) -> str:
+    """A question with its traces."""
+    answers = [[one.label, one.trace] for one in question.answers]
+    fields: dict[str, Any] = {
+        "text": question.text, "language": question.language, "triage": question.triage, "kind": question.kind,
+        "answers": answers,
+    }  # fmt: skip
+    return pack(fields)
+
+
+def from_json(text: str | bytes) -> Question:
+    """The question that `to_json` wrote.
+
+    Raises:
+        DataError: it is damaged, or of a version that this one cannot read.
+    """
+    try:
+        fields = unpack(text)
+        return Question(**{**fields, "answers": tuple(Candidate(*one) for one in fields["answers"])})
+    except (TypeError, KeyError, ValueError) as error:
+        raise _unreadable(error) from error
+
+
+def to_bytes(question: Question) -> bytes:
+    """A question with its traces, compressed."""
+    return zlib.compress(to_json(question).encode())
+
+
+@functools.lru_cache(maxsize=16)  # every phone in a room asks for the same one, again and again
+def from_bytes(stored: bytes) -> Question:
+    """The question that `to_bytes` wrote.
+
+    Raises:
+        DataError: see `from_json`.
+    """
+    try:
+        return from_json(zlib.decompress(stored))
+    except zlib.error as error:
+        raise _unreadable(error) from error
+
+
+def shows(stored: bytes, corpus: str, documents: Collection[str] | None) -> bool:
+    """Whether what `to_bytes` wrote has text of these documents of a corpus; if it cannot be read, it may have.
+
+    Args:
+        documents: None for all.
+    """
+    try:
+        found = values_of(zlib.decompress(stored), Passage, "doc_id")
+        return corpus in {one.trace.corpus for one in from_bytes(stored).answers} and (
+            documents is None or not found.isdisjoint(documents)
+        )
+    except (zlib.error, DataError):
+        return True
+
+
+def _unreadable(error: Exception) -> DataError:
+    return DataError(
+        Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
+        Message("It is damaged, or another version wrote it; ask it again."),
+    )

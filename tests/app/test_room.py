@@ -1,0 +1,175 @@
+"""A room: opened on Compare, voted in from phones, its result shown, kept and opened again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.in_process import ask, html, press, text, visitor
+from streamlit.testing.v1 import AppTest
+
+import rag_core
+from pages.shared import rooms as shared
+from rag_core.sessions.panel import Rooms, open_panel
+
+QUESTION = "TXA PPH timing"  # three answers that differ, and a banner
+VOTE = "pages/panel/vote.py"
+CHOICES = ["The first is better", "The second is better", "Equally good", "Both are unsafe"]
+GIVEN_AWAY = (
+    "rl-bar", "rl-took", "rl-label", "rl-notices", "rl-support\"", "rl-votes", "rl-passages", "ordered by", "nDCG",
+    "Simple semantic", "BM25 keywords", "Ensemble", "cosine", "$",
+)  # fmt: skip
+
+
+@pytest.fixture
+def presenter(start: Callable[..., AppTest], tmp_path: Path) -> AppTest:
+    """Presenter mode with three answers and an open room."""
+    app = start(RAG_HISTORY="on", RAG_DATABASE_URL=f"sqlite:///{tmp_path / 'rooms.db'}")
+    return press(press(ask(app.run(), QUESTION), "Present"), "Open a room")
+
+
+def code_of(app: AppTest) -> str:
+    return str(app.session_state["panel.room"].code)
+
+
+def rooms() -> Rooms:
+    kept = shared.store()
+    assert kept
+    return kept
+
+
+def phone(code: str = "") -> AppTest:
+    """The page of somebody who votes."""
+    app = visitor().run()
+    app.query_params.clear()
+    if code:
+        app.query_params["room"] = code
+    app.switch_page(VOTE).run()
+    assert not app.exception
+    return app
+
+
+def shown(app: AppTest) -> str:
+    """What the page wrote, with what people can read in its widgets."""
+    told = [one.value for one in (*app.caption, *app.warning, *app.info)]
+    return "\n".join([html(app), *told, *(one.label for one in app.button)])
+
+
+def judge_all(app: AppTest, choice: str) -> int:
+    """Vote alike on every pair; returns how many there were."""
+    count = 0
+    while CHOICES[0] in [one.label for one in app.button]:
+        press(app, choice)
+        count += 1
+    return count
+
+
+def test_a_voter_sees_two_answers_and_nothing_that_names_them(presenter: AppTest) -> None:
+    waiting = phone(code_of(presenter))
+    assert "The first question will appear here by itself." in shown(waiting)
+    press(presenter, "Ask the room")
+    page = phone(code_of(presenter).lower())
+    assert [one.label for one in page.button if one.label in CHOICES] == CHOICES
+    assert [clue for clue in GIVEN_AWAY if clue in shown(page)] == []
+    assert QUESTION in html(page)
+    assert html(page).count('class="rl-side"') == 2
+    assert rag_core.NOTICE in html(page)
+    press(presenter, "Show the result")
+    assert [clue for clue in GIVEN_AWAY if clue not in shown(presenter)] == []  # each was there to be hidden
+    page.run()
+    assert "The presenter shows the result." in shown(page)
+    assert [clue for clue in GIVEN_AWAY if clue in shown(page)] == []
+
+
+def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(presenter: AppTest) -> None:
+    press(presenter, "Ask the room")
+    page = phone(code_of(presenter))
+    (reasons,) = [one for one in page.button_group if str(one.key).startswith("reasons.")]
+    reasons.set_value(["safe", "clear"])
+    page.text_area[0].set_value("Says when.")
+    press(page, "The first is better")
+    (vote,) = rooms().votes(code_of(presenter))
+    assert (vote.choice, vote.reasons, vote.comment) == ("left", ("clear", "safe"), "Says when.")
+    assert "Pair 2 of 3" in shown(page)
+    assert judge_all(page, "Equally good") == 2
+    keys = sorted(one.pair.key for one in rooms().votes(code_of(presenter)))
+    press(page, "Changed my mind", keys.index(vote.pair.key))
+    assert page.text_area[0].value == "Says when."
+    press(page, "Both are unsafe")
+    votes = {one.pair.key: one.choice for one in rooms().votes(code_of(presenter))}
+    assert len(votes) == 3
+    assert votes[vote.pair.key] == "both_unsafe"
+    press(page, "Changed my mind")
+    press(presenter, "Close voting")
+    press(page, "The first is better")  # the page did not know yet
+    assert "Voting on this question is closed. Wait for the next question." in shown(page)
+    assert {one.pair.key: one.choice for one in rooms().votes(code_of(presenter))} == votes
+
+
+def test_a_wrong_code_is_told_kindly_and_the_right_one_leads_in(presenter: AppTest) -> None:
+    page = phone("ZZZZZ")
+    assert "There is no room with this code. Check it with the presenter." in shown(page)
+    page.text_input[0].set_value(f" {code_of(presenter).lower()} ")
+    press(page, "Come in")
+    assert f"Room {code_of(presenter)}" in html(page)
+    assert "You are in." in html(page)
+    press(presenter, "Delete this room")
+    assert "There is no room with this code." in shown(page.run())
+
+
+def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(presenter: AppTest) -> None:
+    code = code_of(presenter)
+    press(presenter, "Ask the room")
+    assert judge_all(phone(code), "Both are unsafe") == 3
+    assert judge_all(phone(code), "The first is better") == 3
+    counts = re.findall(r"rl-counts[^>]*>([^<]*)<", html(presenter.run()))
+    assert counts == ["2 people · 2 voted on question 1 · 6 votes · open"]
+    press(presenter, "Show the result")
+    result = text(html(presenter).partition("rl-panel-result")[2].partition("</table>")[0])
+    for strategy in ("Simple semantic", "BM25 keywords", "Ensemble"):
+        assert strategy in result
+    assert "6 votes · 2 people · 1 question · both unsafe: 3" in text(html(presenter))
+    assert "of 1 (" in result  # the share of acceptable answers
+    assert presenter.session_state["run"].revealed
+    written = rooms().export(code, presenter.session_state["panel.room"].presenter_token)
+    kept = open_panel(written)
+    assert kept.votes == rooms().votes(code)
+
+    press(presenter, "Delete this room")
+    opened(presenter, written)
+    assert kept.sha256 in shown(presenter).replace("\\", "")
+    again = text(html(presenter).partition("rl-panel-result")[2].partition("</table>")[0])
+    assert again == result
+    opened(presenter, written.replace(QUESTION, QUESTION.lower(), 1))
+    assert "is not as it was written" in presenter.error[0].value
+
+
+def opened(app: AppTest, written: str) -> None:
+    """Open a file on the page."""
+    app.file_uploader[0].set_value(("room.json", written.encode(), "application/json")).run()
+    assert not app.exception
+
+
+def test_without_a_history_there_are_no_rooms(start: Callable[..., AppTest]) -> None:
+    app = press(start(RAG_HISTORY="off").run(), "Present")
+    (button,) = [one for one in app.button if one.label == "Open a room"]
+    assert button.disabled
+    assert "There are no rooms here: RAG_HISTORY is off." in shown(phone("ABCDE"))
+
+
+def test_a_reload_finds_the_room_of_the_browser_again(
+    presenter: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = presenter.session_state["panel.browser"]
+    again = visitor()
+    again.query_params["run"] = presenter.session_state["run"].id
+    again.session_state["panel.browser"] = mine  # as the cookie gives it
+    again.run()
+    assert code_of(again) == code_of(presenter)
+    press(again, "Ask the room")
+    other = visitor()
+    other.query_params["run"] = presenter.session_state["run"].id
+    other.run()  # has the address, and is not the presenter
+    assert other.session_state["panel.room"] is None

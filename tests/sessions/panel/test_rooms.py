@@ -1,0 +1,224 @@
+"""Rooms in both databases: joined, asked, voted, closed, deleted; nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from helpers.answers import answered
+from pydantic import SecretStr
+from sqlalchemy import create_engine, text
+
+import rag_core
+from rag_core.sessions.panel import Candidate, Count, Pair, Question, Room, Rooms, Round, open_rooms
+from rag_core.values.errors import PanelError
+from rag_core.values.settings import Settings
+from rag_core.values.triage import Triage
+
+ROOT = Path(rag_core.__file__).parents[1]
+TRIAGE = Triage("emergency", ("heavy bleeding",), "Call now.")
+VOTE_ON = """
+import sys
+from pydantic import SecretStr
+from rag_core.sessions.panel import open_rooms
+from rag_core.values.settings import Settings
+rooms = open_rooms(Settings(database_url=SecretStr(sys.argv[1])))
+asked = rooms.current(sys.argv[2])
+while True:
+    token = rooms.join(asked.room)
+    rooms.vote(asked, token, rooms.pair(asked, token), "left")
+    print(token, flush=True)
+"""
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with nothing in it."""
+    return (
+        f"sqlite:///{tmp_path / 'own.db'}"
+        if request.param == "SQLite"
+        else request.getfixturevalue("postgres_address")
+    )
+
+
+@pytest.fixture
+def rooms(address: str) -> Rooms:
+    found = open_rooms(Settings(database_url=SecretStr(address)))
+    assert found
+    return found
+
+
+@pytest.fixture
+def room(rooms: Rooms) -> Room:
+    return rooms.open_room("Ward 3")
+
+
+@pytest.fixture
+def asked(rooms: Rooms, room: Room) -> Round:
+    return rooms.ask(room.code, room.presenter_token, question("abc"))
+
+
+def question(labels: str) -> Question:
+    answers = tuple(Candidate(label, answered(f"Answer {label}.")) for label in labels)
+    return Question("Is it safe?", answers, "en", TRIAGE, "safety")
+
+
+def judge_all(rooms: Rooms, asked: Round, token: str) -> list[Pair]:
+    """Vote on every pair, and return them."""
+    judged = []
+    while pair := rooms.pair(asked, token):
+        rooms.vote(asked, token, pair, "left")
+        judged.append(pair)
+    return judged
+
+
+def test_a_person_judges_every_pair_once_changes_a_vote_and_is_the_same_after_a_reload(
+    rooms: Rooms, asked: Round
+) -> None:
+    token = rooms.join(asked.room)
+    assert rooms.join(asked.room.lower(), token) == token
+    assert rooms.pair(asked, token) == rooms.pair(asked, token)
+    judged = judge_all(rooms, asked, token)
+    assert sorted(one.key for one in judged) == ["0-1", "0-2", "1-2"]
+    rooms.vote(
+        asked, token, judged[0], "both_unsafe", ("safe", "correct"), "  The dose is wrong.\0" + "x" * 999
+    )
+    (changed,) = [one for one in rooms.votes(asked.room) if one.pair == judged[0]]
+    assert (changed.choice, changed.reasons, changed.better) == ("both_unsafe", ("correct", "safe"), None)
+    assert (changed.comment[:22], len(changed.comment)) == ("The dose is wrong.\ufffdxxx", 500)
+    assert set(rooms.own_votes(asked, token)) == set(rooms.votes(asked.room))
+    late = rooms.join(asked.room, "not a token")
+    assert late != "not a token"
+    count = rooms.count(asked)
+    assert (count.joined, count.voted, count.votes) == (2, 1, 3)
+
+
+def test_what_was_asked_is_drawn_again_and_only_the_presenter_asks_closes_and_deletes(
+    rooms: Rooms, room: Room, asked: Round
+) -> None:
+    assert rooms.current(room.code) == asked
+    assert rooms.room(f" {room.code.lower()} ").title == "Ward 3"
+    token = rooms.join(room.code)
+    pair = rooms.pair(asked, token)
+    assert pair
+    for refused in (
+        lambda: rooms.ask(room.code, token, question("ab")),
+        lambda: rooms.close(asked, ""),
+        lambda: rooms.reveal(asked, "ä"),
+        lambda: rooms.export(room.code, token),
+        lambda: rooms.delete_room(room.code, token),
+    ):
+        with pytest.raises(PanelError, match="Only the presenter"):
+            refused()
+    again = rooms.ask(room.code, room.presenter_token, question("ab"))
+    assert [(one.number, one.closed) for one in rooms.rounds(room.code)] == [(1, True), (2, False)]
+    with pytest.raises(PanelError, match="closed"):
+        rooms.vote(asked, token, pair, "left")
+    assert rooms.reveal(again, room.presenter_token).revealed
+    other = rooms.open_room("Ward 4")
+    rooms.delete_room(room.code, room.presenter_token)
+    for gone in (rooms.current, rooms.votes, rooms.join):
+        with pytest.raises(PanelError, match="no room with this code"):
+            gone(room.code)
+    assert rooms.current(other.code) is None
+
+
+def test_people_in_a_room_get_pairs_evenly_and_sides_by_chance(rooms: Rooms, asked: Round) -> None:
+    shown = [rooms.pair(asked, rooms.join(asked.room)) for _ in range(30)]
+    assert Counter(one.key for one in shown if one) == {"0-1": 10, "0-2": 10, "1-2": 10}
+    assert len(set(shown)) == 6  # each pair both ways round: one side for all has a chance of 3 / 2^9
+
+
+def test_sixty_voters_at_once_are_each_counted_once(rooms: Rooms, room: Room) -> None:
+    asked = rooms.ask(room.code, room.presenter_token, question("ab"))
+    together = Barrier(60)
+
+    def vote(_: int) -> int:
+        together.wait()
+        return len(judge_all(rooms, asked, rooms.join(asked.room)))
+
+    with ThreadPoolExecutor(60) as threads:
+        assert list(threads.map(vote, range(60))) == [1] * 60
+    assert rooms.count(asked) == Count(60, 60, 60)
+    assert len({one.person for one in rooms.votes(room.code)}) == 60
+
+
+def test_a_vote_that_races_with_closing_is_counted_exactly_if_it_was_acknowledged(
+    rooms: Rooms, room: Room, asked: Round
+) -> None:
+    tokens = [rooms.join(room.code) for _ in range(16)]
+    together = Barrier(len(tokens) + 1)
+
+    def vote(token: str) -> int:
+        together.wait()
+        try:
+            return len(judge_all(rooms, asked, token))
+        except PanelError:
+            return len(rooms.own_votes(asked, token))
+
+    def close() -> int:
+        together.wait()
+        rooms.close(asked, room.presenter_token)
+        return len(rooms.votes(room.code))  # all that will ever be
+
+    with ThreadPoolExecutor(len(tokens) + 1) as threads:
+        voted = [threads.submit(vote, token) for token in tokens]
+        counted = threads.submit(close).result()
+    assert sum(one.result() for one in voted) == counted == len(rooms.votes(room.code))
+
+
+def test_a_process_that_is_killed_while_it_votes_loses_no_acknowledged_vote(
+    rooms: Rooms, address: str, asked: Round
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", VOTE_ON, address, asked.room], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert process.stdout
+    acknowledged = [process.stdout.readline().strip() for _ in range(12)]
+    process.send_signal(signal.SIGKILL)
+    acknowledged += process.stdout.read().split()
+    assert process.wait() == -signal.SIGKILL
+    assert all(len(rooms.own_votes(asked, token)) == 1 for token in acknowledged)
+    assert len(judge_all(rooms, asked, rooms.join(asked.room))) == 3  # and the room goes on
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda rooms, asked, token: rooms.vote(asked, token, Pair(0, 0), "left"),
+        lambda rooms, asked, token: rooms.vote(asked, token, Pair(0, 3), "left"),
+        lambda rooms, asked, token: rooms.vote(asked, token, Pair(0, 1), "best"),
+        lambda rooms, asked, token: rooms.vote(asked, token, Pair(0, 1), "left", ["pretty"]),
+    ],
+)
+def test_a_vote_on_nothing_is_refused(rooms: Rooms, asked: Round, wrong: Callable[..., None]) -> None:
+    with pytest.raises(ValueError, match="no "):
+        wrong(rooms, asked, rooms.join(asked.room))
+    assert rooms.votes(asked.room) == ()
+
+
+def test_no_token_and_no_room_older_than_it_is_kept_is_in_the_file(tmp_path: Path) -> None:
+    rooms = open_rooms(Settings(home=tmp_path / "home", history_days=3))
+    assert rooms
+    old = rooms.open_room("Old")
+    rooms.ask(old.code, old.presenter_token, question("ab"))
+    token = rooms.join(old.code)
+    file = tmp_path / "home" / "history" / "questions.sqlite"
+    assert {old.presenter_token.encode() in file.read_bytes(), token.encode() in file.read_bytes()} == {False}
+    assert file.stat().st_mode & 0o077 == 0
+    with create_engine(f"sqlite:///{file}").begin() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+        connection.execute(text("UPDATE rag_rooms SET opened = '2020-01-01'"))
+    rooms.open_room("New")
+    with pytest.raises(PanelError):
+        rooms.room(old.code)
+    assert open_rooms(Settings(home=tmp_path, history="off")) is None
