@@ -71,10 +71,15 @@ def forget(
             if one.others:
                 engines = load_engines(settings, lambda what: stop.progress(what, 0, 1))
                 notes = indexing.forget_documents(
-                    settings.home, one, engines.embedder, engines.enricher, stop.progress
+                    settings.home,
+                    one,
+                    engines.embedder,
+                    engines.enricher,
+                    stop.progress,
+                    indexing.stores_of(settings),
                 )
             else:
-                indexing.forget_corpus(settings.home, one.corpus)
+                indexing.forget_corpus(settings.home, one.corpus, indexing.stores_of(settings))
                 notes = []
             for note in [f"{one.corpus}: forgotten.", *notes]:
                 say(note)

@@ -6,8 +6,9 @@ import functools
 import json
 import math
 import operator
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,19 +16,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.analysis import without_tilde
+from .mapped import MappedTexts, map_array, save_arrays
 
 Scores = NDArray[np.float64]
 
-CACHED_TERMS = 256  # impacts kept: those of the questions just asked
+FOLDER = "lexical"
 NEGATIVE_IDF = 0.25  # share of the mean idf that replaces a negative one; rank_bm25's epsilon
+CACHED_TERMS = 1024  # whose rows are kept: those of the questions just asked
+SPARSE = 8  # passages per posting of a question from which on only passages with a term get a score
 
 
-class Postings(NamedTuple):
-    """The passages of each term: those of row r are columns[starts[r]:starts[r + 1]], each with a term frequency."""
+class Statistics(NamedTuple):
+    """What BM25 counts; the postings of a term's row r are [starts[r]:starts[r + 1]] of columns and kinds.
 
-    values: NDArray[np.integer[Any]] | Scores
-    columns: NDArray[np.int32]
+    Args:
+        idf: (terms,) inverse document frequency.
+        starts: (terms + 1,) where the postings of each term begin.
+        columns: (postings,) places of the passages that contain the term, in order.
+        kinds: (postings,) how often each of them does, and how long it is, by the place of that pair.
+        frequencies: (pairs,) how often, with every number that occurs.
+        lengths: (pairs,) number of terms of the passage, with every number that occurs.
+    """
+
+    idf: Scores
     starts: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    kinds: NDArray[np.integer[Any]]
+    frequencies: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+NAMES = (
+    *(f"{name}.npy" for name in (*Statistics._fields, "terms", "terms-starts", "terms-order")),
+    "more.json",
+)  # in the folder of an index
 
 
 class Bm25Index:
@@ -40,71 +62,69 @@ class Bm25Index:
     0.2.2 (negative idf is replaced by 0.25 × the mean idf), so scores are equal to the last bit.
 
     Args:
-        vocabulary: term -> row.
-        idf: (terms,) inverse document frequency.
-        frequencies: term frequencies, one row per term.
-        lengths: (passages,) number of terms of each passage.
-        average_length: mean of `lengths`.
+        vocabulary: term -> row, in the order of the rows.
+        without_tilde: a word without ñ -> the row of the only term that is it with ñ.
+        passages: their number.
+        average_length: mean number of terms of a passage.
     """
 
     def __init__(
         self,
-        vocabulary: dict[str, int],
-        idf: Scores,
-        frequencies: Postings,
-        lengths: NDArray[np.int64],
+        vocabulary: Mapping[str, int] | MappedTexts,
+        without_tilde: Mapping[str, int],
+        statistics: Statistics,
+        passages: int,
         average_length: float,
     ) -> None:
+        self._place = functools.lru_cache(maxsize=CACHED_TERMS)(vocabulary.get)
         self._vocabulary = vocabulary
-        self._without_tilde: dict[str, list[int]] = {}
-        for term, row in vocabulary.items():
-            if without_tilde(term) != term:
-                self._without_tilde.setdefault(without_tilde(term), []).append(row)
-        self._idf = idf
-        self._frequencies = frequencies
-        self._lengths = lengths
+        self._without_tilde = without_tilde
+        self._statistics = statistics
+        self._passages = passages
         self._average_length = average_length
-        self._impacts = functools.lru_cache(maxsize=CACHED_TERMS)(self._compute_impacts)
-        self._norms = functools.lru_cache(maxsize=8)(self._compute_norms)
+        saturations = functools.partial(
+            _saturations, statistics.frequencies, statistics.lengths, average_length
+        )
+        self._saturations = functools.lru_cache(maxsize=8)(saturations)
 
     @classmethod
-    def fit(cls, documents: Sequence[Sequence[str]]) -> Bm25Index:
+    def fit(cls, documents: Iterable[Sequence[str]]) -> Bm25Index:
         """Fit on analysed passages. A collection without terms matches nothing."""
-        if not any(documents):
-            empty = Postings(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int64))
-            return cls({}, np.zeros(0), empty, np.zeros(len(documents), np.int64), 0.0)
-        frequencies = [Counter(document) for document in documents]
-        containing = Counter(term for counts in frequencies for term in counts)
-        vocabulary = {term: row for row, term in enumerate(containing)}
-        rows = np.array([vocabulary[term] for counts in frequencies for term in counts])
-        columns = np.repeat(
-            np.arange(len(documents), dtype=np.int32), [len(counts) for counts in frequencies]
+        vocabulary: dict[str, int] = {}
+        numbers = array("i"), array("i"), array("i"), array("i")  # the terms themselves would take gigabytes
+        rows, counts, different, lengths = numbers
+        for document in documents:
+            counted = Counter(document)
+            rows.extend([vocabulary.setdefault(term, len(vocabulary)) for term in counted])
+            counts.extend(counted.values())
+            different.append(len(counted))
+            lengths.append(len(document))
+        by_posting, tf, per_passage, sizes = (np.array(one, np.int32) for one in numbers)
+        order = np.argsort(by_posting, kind="stable")
+        columns = np.repeat(np.arange(len(sizes), dtype=np.int32), per_passage)[order]
+        containing = np.bincount(by_posting)
+        often, sort_of_tf = np.unique(tf, return_inverse=True)
+        long, sort_of_length = np.unique(sizes, return_inverse=True)
+        kinds = sort_of_tf[order] * len(long) + sort_of_length[columns]
+        statistics = Statistics(
+            idf=_idf(containing.tolist(), len(sizes)),
+            starts=np.cumsum([0, *containing], dtype=np.int64),
+            columns=columns,
+            kinds=kinds.astype(np.min_scalar_type(len(often) * len(long))),  # two bytes, as a rule
+            frequencies=np.repeat(often, len(long)).astype(np.int64),
+            lengths=np.tile(long, len(often)).astype(np.int64),
         )
-        values = np.array([count for counts in frequencies for count in counts.values()])
-        order = np.argsort(rows, kind="stable")
-        starts = np.cumsum([0, *containing.values()])
-        small = values[order].astype(np.min_scalar_type(values.max()))  # one byte each, as a rule
-        postings = Postings(small, columns[order], starts)
-        lengths = np.array([len(document) for document in documents])
-        idf = _idf(list(containing.values()), len(documents))
-        return cls(vocabulary, idf, postings, lengths, int(lengths.sum()) / len(documents))
+        average = int(sizes.sum(dtype=np.int64)) / len(sizes) if len(sizes) else 0.0
+        return cls(vocabulary, _without_tilde(vocabulary), statistics, len(sizes), average)
 
     def scores(self, query: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Scores:
         """(passages,) BM25 scores. A matching passage can score 0 or less (idf 0, tiny collections)."""
-        scores = np.zeros(len(self._lengths))
-        for term in query:
-            row = self._row(term)
-            if row is not None:  # `add.at` is several times faster than `scores[...] +=`
-                np.add.at(scores, self._passages(row), self._impacts(row, k1, b))
-        return scores
+        rows = self._rows(query)
+        return self._scores(rows, [self._columns(row) for row in rows], k1, b)
 
     def matches(self, query: Sequence[str]) -> NDArray[np.intp]:
         """The places of the passages that contain a query term, in order."""
-        rows = {row for term in query if (row := self._row(term)) is not None}
-        found = np.zeros(len(self._lengths), np.bool_)
-        for row in rows:
-            found[self._passages(row)] = True
-        return np.flatnonzero(found)
+        return self._matches([self._columns(row) for row in self._rows(query)])
 
     def best(
         self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
@@ -112,65 +132,110 @@ class Bm25Index:
         """The places of the passages that score at least as the k-th best of those that contain a query term.
 
         Returns:
-            Places in any order, k or more where others tie with the k-th, and their scores.
+            Places in order, k or more where others tie with the k-th, and their scores.
         """
-        scores = self.scores(query, k1, b)
-        places = _leading(scores, k)
-        if not len(places) or scores[places].min() <= 0:  # passages without a query term score 0
-            matching = self.matches(query)
-            places = matching[_leading(scores[matching], k)]
-        return places, scores[places]
+        rows = self._rows(query)
+        columns = [self._columns(row) for row in rows]
+        if SPARSE * sum(map(len, columns)) < self._passages:
+            places = self._matches(columns)
+            scores = self._scores(rows, [np.searchsorted(places, one) for one in columns], k1, b, len(places))
+        else:
+            everywhere = self._scores(rows, columns, k1, b)
+            least = _reached(everywhere, columns, k)
+            # passages without a query term score 0
+            places = np.flatnonzero(everywhere >= least) if least > 0 else self._matches(columns)
+            scores = everywhere[places]
+        leading = _leading(scores, k)
+        return places[leading], scores[leading]
 
     def document_frequency(self, query: Sequence[str]) -> int:
         """Number of passages that contain a query term."""
         return len(self.matches(query))
 
-    def _row(self, term: str) -> int | None:
-        """A term's row; an unknown term can match one with ñ for n, if only one does."""
-        row = self._vocabulary.get(term)
-        if row is not None:
-            return row
-        rows = self._without_tilde.get(term, ())
-        return rows[0] if len(rows) == 1 else None
+    def _scores(
+        self,
+        rows: Sequence[int],
+        columns: Sequence[NDArray[np.intp]],
+        k1: float,
+        b: float,
+        passages: int | None = None,
+    ) -> Scores:
+        """The scores of passages of which each row's term is in those of its columns; all, if not told how many."""
+        scores = np.zeros(self._passages if passages is None else passages)
+        for row, places in zip(rows, columns, strict=True):
+            np.add.at(scores, places, self._impacts(row, k1, b))  # twice as fast as `scores[places] +=`
+        return scores
 
-    def _passages(self, row: int) -> NDArray[np.int32]:
-        """The places of the passages that contain a row's term."""
-        _, columns, starts = self._frequencies
-        return columns[starts[row] : starts[row + 1]]
+    def _matches(self, columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+        """The places in any of these columns, in order."""
+        if SPARSE * sum(map(len, columns)) < self._passages:
+            return np.unique(np.concatenate([np.zeros(0, np.intp), *columns]))
+        found = np.zeros(self._passages, np.bool_)
+        for places in columns:
+            found[places] = True
+        return np.flatnonzero(found)
 
-    def _compute_impacts(self, row: int, k1: float, b: float) -> Scores:
+    def _rows(self, query: Sequence[str]) -> list[int]:
+        """The rows of the query's terms; an unknown term can match one with ñ for n, if only one does."""
+        found = (self._place(term, self._without_tilde.get(term)) for term in query)
+        return [row for row in found if row is not None]
+
+    def _columns(self, row: int) -> NDArray[np.intp]:
+        """The places of the passages that contain a row's term, in order."""
+        starts = self._statistics.starts
+        return self._statistics.columns[starts[row] : starts[row + 1]].astype(np.intp)
+
+    def _impacts(self, row: int, k1: float, b: float) -> Scores:
         """What a row's term adds to the score of each of its passages."""
-        values, _, starts = self._frequencies
-        tf, norms = values[starts[row] : starts[row + 1]], self._norms(k1, b)
-        # Operand order as in BM25Okapi.get_scores: it decides the last bit.
-        impacts = self._idf[row] * (tf * (k1 + 1) / (tf + norms[self._passages(row)]))
-        return np.asarray(impacts, np.float64)
+        idf, starts, _, all_kinds, *_ = self._statistics
+        kinds, saturations = all_kinds[starts[row] : starts[row + 1]], self._saturations(k1, b)
+        if len(kinds) < len(saturations):
+            return np.asarray(idf[row] * saturations.take(kinds), np.float64)
+        return np.asarray((idf[row] * saturations).take(kinds), np.float64)
 
-    def _compute_norms(self, k1: float, b: float) -> Scores:
-        """k1 · (1 − b + b · |d| / avgdl) of every passage."""
-        return np.asarray(k1 * (1 - b + b * self._lengths / self._average_length), np.float64)
-
-    def save(self, path: Path) -> None:
-        """Write to one .npz file."""
-        np.savez(
-            path,
-            vocabulary=np.frombuffer(json.dumps(list(self._vocabulary)).encode(), np.uint8),
-            idf=self._idf,
-            **self._frequencies._asdict(),
-            lengths=self._lengths,
-            average_length=self._average_length,
-        )
+    def save(self, generation: Path) -> None:
+        """Write the files of `NAMES` to the folder `FOLDER` of a generation."""
+        folder = generation / FOLDER
+        folder.mkdir()
+        save_arrays(folder, self._statistics._asdict())
+        MappedTexts.save(folder, "terms", list(self._vocabulary))
+        more = {
+            "passages": self._passages,
+            "average_length": self._average_length,
+            "without_tilde": dict(self._without_tilde),
+        }
+        (folder / "more.json").write_text(json.dumps(more), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> Bm25Index:
-        """Read what `save` wrote."""
-        with np.load(path) as arrays:
-            terms: list[str] = json.loads(arrays["vocabulary"].tobytes().decode())
-            postings = Postings(*(arrays[name] for name in Postings._fields))
-            vocabulary = {term: row for row, term in enumerate(terms)}
-            return cls(
-                vocabulary, arrays["idf"], postings, arrays["lengths"], float(arrays["average_length"])
-            )
+    def load(cls, generation: Path) -> Bm25Index:
+        """What `save` wrote, mapped into memory."""
+        folder = generation / FOLDER
+        more = json.loads((folder / "more.json").read_text(encoding="utf-8"))
+        statistics = Statistics(*(map_array(folder / f"{name}.npy") for name in Statistics._fields))
+        terms = MappedTexts.load(folder, "terms")
+        return cls(terms, more["without_tilde"], statistics, more["passages"], more["average_length"])
+
+
+def _saturations(
+    tf: NDArray[np.int64], lengths: NDArray[np.int64], average: float, k1: float, b: float
+) -> Scores:
+    """The share tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl)) of each pair of a frequency and a length."""
+    # Operand order as in BM25Okapi.get_scores: it decides the last bit.
+    norms = k1 * (1 - b + b * lengths / (average or 1.0))
+    return np.asarray(tf * (k1 + 1) / (tf + norms), np.float64)
+
+
+def _without_tilde(vocabulary: Mapping[str, int]) -> dict[str, int]:
+    """The words without ñ that exactly one term is with it, and its row."""
+    changed = [(without_tilde(term), row) for term, row in vocabulary.items() if without_tilde(term) != term]
+    counted = Counter(word for word, _ in changed)
+    return {word: row for word, row in changed if counted[word] == 1}
+
+
+def _reached(scores: Scores, columns: Sequence[NDArray[np.intp]], k: int) -> float:
+    """A score that k passages reach: the k-th best of those with the rarest term that has as many; 0 if none has."""
+    places = min((one for one in columns if len(one) >= k > 0), key=len, default=None)
+    return 0.0 if places is None else float(np.partition(scores[places], -k)[-k])
 
 
 def _leading(scores: Scores, k: int) -> NDArray[np.intp]:
@@ -183,6 +248,8 @@ def _leading(scores: Scores, k: int) -> NDArray[np.intp]:
 def _idf(containing: Sequence[int], passages: int) -> Scores:
     """ln((N − n + 0.5) / (n + 0.5)) for terms in n of N passages; negative values become 0.25 × the mean."""
     values = [math.log(passages - n + 0.5) - math.log(n + 0.5) for n in containing]
+    if not values:
+        return np.zeros(0)
     total = functools.reduce(operator.add, values)  # not sum(), which rounds differently from rank_bm25
     floor = NEGATIVE_IDF * (total / len(values))
     return np.array([value if value >= 0 else floor for value in values])

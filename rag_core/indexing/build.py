@@ -20,6 +20,7 @@ from .folder import IndexFolder
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
+from .stores import STORES, Stores
 from .vectors import BeforeEmbedding, VectorCache, shipped_files
 from .write_report import Progress, WriteReport, no_progress
 
@@ -94,7 +95,7 @@ class CorpusStore(IndexFolder):
         shipped: folder of precomputed vectors.
         before: see `VectorCache`.
         vectors_later: see `CorpusIndex.open`.
-        waiting: see `IndexFolder`.
+        waiting, stores: see `IndexFolder`.
     """
 
     def __init__(
@@ -107,12 +108,21 @@ class CorpusStore(IndexFolder):
         *,
         vectors_later: bool = False,
         waiting: Callable[[], None] | None = None,
+        stores: Stores = STORES,
     ) -> None:
         prebuilt = shipped_files(shipped, embedder.weights)[:1] if shipped else ()
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
         folder = home / "corpora" / corpus / embedder.weights
         super().__init__(
-            home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later, waiting=waiting
+            home,
+            folder,
+            corpus,
+            "index",
+            embedder,
+            cache,
+            vectors_later=vectors_later,
+            waiting=waiting,
+            stores=stores,
         )
         beside = folder.with_name(f"{folder.name}+enriched")
         self.enriched = EnrichedStore(
@@ -124,6 +134,7 @@ class CorpusStore(IndexFolder):
             cache,
             vectors_later=vectors_later,
             waiting=waiting,
+            stores=stores,
         )
 
     @property

@@ -8,8 +8,9 @@ from dataclasses import replace
 from ..values.errors import IndexDamaged, IndexOutdated
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder
+from .manifest import Manifest
 from .recovery import read_documents
-from .store import CorpusIndex, Manifest, generations
+from .store import CorpusIndex, generations
 from .write_report import Progress, WriteReport, no_progress
 
 
@@ -78,6 +79,8 @@ class EnrichedStore(IndexFolder):
         """
         if self.folder.is_dir():
             with self._writing():
+                for store in self._stores.values():
+                    store.keep_only(self.folder, ())
                 shutil.rmtree(self.folder)
             self._opened = None
 

@@ -28,7 +28,9 @@ from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
 from .locking import locked
-from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
+from .manifest import Manifest
+from .store import CorpusIndex, current_generation, current_name, generations, next_number
+from .stores import SERVER, STORES, Stores
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
@@ -44,6 +46,7 @@ class IndexFolder:
         what: the index's name in messages.
         vectors_later: see `CorpusIndex.open`.
         waiting: called while another process writes, which is then waited for; None raises IndexBusy.
+        stores: where its vectors can be.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class IndexFolder:
         *,
         vectors_later: bool = False,
         waiting: Callable[[], None] | None = None,
+        stores: Stores = STORES,
     ) -> None:
         self._home = home
         self.corpus = corpus
@@ -66,6 +70,7 @@ class IndexFolder:
         self._cache = cache
         self._vectors_later = vectors_later
         self._waiting = waiting
+        self._stores = stores
         self._opened: CorpusIndex | None = None
 
     def open(self) -> CorpusIndex | None:
@@ -82,7 +87,10 @@ class IndexFolder:
             if self._opened is None or not self._opened.is_from(generation):
                 self._opened = None
                 self._opened = CorpusIndex.open(
-                    generation, self._embedder.read, vectors_later=self._vectors_later
+                    generation,
+                    self._embedder.read,
+                    stores=self._stores,
+                    vectors_later=self._vectors_later,
                 )
                 drop_old(self.folder)
             made_with = self._opened.manifest.embedding.partition("+gloss@")[0]
@@ -117,8 +125,9 @@ class IndexFolder:
         return current_name(self.folder) is not None
 
     def is_current(self, index: CorpusIndex) -> bool:
-        """Whether an index was written by this version, for this embedding model and its gloss."""
-        return index.manifest.made_with(self._embedder.key)
+        """Whether an index was written by this version, for this embedding model and its gloss, where it is to be."""
+        served = index.manifest.store == SERVER
+        return index.manifest.made_with(self._embedder.key) and served == (SERVER in self._stores)
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
@@ -165,6 +174,7 @@ class IndexFolder:
         for path in generations(self.folder):
             if path.name != current_name(self.folder):
                 shutil.rmtree(path, ignore_errors=True)
+        keep_stored(self.folder, self._stores)
 
     @property
     def profile(self) -> Profile:
@@ -211,11 +221,12 @@ class IndexFolder:
                 enricher,
                 profile,
                 chunking,
+                self._stores,
                 progress,
                 bills,
             )
             progress("check", 0, 1)
-            checked = CorpusIndex.open(target, self._embedder.read)
+            checked = CorpusIndex.open(target, self._embedder.read, stores=self._stores)
             progress("commit", 0, 1)
             tighten(target)
             _set_current(self.folder, target.name, alongside)
@@ -234,6 +245,8 @@ class IndexFolder:
         self._opened = checked
         kept = (before, target.name)
         drop_old(self.folder, [path for path in generations(self.folder) if path.name not in kept])
+        with suppress(StorageError):  # the next writer deletes them
+            keep_stored(self.folder, self._stores)
         progress("ready", 1, 1)
         return written
 
@@ -269,6 +282,16 @@ def drop_old(folder: Path, also: Collection[Path] = ()) -> None:
     unneeded += [path for path in older[-1:] if not (_hashes(path) or {("", "")}) <= documents]
     for path in {*unneeded, *also}:
         _remove_unread(path)
+
+
+def keep_stored(folder: Path, stores: Stores) -> None:
+    """Delete what stores keep elsewhere for generations that are gone; for the process with the write lock.
+
+    Raises:
+        StorageError: a store does not answer.
+    """
+    for store in stores.values():
+        store.keep_only(folder, [path.name for path in generations(folder)])
 
 
 def _hashes(generation: Path) -> set[tuple[str, str]] | None:

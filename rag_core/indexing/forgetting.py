@@ -22,7 +22,9 @@ from ..values.owner_only import FILE
 from .build import CorpusStore
 from .enrich import CACHE, OFFLINE, Enricher
 from .key_value_cache import KeyValueCache
-from .store import CorpusIndex, Manifest, generations
+from .manifest import Manifest
+from .store import CorpusIndex, generations
+from .stores import STORES, Stores
 from .uploads import UPLOADS, UploadFolder
 from .write_report import Progress, no_progress
 
@@ -72,7 +74,7 @@ def find_forgettable(home: Path, target: str) -> list[Forgettable]:
     return found
 
 
-def forget_corpus(home: Path, corpus: str) -> None:
+def forget_corpus(home: Path, corpus: str, stores: Stores = STORES) -> None:
     """Remove every index of a corpus.
 
     Raises:
@@ -80,13 +82,13 @@ def forget_corpus(home: Path, corpus: str) -> None:
         StorageError: a folder cannot be written.
     """
     folder = home / "corpora" / corpus
-    _forget_contexts(home, folder)
+    _forget_contexts(home, folder, stores)
     uploads = UploadFolder(home, corpus)
     uploads.remove(
         uploads.names
     )  # first: only the indexes tell a second call, after a kill, what is left to do
     for index in _indexes(folder):
-        _remove(index)
+        _remove(index, stores)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -96,6 +98,7 @@ def forget_documents(
     embedder: Embedder,
     enricher: Callable[[str], Enricher],
     progress: Progress = no_progress,
+    stores: Stores = STORES,
 ) -> list[str]:
     """Remove documents from every generation of every index of a corpus; returns notes for the user.
 
@@ -106,7 +109,7 @@ def forget_documents(
         IndexBusy, StorageError: as for `forget_corpus`.
     """
     folder = home / "corpora" / what.corpus
-    _forget_contexts(home, folder, what.documents)
+    _forget_contexts(home, folder, stores, what.documents)
     # first: only the indexes tell a second call, after a kill, what is left to do
     UploadFolder(home, what.corpus).remove(_files_of(folder, what.documents))
     notes = []
@@ -114,12 +117,12 @@ def forget_documents(
         if "+" not in index.name and index.name != embedder.weights and _contains(index, what.documents):
             for one in (index, index.with_name(f"{index.name}+enriched")):
                 if one.is_dir():
-                    _remove(one)
+                    _remove(one, stores)
             notes.append(
                 f"The index of corpus {what.corpus!r} for another embedding model, {index.name}, was removed "
                 f"entirely; index the {what.others} other documents again to use that model."
             )
-    store = CorpusStore(home, what.corpus, embedder)
+    store = CorpusStore(home, what.corpus, embedder, stores=stores)
     if store.exists:
         store.forget(what.documents, progress)
         plain = store.open()
@@ -127,7 +130,7 @@ def forget_documents(
         store.enriched.sync_if_free(plain, enricher(plain.profile.subject), progress)
         store.enriched.keep_only_current()
     if store.enriched.folder.is_dir() and _contains(store.enriched.folder, what.documents):
-        _remove(store.enriched.folder)
+        _remove(store.enriched.folder, stores)
         notes.append(
             f"The enriched index of corpus {what.corpus!r} was removed; "
             f"run `rag index PATH --corpus {what.corpus} --enrich` to make it again."
@@ -188,9 +191,11 @@ def _contains(index: Path, documents: Collection[str]) -> bool:
     return False
 
 
-def _remove(index: Path) -> None:
+def _remove(index: Path, stores: Stores) -> None:
     try:
         with FileLock(index / "LOCK", timeout=0, mode=FILE):
+            for store in stores.values():
+                store.keep_only(index, ())
             shutil.rmtree(index)
     except Timeout as error:
         raise IndexBusy(
@@ -204,7 +209,9 @@ def _remove(index: Path) -> None:
         ) from error
 
 
-def _forget_contexts(home: Path, folder: Path, documents: Collection[str] | None = None) -> None:
+def _forget_contexts(
+    home: Path, folder: Path, stores: Stores, documents: Collection[str] | None = None
+) -> None:
     """Delete the cached contexts that a model wrote for these documents, or for all."""
     cache = home / "vectors" / CACHE
     contexts: set[bytes] = set()
@@ -213,7 +220,7 @@ def _forget_contexts(home: Path, folder: Path, documents: Collection[str] | None
             with suppress(IndexDamaged):
                 if Manifest.read(generation).enricher.startswith(OFFLINE):
                     continue
-                passages = CorpusIndex.open(generation).passages.values()
+                passages = CorpusIndex.open(generation, stores=stores, vectors_later=True).passages.values()
                 contexts |= {
                     one.context.encode() for one in passages if documents is None or one.doc_id in documents
                 }

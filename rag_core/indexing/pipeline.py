@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 from llama_index.core.schema import BaseNode, TransformComponent
 from llama_index.core.schema import Document as LlamaDocument
-from llama_index.vector_stores.chroma import ChromaVectorStore
 from pydantic import PrivateAttr
 
-from ..values.types import ModelCall
+from ..values.types import ModelCall, Vectors
 from .enrich import DocumentPassages, Enriched, Enricher
 from .passages import passage_in
 from .vectors import VectorCache
@@ -66,7 +66,7 @@ class EnrichPassages(TransformComponent):
 
 
 class EmbedPassages(TransformComponent):
-    """Embeds the indexed text of each node's passage.
+    """Embeds the indexed text of each node's passage; the nodes stay without, since a list of numbers is large.
 
     Args:
         bills: receives the embedding calls.
@@ -75,6 +75,7 @@ class EmbedPassages(TransformComponent):
     _cache: VectorCache = PrivateAttr()
     _progress: Progress = PrivateAttr()
     _embedded: int = PrivateAttr(default=0)
+    _vectors: Vectors = PrivateAttr(default_factory=lambda: np.zeros((0, 0), np.float32))
     _calls: tuple[ModelCall, ...] = PrivateAttr(default=())
     _bills: list[ModelCall] = PrivateAttr()
 
@@ -90,43 +91,23 @@ class EmbedPassages(TransformComponent):
         return self._embedded
 
     @property
+    def vectors(self) -> Vectors:
+        """(n, d) vectors of the nodes, in order."""
+        return self._vectors
+
+    @property
     def calls(self) -> tuple[ModelCall, ...]:
         """The embedding calls."""
         return self._calls
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        """Set `embedding` on every node."""
+        """Embed the nodes, for `vectors`."""
         if not nodes:
             return nodes
         passages = map(passage_in, nodes)
         texts = [(passage.indexed_text, passage.language) for passage in passages]
-        vectors, self._embedded, self._calls = self._cache.vectors(
+        self._vectors, self._embedded, self._calls = self._cache.vectors(
             texts, lambda done, total: self._progress("embed", done, total)
         )
         self._bills += self._calls
-        for node, vector in zip(nodes, vectors, strict=True):
-            node.embedding = vector.tolist()
         return nodes
-
-
-class BatchedChroma(ChromaVectorStore):
-    """LlamaIndex's Chroma store, within Chroma's batch limit."""
-
-    _batch: int = PrivateAttr(default=1000)
-    _progress: Progress = PrivateAttr()
-
-    @classmethod
-    def over(cls, collection: Any, batch: int, progress: Progress) -> BatchedChroma:
-        """A store on an open collection."""
-        store = cls(chroma_collection=collection)  # type: ignore[call-arg]  # mypy does not see its __init__
-        store._batch = batch
-        store._progress = progress
-        return store
-
-    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Add nodes in batches; returns their ids."""
-        ids: list[str] = []
-        for start in range(0, len(nodes), self._batch):
-            self._progress("store", start, len(nodes))
-            ids += super().add(list(nodes[start : start + self._batch]), **kwargs)
-        return ids

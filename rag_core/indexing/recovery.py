@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..values.errors import IndexDamaged
 from ..values.message import Message
-from .store import Manifest, current_name, generations
+from .manifest import Manifest
+from .store import current_name, generations
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument

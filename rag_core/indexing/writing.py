@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.schema import BaseNode, TransformComponent
 from llama_index.core.schema import Document as LlamaDocument
+from llama_index.core.schema import TransformComponent
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from ..language.analysis import ANALYSER, languages_of, tokens
+from ..language.analysis import ANALYSER, MAIN_LANGUAGE, languages_of, tokens
 from ..runtime.services import Embedder
 from ..values.owner_only import FOLDER
 from ..values.profile import Profile
-from ..values.types import ModelCall
+from ..values.types import ModelCall, Passage
 from .bm25 import Bm25Index
-from .chroma import chroma_client, clear_unused
 from .chunking import Chunking
 from .enrich import Enricher
+from .manifest import FORMAT, Manifest, checksums
 from .passage_parser import PassageParser
 from .passages import passage_in, save_passages
-from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages
+from .pipeline import EmbedPassages, EnrichPassages
 from .recovery import entry_of
-from .store import FORMAT, Manifest, checksums
-from .vector_store import COLLECTION
+from .stores import Stores, store_for
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
-
-EF_SEARCH = 1000  # HNSW parameter: exact on collections of this size, at about 2 ms per query
-# Chroma writes the vectors of few passages too; otherwise every reader would write the files anew
-SYNC = {"batch_size": 1, "sync_threshold": 1}
 
 
 def write_generation(
@@ -43,6 +38,7 @@ def write_generation(
     enricher: Enricher | None,
     profile: Profile,
     chunking: Chunking,
+    stores: Stores,
     progress: Progress,
     bills: list[ModelCall],
 ) -> WriteReport:
@@ -57,21 +53,28 @@ def write_generation(
     embed = EmbedPassages(cache, progress, bills)
     parse = PassageParser(embedder.count, lambda done, total: progress("split", done, total), chunking)
     steps = [step for step in (parse, enrich, embed) if step]
-    with chroma_client(target / "chroma") as client:
-        nodes = _store(client, target, documents, steps, progress)
-    clear_unused(target / "chroma")
+    # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
+    # without a cache, keyed by the full list of nodes: VectorCache has the vectors of unchanged passages
+    pipeline = IngestionPipeline(transformations=list[TransformComponent](steps), disable_cache=True)
+    nodes = pipeline.run(documents=list(documents))
+    _save_documents(target / "docstore.json", documents)
     passages = [passage_in(node) for node in nodes]
-    save_passages(target / "passages.json", nodes)
-    progress("lexical", 0, 1)
-    Bm25Index.fit([tokens(passage.indexed_text, passage.language) for passage in passages]).save(
-        target / "lexical.npz"
+    store = store_for(len(nodes), stores)
+    stores[store].write(
+        target,
+        [one.id for one in passages],
+        embed.vectors,
+        lambda done: progress("store", done, len(passages)),
     )
+    save_passages(target, nodes)
+    progress("lexical", 0, 1)
+    Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages).save(target)
     enriched = enrich.done if enrich else None
     Manifest(
         format=FORMAT,
         corpus=corpus,
         embedding=embedder.key,
-        dimensions=len(nodes[0].embedding or ()) if nodes else 0,
+        dimensions=embed.vectors.shape[1],
         analyser=ANALYSER,
         chunker=chunking.key,
         chunking=chunking,
@@ -80,9 +83,11 @@ def write_generation(
         checksums=checksums(target),
         profile=profile,
         languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
+        spoken=_spoken(passages),
         enricher=enricher.key if enricher else "",
         context_prompt=enricher.own_prompt if enricher else "",
         without_context=enriched.without_context if enriched else 0,
+        store=store,
         probe=cache.probe(),
     ).write(target)
     if enricher is None or enriched is None:
@@ -98,31 +103,13 @@ def write_generation(
     )
 
 
-def _store(
-    client: Any,
-    target: Path,
-    documents: Sequence[LlamaDocument],
-    steps: Sequence[TransformComponent],
-    progress: Progress,
-) -> Sequence[BaseNode]:
-    """Store passages in Chroma and documents in the docstore; returns the passages.
-
-    A fresh docstore, so its upsert skips nothing. With the old generation's docstore it would delete passages
-    before their replacements exist, and it keeps only one of two documents with equal text (LlamaIndex issue
-    22706). Unchanged passages cost nothing anyway, since VectorCache has their vectors.
-    """
-    collection = client.create_collection(
-        COLLECTION,
-        configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH, **SYNC}},
-        embedding_function=None,
-    )
+def _save_documents(path: Path, documents: Sequence[LlamaDocument]) -> None:
     docstore = SimpleDocumentStore()
-    pipeline = IngestionPipeline(
-        transformations=list(steps),
-        docstore=docstore,
-        vector_store=BatchedChroma.over(collection, client.get_max_batch_size(), progress),
-        disable_cache=True,  # it is keyed by the full list of nodes; VectorCache is keyed by passage
-    )
-    nodes = pipeline.run(documents=list(documents))
-    docstore.persist(str(target / "docstore.json"))
-    return nodes
+    docstore.add_documents(documents)
+    docstore.persist(str(path))
+
+
+def _spoken(passages: Sequence[Passage]) -> list[str]:
+    """The languages of at least MAIN_LANGUAGE of the passages, the most frequent first; English if there are none."""
+    counted = Counter(passage.language for passage in passages).most_common()
+    return [code for code, count in counted if count >= MAIN_LANGUAGE * len(passages)] or ["en"]

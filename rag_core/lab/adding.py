@@ -18,6 +18,7 @@ from ..indexing import (
     UploadFolder,
     no_progress,
     read_path,
+    stores_of,
     why_refused,
 )
 from ..indexing.uploads import MAX_UPLOADS
@@ -144,7 +145,8 @@ def add_files(
                 readable = set(read.files.values()) & set(reading.files.values())
                 if reading.documents:
                     store = CorpusStore(
-                        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+                        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent),
+                        stores=stores_of(settings),
                     )  # fmt: skip
                     if subject:
                         reading.profile = replace(store.profile, subject=subject)
@@ -217,7 +219,12 @@ def reindex(
         lambda: progress("waiting for an earlier change to end", 0, 1)
     ):
         store = CorpusStore(
-            settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+            settings.home,
+            corpus,
+            engines.embedder,
+            settings.data / "vectors",
+            asking(engines, consent),
+            stores=stores_of(settings),
         )
         report = store.rechunk(chunking, progress)
         if not enrich:

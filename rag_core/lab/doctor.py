@@ -14,6 +14,7 @@ from ..catalog import RECIPES
 from ..documents.benchmark import read_builtin
 from ..documents.documents import BUILTIN
 from ..indexing import CorpusIndex, Progress, no_progress
+from ..indexing.stores import CHROMA, MAPPED, SERVER
 from ..models.embedding import LlamaEmbedder
 from ..models.minilm import MINILM
 from ..values.errors import DataError, RagError
@@ -79,6 +80,7 @@ def examine(settings: Settings | None = None, progress: Progress = no_progress) 
         lines += [Finding(None, warning) for warning in lab.warnings]
         engine = lab.engine
         lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
+        lines.append(Finding(None, f"vectors: {_vectors(lab.index)}"))
         lines += _unwritable(settings.home)
         lines.append(_lexical(settings, lab.index))
         lines.append(Finding(None, _gloss(settings, lab.engines.embedder)))
@@ -112,6 +114,15 @@ def _unwritable(home: Path) -> Iterator[Finding]:
             "indexed, measured or cached",
             "Free disk space or set RAG_HOME to a writable folder.",
         )
+
+
+def _vectors(index: CorpusIndex) -> str:
+    """Where the vectors are, and how they are searched."""
+    return {
+        MAPPED: "in a file that is mapped into memory, compared one by one",
+        CHROMA: "in files of Chroma, by its approximate index",
+        SERVER: "on the Chroma server of RAG_CHROMA_URL, by its approximate index",
+    }[index.manifest.store]
 
 
 def _lexical(settings: Settings, index: CorpusIndex) -> Finding:

@@ -26,6 +26,7 @@ from ..indexing import (
     context_template,
     no_progress,
     read_path,
+    stores_of,
 )
 from ..offline.memory import compared_texts
 from ..values.errors import (
@@ -92,6 +93,7 @@ def open_lab(
         engines.embedder,
         settings.data / "vectors",
         asking(engines, consent),
+        stores=stores_of(settings),
         vectors_later=vectors_later,
         waiting=(lambda: progress("waiting for another process to write the index", 0, 1)) if wait else None,
     )
@@ -258,7 +260,12 @@ def index_path(
     reading = read_path(path, progress)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(
-        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+        settings.home,
+        corpus,
+        engines.embedder,
+        settings.data / "vectors",
+        asking(engines, consent),
+        stores=stores_of(settings),
     )
     now = store.chunking
     reading.chunking = Chunking(

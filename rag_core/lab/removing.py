@@ -10,6 +10,7 @@ from ..indexing import (
     forget_corpus,
     forget_documents,
     no_progress,
+    stores_of,
 )
 from ..values.settings import Settings
 from .adding import check_own_corpus
@@ -35,9 +36,11 @@ def remove_file(
     with UploadFolder(settings.home, corpus).changing(lambda: progress("waiting", 0, 1)):
         found = find_file(settings.home, corpus, root, file)
         if not found.others:
-            forget_corpus(settings.home, corpus)
+            forget_corpus(settings.home, corpus, stores_of(settings))
             return []
-        return forget_documents(settings.home, found, engines.embedder, engines.enricher, progress)
+        return forget_documents(
+            settings.home, found, engines.embedder, engines.enricher, progress, stores_of(settings)
+        )
 
 
 def remove_corpus(corpus: str, settings: Settings, progress: Progress = no_progress) -> None:
@@ -49,4 +52,4 @@ def remove_corpus(corpus: str, settings: Settings, progress: Progress = no_progr
     check_own_corpus(corpus)
     with UploadFolder(settings.home, corpus).changing(lambda: progress("waiting", 0, 1)):
         for found in find_forgettable(settings.home, corpus):
-            forget_corpus(settings.home, found.corpus)
+            forget_corpus(settings.home, found.corpus, stores_of(settings))

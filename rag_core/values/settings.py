@@ -187,6 +187,11 @@ class Settings(BaseSettings):
         None,
         description="Database of the history and the rooms, as SQLAlchemy writes its address; an SQLite file in the state folder if unset.",
     )
+    chroma_url: SecretStr | None = Field(
+        None,
+        description="Chroma server or cluster that keeps the vectors, as in http://127.0.0.1:8000 or "
+        "https://TOKEN@HOST/TENANT/DATABASE; files in the state folder if unset.",
+    )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
         ROOT / "data",

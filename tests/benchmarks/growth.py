@@ -1,12 +1,14 @@
 """How indexing, start and query grow from 1,000 to 100,000 passages. Run by hand, from the repository:
 
     PYTHONPATH=.:tests python tests/benchmarks/growth.py              measures and writes growth.json
+    PYTHONPATH=.:tests python tests/benchmarks/growth.py 20000        measures that size alone
+    PYTHONPATH=.:tests python tests/benchmarks/growth.py --embedded   leaves the server out
     PYTHONPATH=.:tests python tests/benchmarks/growth.py --draw       draws growth.png from it
 
-The pipeline and the store are the product's, the text is synthetic: documents of ten sections of 60 words drawn by
-Zipf's law. A passage's vector is the mean of random vectors of its words, so that embedding takes no time; what the
-bundled model would add is its throughput, which `make bench` measures, times the passages. Each step is a process of
-its own. The server is `chroma run` on loopback, with the same vectors and the index settings of the product.
+The pipeline and the store are the product's, the text is synthetic: documents of ten sections of 120 words drawn by
+Zipf's law. A text's vector is a random one of length 1, the worst case for an approximate index, so that embedding takes
+no time; what the bundled model would add is its throughput, which `make bench` measures, times the passages. Each step
+is a process of its own. The server is `chroma run` on loopback, as RAG_CHROMA_URL names one.
 """
 
 from __future__ import annotations
@@ -14,49 +16,43 @@ from __future__ import annotations
 import gc
 import json
 import resource
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from helpers.chroma_server import chroma_server
 from helpers.small import ToyEmbedder
+from pydantic import SecretStr
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import CorpusStore, SourceFiles
-from rag_core.indexing.writing import EF_SEARCH
+from rag_core.indexing import CorpusStore, SourceFiles, stores_of
+from rag_core.indexing.stores import STORES, Stores
+from rag_core.values.settings import Settings
 from rag_core.values.types import Vectors
 
 HERE = Path(__file__).resolve().parent
 MEASURED, DRAWN = HERE / "growth.json", HERE / "growth.png"
 SIZES = (1_000, 10_000, 100_000)
-SECTIONS, WORDS, VOCABULARY, DIMENSIONS = 10, 60, 30_000, 384
-QUESTIONS, BATCH = 50, 5_000
+SECTIONS, WORDS, VOCABULARY, DIMENSIONS = 10, 120, 30_000, 384
+QUESTIONS = 50
 
 
-class WordVectors(ToyEmbedder):
-    """An embedder in the place of the model: the mean of its words' random vectors, at next to no cost."""
+class RandomVectors(ToyEmbedder):
+    """An embedder in the place of the model, at next to no cost: the same random direction for the same text."""
 
-    name = weights = key = "word-vectors"
-
-    def __init__(self) -> None:
-        super().__init__()
-        words = np.random.default_rng(1).standard_normal((VOCABULARY, DIMENSIONS))
-        rarity = np.log(2 + np.arange(VOCABULARY))  # rare words say more
-        self._words = (words * rarity[:, None]).astype(np.float32)
+    name = weights = key = "random-vectors"
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        rows = []
-        for text in ids:
-            words = [int(word[1:]) for word in text.split() if word[0] == "w" and word[1:].isdecimal()]
-            rows.append(self._words[words or [0]].mean(axis=0))
-        vectors = np.array(rows, np.float32)
+        seeds = (zlib.crc32(text.encode()) for text in ids)
+        drawn = [np.random.default_rng(seed).standard_normal(DIMENSIONS, np.float32) for seed in seeds]
+        vectors = np.array(drawn, np.float32)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
@@ -96,6 +92,15 @@ def memory(pid: int | str) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
 
 
+def peak() -> float:
+    """The most MB that this process has had in memory."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def megabytes(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
 def median_ms(call: Callable[[str], object], questions: Sequence[str]) -> dict[str, float]:
     """Milliseconds of a question, by the clock and on the processors."""
     took = []
@@ -107,71 +112,37 @@ def median_ms(call: Callable[[str], object], questions: Sequence[str]) -> dict[s
     return {"ms": statistics.median(wall_ms), "processor_ms": statistics.median(processor_ms)}
 
 
-def index(home: Path, passages: int) -> dict[str, Any]:
+def index(home: Path, passages: int, stores: Stores = STORES) -> dict[str, Any]:
     read = documents(passages)
-    before = memory("self")
-    found: dict[str, Any] = measured(lambda: CorpusStore(home, "growth", WordVectors()).update(SourceFiles("growth", read)))  # fmt: skip
-    found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
-    found["disk"] = sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) / 1e6
+    before = peak()
+    store = CorpusStore(home, "growth", RandomVectors(), stores=stores)
+    found: dict[str, Any] = measured(lambda: store.update(SourceFiles("growth", read)))
+    found["memory"] = peak() - before
+    found["disk"] = {"generation": megabytes(next(home.rglob("gen-*"))), "with the cache": megabytes(home)}
     return found
 
 
-def query(home: Path, passages: int) -> dict[str, Any]:
-    embedder = WordVectors()
+def query(home: Path, passages: int, stores: Stores = STORES) -> dict[str, Any]:
+    embedder = RandomVectors()
     before = memory("self")
     opened: list[Any] = []
-    start = measured(lambda: opened.append(CorpusStore(home, "growth", embedder).open()))
+    start = measured(lambda: opened.append(CorpusStore(home, "growth", embedder, stores=stores).open()))
     index = opened[0]
     assert len(index.passages) == passages
     asked = texts(QUESTIONS + 5, 6, 2)
     vectors = {one: embedder.embed([one])[0][0] for one in asked}
-    exact = (
-        index.vectors(list(index.passages)) if passages <= 30_000 else None
-    )  # Chroma reads no more at once
     found: dict[str, Any] = {"start": start | {"memory": start["memory"] - before}}
-    found["dense"] = median_ms(lambda one: index.dense(vectors[one], 10), asked)
     found["bm25"] = median_ms(lambda one: index.lexical(one, 50, 1.5, 0.75), asked)
-    if exact is not None:
-        names, hits = list(index.passages), 0
-        for one in asked:
-            best = {names[row] for row in np.argsort(-(exact @ vectors[one]))[:10]}
-            hits += len(best & {hit.id for hit in index.dense(vectors[one], 10)})
-        found["recall@10"] = hits / (10 * len(asked))
-    found["memory"] = memory("self") - before
+    found["bm25"]["memory"] = memory("self") - before
+    found["dense"] = median_ms(lambda one: index.dense(vectors[one], 10), asked)
+    found["memory"], found["peak"] = memory("self") - before, peak()
+    names, hits = list(index.passages), 0
+    exact = embedder.vectors([index.passages[name].indexed_text for name in names])
+    for one in asked:
+        best = {names[row] for row in np.argsort(-(exact @ vectors[one]))[:10]}
+        hits += len(best & {hit.id for hit in index.dense(vectors[one], 10)})
+    found["recall@10"] = hits / (10 * len(asked))
     return found
-
-
-@contextmanager
-def server(folder: Path) -> Iterator[tuple[int, int]]:
-    """`chroma run` on a free port: its process id and port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    code = "import sys; from chromadb.cli.cli import app; sys.exit(app())"
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        "run",
-        "--path",
-        str(folder),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield process.pid, port
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 def processor_of(pid: int) -> float:
@@ -181,49 +152,23 @@ def processor_of(pid: int) -> float:
 
 
 def serve(home: Path, passages: int) -> dict[str, Any]:
-    import chromadb
-
-    embedder = WordVectors()
-    sections = texts(passages, WORDS, 0)
-    asked = texts(QUESTIONS + 5, 6, 2)
-    configuration: Any = {"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}}
-    with server(home / "server") as (pid, port):
-        client = chromadb.HttpClient(host="127.0.0.1", port=port)
-        collection = client.create_collection("growth", configuration=configuration, embedding_function=None)
-
-        def add() -> None:
-            for start in range(0, passages, BATCH):
-                part = sections[start : start + BATCH]
-                ids = [str(start + place) for place in range(len(part))]
-                collection.add(ids=ids, documents=part, embeddings=embedder.embed(part)[0])  # type: ignore[arg-type]
-
-        found: dict[str, Any] = {"index": measured(add)}
+    with chroma_server(home / "server") as (pid, port):
+        stores = stores_of(Settings(chroma_url=SecretStr(f"http://127.0.0.1:{port}")))
+        found: dict[str, Any] = {"index": index(home / "served", passages, stores)}
         found["index"]["processor"] += processor_of(pid)
-        found["dense"] = median_ms(
-            lambda one: collection.query(
-                query_embeddings=embedder.embed([one])[0], n_results=10, include=["distances"]
-            ),  # type: ignore[arg-type]
-            asked,
-        )
-        found["memory"] = memory(pid)
-    begun = time.perf_counter()
-    with server(home / "server") as (_, port):
-        again = chromadb.HttpClient(host="127.0.0.1", port=port).get_collection(
-            "growth", embedding_function=None
-        )
-        again.query(query_embeddings=embedder.embed(asked[:1])[0], n_results=10)  # type: ignore[arg-type]
-        found["start"] = {"seconds": time.perf_counter() - begun}
+        found |= query(home / "served", passages, stores)
+        found["memory of the server"] = memory(pid)
     return found
 
 
 STEPS = {"index": index, "query": query, "server": serve}
 
 
-def measure(sizes: Sequence[int]) -> None:
+def measure(sizes: Sequence[int], steps: Sequence[str]) -> None:
     rows = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
     for passages in sizes:
         with tempfile.TemporaryDirectory() as home:
-            for step in STEPS:
+            for step in steps:
                 command = [sys.executable, __file__, "--step", step, home, str(passages)]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
                 rows.setdefault(str(passages), {})[step] = json.loads(done.stdout.splitlines()[-1])
@@ -255,14 +200,15 @@ def draw() -> None:
         },
         "memory while serving, MB": {
             "embedded": lambda row: row["query"]["memory"],
-            "Chroma server": lambda row: row["server"]["memory"],
+            "Chroma server": lambda row: row["server"]["memory of the server"],
         },
     }
     colours = {"embedded": "#1f77b4", "Chroma server": "#d95f02", "BM25": "#2a7f3f"}
     figure = make_subplots(rows=2, cols=2, subplot_titles=list(charts))
     for place, lines in enumerate(charts.values()):
         for name, value in lines.items():
-            sizes = [size for size, row in sorted(rows.items()) if set(STEPS) <= row.keys()]
+            step = "server" if name == "Chroma server" else "query"
+            sizes = [size for size, row in sorted(rows.items()) if step in row]
             figure.add_trace(
                 go.Scatter(x=sizes, y=[value(rows[size]) for size in sizes], name=name, mode="lines+markers", line_color=colours[name], showlegend=place == 2),
                 row=place // 2 + 1, col=place % 2 + 1,
@@ -291,4 +237,5 @@ if __name__ == "__main__":
         case ["--draw"]:
             draw()
         case given:
-            measure([int(size) for size in given] or SIZES)
+            sizes = [int(size) for size in given if size != "--embedded"]
+            measure(sizes or SIZES, [step for step in STEPS if step != "server" or "--embedded" not in given])

@@ -20,7 +20,7 @@ from helpers.processes import held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, ROOT
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import SourceFiles
+from rag_core.indexing import SourceFiles, stores
 from rag_core.indexing.temporary import PREFIX, temporary_folder
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import RagError
@@ -74,11 +74,13 @@ def test_a_disk_that_cannot_be_written_serves_a_current_index_and_doctor_says_so
         assert not any("rebuilt" in line["what"] for line in report["findings"])
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    """A state folder with an index, which its owner has made read-only."""
+@pytest.fixture(params=[stores.EXACT, 0], ids=["mapped", "chroma"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A state folder with an index, in files or in Chroma, which its owner has made read-only."""
     made = tmp_path / "home"
-    open_store(made).update(SourceFiles("test", list(DOCUMENTS)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stores, "EXACT", request.param)
+        open_store(made).update(SourceFiles("test", list(DOCUMENTS)))
     paths = [made, *made.rglob("*")]
     for path in paths:
         path.chmod(0o500 if path.is_dir() else 0o400)
@@ -125,6 +127,7 @@ def serve_until_killed(sender: Connection, home: Path, place: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.parametrize("home", [0], indirect=True, ids=["chroma"])
 def test_the_copy_of_a_killed_process_goes_at_the_next_start_and_nothing_else_does(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

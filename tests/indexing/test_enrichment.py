@@ -236,7 +236,7 @@ def garble(path: Path) -> None:
 class TestDamage:
     @pytest.mark.parametrize("damage", [remove, garble])
     @pytest.mark.parametrize(
-        "part", ["CURRENT", "manifest.json", "lexical.npz", "passages.json", "docstore.json", "chroma"]
+        "part", ["CURRENT", "manifest.json", "lexical", "passages", "docstore.json", "vectors.npy"]
     )
     def test_a_damaged_enriched_index_is_written_anew_from_the_plain_one(
         self, store: CorpusStore, part: str, damage: Callable[[Path], None]
@@ -256,12 +256,12 @@ class TestDamage:
 
     def test_one_a_model_wrote_is_not_mended_unasked(self, store: CorpusStore, tmp_path: Path) -> None:
         store.enriched.follow(plain(store), written(tmp_path, ScriptedLlm("About it.")))
-        (path,) = store.enriched.folder.rglob("lexical.npz")
+        (path,) = store.enriched.folder.rglob("lexical")
         remove(path)
         fresh = CorpusStore(store.folder.parents[2], "animals", WordEmbedder())
         report, note = fresh.enriched.sync_if_free(plain(fresh), Stamp())
         assert report is None
-        assert "lexical.npz" in note
+        assert "lexical/" in note
         assert "rag index PATH --corpus animals --enrich" in note
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from rag_core.indexing import CorpusStore, SourceFiles
+from rag_core.indexing import CorpusStore, SourceFiles, stores
 from rag_core.indexing.bm25 import Bm25Index
 from rag_core.indexing.chroma import chroma_client
 from rag_core.values.errors import IndexDamaged
@@ -19,7 +20,19 @@ def reopened(store: CorpusStore) -> CorpusStore:
 
 
 def test_vectors_that_changed_places_are_noticed(store, index):
-    generation = index.generation
+    path = index.generation / "vectors.npy"
+    rows = np.load(path)
+    path.unlink()  # the open index maps the file
+    np.save(path, rows[::-1])
+    with pytest.raises(IndexDamaged, match="vector store"):
+        reopened(store).open()
+
+
+def test_vectors_that_changed_places_in_chroma_are_noticed(store, index, monkeypatch):
+    monkeypatch.setattr(stores, "EXACT", 0)
+    store.rebuild()
+    generation = store.open().generation
+    assert reopened(store).open().manifest.store == stores.CHROMA
     with chroma_client(generation / "chroma") as client:
         collection = client.get_collection("passages", embedding_function=None)
         found = collection.get(include=["embeddings"])
@@ -28,7 +41,7 @@ def test_vectors_that_changed_places_are_noticed(store, index):
         reopened(store).open()
 
 
-@pytest.mark.parametrize("gone", ["docstore.json", "passages.json", "lexical.npz", "chroma/", ""])
+@pytest.mark.parametrize("gone", ["docstore.json", "passages/", "lexical/", "vectors.npy", ""])
 def test_a_manifest_without_a_checksum_is_not_accepted(store, index, gone):
     path = index.generation / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -17,7 +16,7 @@ from helpers.processes import Writer, held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import BUILTIN, Document
-from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path, stores
 from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import index_path, open_lab
@@ -49,14 +48,13 @@ NAMED = {
     "CURRENT": "CURRENT",
     "gen-*": "CURRENT",
     "manifest.json": "manifest.json",
-    "lexical.npz": "lexical.npz",
-    "passages.json": "passages.json",
+    "lexical": "lexical/",
+    "passages": "passages/",
     "docstore.json": "docstore.json",
-    "chroma.sqlite3": "vector store",
-    "chroma": "vector store",
+    "vectors.npy": "vector store",
 }
 DAMAGES = [(name, damage) for name in NAMED for damage in (remove, garble) if name != "gen-*"]
-DAMAGES += [("CURRENT", shorten), ("manifest.json", shorten), ("chroma.sqlite3", shorten), ("gen-*", remove)]
+DAMAGES += [("CURRENT", shorten), ("manifest.json", shorten), ("vectors.npy", shorten), ("gen-*", remove)]
 # However a part is damaged, opening the index raises the same: for a lab one damage of each part will do.
 LABS = [(corpus, name) for corpus in ("animals", BUILTIN) for name in NAMED]
 LOSES_DOCUMENTS = ("docstore.json", "gen-*")
@@ -121,20 +119,6 @@ def test_opening_a_damaged_index_names_the_part(built: Path, home: Path, name: s
     assert "\n" not in str(found.value)
 
 
-def test_a_text_altered_in_the_vector_store_is_never_shown(built: Path, home: Path) -> None:
-    def alter(path: Path) -> None:
-        with sqlite3.connect(path) as database:
-            altered = database.execute(
-                "UPDATE embedding_metadata SET string_value = 'Give ten times the dose.' "
-                "WHERE key = 'chroma:document' AND string_value LIKE '%purr%'"
-            )
-            assert altered.rowcount == 1
-
-    assert_whole(index := damaged(built, home, "animals", "chroma.sqlite3", alter).open())
-    assert index is not None
-    assert not any("dose" in passage.text for passage in index.passages.values())
-
-
 @pytest.mark.parametrize(("corpus", "name"), LABS)
 def test_opening_a_lab_rebuilds_a_damaged_index_and_says_so(
     built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str, name: str
@@ -178,7 +162,7 @@ def test_indexing_again_mends_a_damaged_index_and_embeds_nothing(
     assert_whole(store.open())
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "lexical.npz", "chroma.sqlite3"])
+@pytest.mark.parametrize("name", ["manifest.json", "lexical", "vectors.npy"])
 def test_mending_keeps_the_documents_of_other_roots(
     built: Path, home: Path, open_corpus: Callable[[str], Lab], name: str
 ) -> None:
@@ -303,7 +287,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state folder with an index large enough for Chroma to keep vector files."""
     home = tmp_path_factory.mktemp("many")
     documents = [Document(f"n{i:04d}", f"T{i}", "en", f"text number {i} of {i % 7}") for i in range(MANY)]
-    open_store(home, "many").update(SourceFiles("r", documents, whole=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stores, "EXACT", 0)  # no number of passages is searched exactly
+        open_store(home, "many").update(SourceFiles("r", documents, whole=True))
     return home
 
 

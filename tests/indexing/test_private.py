@@ -12,7 +12,7 @@ from helpers.processes import open_store
 from helpers.small import DOCUMENTS
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
+from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles, stores
 from rag_core.language.thesaurus import Thesaurus
 
 SECRET = "xyloquine"
@@ -101,7 +101,10 @@ def test_a_generation_whose_documents_are_all_current_is_kept_to_recover_from(tm
     assert len(list(store.folder.glob("gen-*"))) == 2
 
 
-def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_path: Path) -> None:
+def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "EXACT", 0)  # so that Chroma writes them
     for documents in (DOCUMENTS[:1], DOCUMENTS):
         waste = [bytearray(SECRET.encode() * 20_000) for _ in range(50)]
         del waste

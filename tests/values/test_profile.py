@@ -148,7 +148,7 @@ class TestIndex:
         store.update(SourceFiles("test", list(DOCUMENTS), profile=FOOD))
         opened = store.open()
         assert opened
-        (opened.generation / "lexical.npz").write_bytes(b"broken")
+        (opened.generation / "lexical" / "idf.npy").unlink()
         again = CorpusStore(tmp_path / "home", "animals", WordEmbedder())
         again.rebuild()
         rebuilt = again.open()

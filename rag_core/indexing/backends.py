@@ -1,0 +1,60 @@
+"""What a generation is searched by: two ports. A store is one small adapter, whose name the manifest keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..values.types import Vectors
+from .bm25 import Scores
+from .mapped import MappedTexts
+
+
+class OpenVectors(Protocol):
+    """The vectors of one generation, open for reading. Thread-safe."""
+
+    def nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
+        """The ids of the `count` passages nearest to one (d,) vector, with their cosines, nearest first."""
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Vectors]:
+        """The (d,) vectors of passages, by id; those that are not here are left out."""
+
+
+class VectorBackend(Protocol):
+    """Where vectors are kept. What it writes is searched once CURRENT names the generation."""
+
+    def write(
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
+    ) -> None:
+        """Keep (n, d) vectors with rows of length 1, by id; `stored` is told how many are."""
+
+    def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
+        """What `write` kept, until `resources` are closed.
+
+        Raises:
+            IndexDamaged: it cannot be opened, or has other passages.
+            StorageError: it cannot be opened here or now.
+        """
+
+    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
+        """Delete what is kept outside of an index's folder for other generations than these, named as on disk."""
+
+
+class Lexical(Protocol):
+    """BM25 over one generation. Thread-safe."""
+
+    def scores(self, query: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Scores:
+        """(passages,) the score of each passage."""
+
+    def best(
+        self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+    ) -> tuple[NDArray[np.intp], Scores]:
+        """The places of the passages that score at least as the k-th best, in any order, and their scores."""
+
+    def document_frequency(self, query: Sequence[str]) -> int:
+        """Number of passages that contain a query term."""

@@ -1,0 +1,177 @@
+"""The vectors of generations on a Chroma server or cluster, a collection each; passages and BM25 stay in RAG_HOME."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from ..values.errors import ConfigError, IndexDamaged, StorageError
+from ..values.message import Message
+from ..values.owner_only import private_file
+from ..values.types import Vectors
+from .backends import OpenVectors
+from .chroma_vectors import EF_SEARCH, Collected, add, check_ids
+from .mapped import MappedTexts
+
+OWNER = "SERVER"  # file of an index's folder: what the names of its collections begin with
+SECONDS = 30.0  # a server that takes longer counts as lost
+HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}
+READY = "ready"  # in the metadata of a collection that has every vector
+NAMES = 1000  # collections listed in one request
+SCHEMES = {"http": 80, "https": 443}
+
+
+class ChromaServer:
+    """A server by its address: http(s)://[TOKEN@]HOST[:PORT][/TENANT/DATABASE].
+
+    Raises:
+        ConfigError: the address is malformed.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts = urlsplit(url)
+            self._port = parts.port or SCHEMES[parts.scheme]
+            self._tenant, self._database = (
+                parts.path.strip("/").split("/") if parts.path.strip("/") else ("", "")
+            )
+        except (ValueError, KeyError):
+            parts = None
+        if parts is None or not parts.hostname:
+            raise ConfigError(
+                Message("RAG_CHROMA_URL is no address of a Chroma server."),
+                Message("Set it as in http://127.0.0.1:8000, or https://TOKEN@HOST/TENANT/DATABASE."),
+            )
+        self._host, self._ssl = parts.hostname, parts.scheme == "https"
+        self._token = unquote(parts.username or "")
+        self.address = f"{parts.scheme}://{self._host}:{self._port}"
+
+    def write(
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
+    ) -> None:
+        """Keep vectors in a new collection, and mark it ready once the server has them all."""
+        with self._client() as client, self._asking():
+            name = _name(generation)
+            if name in _names(client):
+                client.delete_collection(name)  # of a writer that was killed
+            collection = client.create_collection(name, configuration={"hnsw": HNSW}, embedding_function=None)
+            add(collection, client.get_max_batch_size(), ids, vectors, stored)
+            check_ids(collection, ids)
+            collection.modify(metadata={READY: True})
+
+    def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
+        """Open the generation's collection; each question asks the server.
+
+        Raises:
+            IndexDamaged: the server has no such collection, or one with other passages.
+            StorageError: the server does not answer.
+        """
+        client = resources.enter_context(self._client())
+        with self._asking():
+            name = _name(generation) if (generation.parent / OWNER).is_file() else ""
+            if name not in _names(client):
+                raise IndexDamaged(
+                    Message("the Chroma server {address} has no vectors of it.", address=self.address)
+                )
+            collection = client.get_collection(name, embedding_function=None)
+            if not (collection.metadata or {}).get(READY) or collection.count() != len(ids):
+                raise IndexDamaged(
+                    Message(
+                        "the vector store has {count} passages, not the {expected} of the index.",
+                        count=collection.count(),
+                        expected=len(ids),
+                    )
+                )
+        return _Asked(collection, self._asking)
+
+    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
+        """Delete the collections of an index's other generations."""
+        if not (folder / OWNER).is_file():
+            return
+        kept = {_name(folder / one) for one in generations}
+        with self._client() as client, self._asking():
+            for name in _names(client):
+                if name.startswith(f"{_owner(folder)}-") and name not in kept:
+                    client.delete_collection(name)
+
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        import chromadb
+        from chromadb.config import Settings
+
+        token = {"Authorization": f"Bearer {self._token}", "X-Chroma-Token": self._token}
+        database = {"tenant": self._tenant, "database": self._database} if self._tenant else {}
+        with self._asking():
+            client: Any = chromadb.HttpClient(
+                self._host, self._port, self._ssl, token if self._token else None,
+                Settings(anonymized_telemetry=False), **database,
+            )  # fmt: skip
+        client._server._session.timeout = httpx.Timeout(SECONDS)  # else it waits for ever
+        try:
+            yield client
+        finally:
+            client.close()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Turn what a server that is down, lost, slow or unwilling raises into StorageError."""
+        from chromadb.errors import ChromaError
+
+        try:
+            yield
+        except (httpx.HTTPError, ChromaError, ValueError) as error:  # ValueError: refused by the constructor
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise StorageError(
+                Message(
+                    "The Chroma server {address} does not answer ({reason}).",
+                    address=self.address,
+                    reason=reason,
+                ),
+                Message("Start it, or unset RAG_CHROMA_URL to keep vectors in files."),
+            ) from error
+
+
+class _Asked:
+    """An open collection on a server."""
+
+    def __init__(self, collection: Any, asking: Callable[[], Any]) -> None:
+        self._collected = Collected(collection)
+        self._asking = asking
+
+    def nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
+        with self._asking():
+            return self._collected.nearest(vector, count)
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Vectors]:
+        with self._asking():
+            return self._collected.get(ids)
+
+
+def _names(client: Any) -> list[str]:
+    """The names of all collections."""
+    names: list[str] = []
+    while page := client.list_collections(limit=NAMES, offset=len(names)):
+        names += [one.name for one in page]
+    return names
+
+
+def _name(generation: Path) -> str:
+    """The name of a generation's collection."""
+    return f"{_owner(generation.parent)}-{generation.name}"
+
+
+def _owner(folder: Path) -> str:
+    """What the names of an index's collections begin with: drawn once, so that the state folder can move."""
+    file = folder / OWNER
+    if not file.is_file():
+        draft = folder / f"{OWNER}.new"
+        private_file(draft)
+        draft.write_text(f"rag-{uuid.uuid4().hex}", encoding="utf-8")
+        draft.replace(file)
+    return file.read_text(encoding="utf-8").strip()

@@ -1,0 +1,185 @@
+"""What a generation contains, in its manifest, and whether its files are still those that were written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..language.analysis import ANALYSER
+from ..values.errors import ConfigError, IndexDamaged, IndexOutdated
+from ..values.message import Message
+from ..values.profile import Profile
+from . import bm25, chroma_vectors, mapped_vectors, passages
+from .chunking import DEFAULT, Chunking
+from .stores import MAPPED, SERVER, Stores
+
+FORMAT = 3
+SEARCHED = (
+    *(f"{passages.FOLDER}/{name}" for name in passages.NAMES),
+    *(f"{bm25.FOLDER}/{name}" for name in bm25.NAMES),
+)
+CHECKED = ("docstore.json", *SEARCHED)  # and the files of the vector store
+VECTORS = (mapped_vectors.FILE, chroma_vectors.FOLDER)  # where those are
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The contents of a generation.
+
+    Args:
+        documents: document id -> {"hash", "root", "file"}.
+        passages: number of passages.
+        checksums: file name -> SHA-256.
+        profile: the corpus's profile, as given.
+        languages: detected languages of the documents, used if the profile names none.
+        spoken: the main languages of the passages, in which a question's words are read.
+        enricher: key of the enricher; empty for a plain index.
+        context_prompt: the enricher's own prompt; empty for the standard one.
+        without_context: number of passages whose context failed.
+        chunking: how long its passages are.
+        store: the name of the store that has the vectors.
+        probe: the probe sentence's vector from a server's model; see `models.same_model`.
+    """
+
+    format: int
+    corpus: str
+    embedding: str
+    dimensions: int
+    analyser: str
+    chunker: str
+    documents: Mapping[str, Mapping[str, Any]]
+    passages: int
+    checksums: Mapping[str, str]
+    profile: Profile = Profile()
+    languages: Sequence[str] = ()
+    spoken: Sequence[str] = ("en",)
+    enricher: str = ""
+    context_prompt: str = ""
+    without_context: int = 0
+    store: str = MAPPED
+    probe: Sequence[float] = ()
+    chunking: Chunking = DEFAULT
+
+    def made_with(self, embedding: str) -> bool:
+        """Whether it was written by this version's analyser and chunker, and the embedding model of this key."""
+        now = (ANALYSER, self.chunking.key, embedding)
+        return (self.analyser, self.chunker, self.embedding) == now
+
+    def same_passages(self, other: Manifest) -> bool:
+        """Whether both have the same documents, cut in the same way."""
+        return (self.documents, self.chunking) == (other.documents, other.chunking)
+
+    @property
+    def digest(self) -> str:
+        """Eight hexadecimal digits of the passages, their contexts, and how they are searched."""
+        parts = [self.embedding, self.analyser, self.enricher]
+        parts += [self.checksums.get(name, "") for name in SEARCHED]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
+
+    def write(self, folder: Path) -> None:
+        """Write manifest.json."""
+        (folder / "manifest.json").write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read manifest.json.
+
+        Raises:
+            IndexDamaged: it is missing or malformed.
+        """
+        try:
+            fields = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+            kept = {
+                "profile": Profile.of(fields.get("profile", {})),
+                "chunking": Chunking(**fields.get("chunking", {})),
+            }
+            return cls(**{**fields, **kept})
+        except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
+            raise IndexDamaged(
+                Message("{name}: manifest.json cannot be read ({reason}).", name=folder.name, reason=error)
+            ) from error
+
+
+def checksums(generation: Path) -> dict[str, str]:
+    """SHA-256 of every file that never changes again, by its path in the generation.
+
+    Includes Chroma's vector files, since a corrupt one crashes the process that opens it. Excludes its
+    database, which SQLite may modify on opening.
+    """
+    kept = [generation / name for name in CHECKED]
+    kept += generation.glob(mapped_vectors.FILE)
+    synced = [path.parent for path in (generation / "chroma").glob("*/index_metadata.pickle")]
+    vectors = [path for folder in synced for path in folder.iterdir()]
+    return {path.relative_to(generation).as_posix(): checksum(path) for path in (*kept, *sorted(vectors))}
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def of_vectors(name: str) -> bool:
+    """Whether a file, by its path in the generation, is one of the vector store."""
+    return name.partition("/")[0] in VECTORS
+
+
+def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
+    """Check that this version reads the format, that the vectors' store is known, and every file has a checksum.
+
+    Raises:
+        IndexOutdated: the format or the store is another.
+        IndexDamaged: the message names the files without a checksum.
+    """
+    if manifest.format != FORMAT:
+        raise IndexOutdated(
+            Message(
+                "{name}: format {format}, this version reads {known}.",
+                name=generation.name,
+                format=manifest.format,
+                known=FORMAT,
+            )
+        )
+    if manifest.store not in stores:
+        raise IndexOutdated(
+            Message(
+                "{name}: its vectors are in the store {store!r}, and RAG_CHROMA_URL is not set.",
+                name=generation.name,
+                store=manifest.store,
+            )
+        )
+    missing = sorted(set(CHECKED) - manifest.checksums.keys())
+    if manifest.store != SERVER and not any(map(of_vectors, manifest.checksums)):
+        missing.append(mapped_vectors.FILE if manifest.store == MAPPED else chroma_vectors.FOLDER)
+    if missing:
+        raise IndexDamaged(
+            Message(
+                "{name}: manifest.json has no checksum of {files}.",
+                name=generation.name,
+                files=", ".join(missing),
+            )
+        )
+
+
+def check_files(generation: Path, manifest: Manifest, names: Collection[str]) -> None:
+    """Check these files' checksums.
+
+    Raises:
+        IndexDamaged: the message names a file that is missing or changed.
+    """
+    for name in names:
+        path = generation / name
+        if not path.is_file() or checksum(path) != manifest.checksums[name]:
+            part = "a file of the vector store, " if of_vectors(name) else ""
+            raise IndexDamaged(
+                Message(
+                    "{name}: {part}{file} is missing or changed.",
+                    name=generation.name,
+                    part=part,
+                    file=name,
+                )
+            )

@@ -1,0 +1,72 @@
+"""The vectors of a generation in a file that is mapped into memory and searched exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from ..values.errors import IndexDamaged
+from ..values.message import Message
+from ..values.types import Vectors
+from .backends import OpenVectors
+from .mapped import MappedTexts, map_array
+
+FILE = "vectors.npy"
+
+
+class MappedVectors:
+    """(n, d) float32 in one file; rows are read where a search or a lookup touches them."""
+
+    def write(
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
+    ) -> None:
+        """Keep vectors in the order of their ids."""
+        stored(0)
+        np.save(generation / FILE, np.ascontiguousarray(vectors, np.float32))
+
+    def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
+        """Map the file; it stays so as long as it is used, even if it is deleted.
+
+        Raises:
+            IndexDamaged: the file cannot be read, or has other vectors.
+        """
+        try:
+            rows = map_array(generation / FILE)
+        except (OSError, ValueError) as error:
+            raise IndexDamaged(
+                Message("{file} cannot be read ({reason}).", file=FILE, reason=error)
+            ) from error
+        if rows.shape != (len(ids), dimensions) or rows.dtype != np.float32:
+            raise IndexDamaged(
+                Message(
+                    "{file} has {count} vectors, not the {expected} of the index.",
+                    file=FILE,
+                    count=len(rows),
+                    expected=len(ids),
+                )
+            )
+        return _Rows(ids, rows)
+
+    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
+        """Nothing is kept outside of the generations' folders."""
+
+
+class _Rows:
+    def __init__(self, ids: MappedTexts, rows: Vectors) -> None:
+        self._ids = ids
+        self._rows = rows
+
+    def nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
+        count = min(count, len(self._rows))
+        leading = np.sort(np.argpartition(self._rows @ vector, -count)[-count:])  # equals in the order held
+        # unlike a matrix product, the same for equal rows wherever they stand
+        cosines = np.einsum("ij,j->i", self._rows[leading], vector)
+        order = np.argsort(-cosines, kind="stable")
+        return [(self._ids[leading[place]], float(cosines[place])) for place in order]
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Vectors]:
+        places = ((identity, self._ids.get(identity)) for identity in ids)
+        return {identity: self._rows[place] for identity, place in places if place is not None}

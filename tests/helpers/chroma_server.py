@@ -1,0 +1,51 @@
+"""A Chroma server on loopback, as `chroma run` starts it."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def free_port() -> int:
+    """A port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def chroma_server(folder: Path, port: int | None = None) -> Iterator[tuple[int, int]]:
+    """A server that keeps what it has in a folder: its process id and port."""
+    port = port or free_port()
+    code = "import sys; from chromadb.cli.cli import app; sys.exit(app())"
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "run",
+        "--path",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while True:  # until it listens; the test's own limit ends the wait
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if process.poll() is not None:
+                    raise RuntimeError("the Chroma server ended") from None
+                time.sleep(0.05)
+        yield process.pid, port
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
