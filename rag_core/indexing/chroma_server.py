@@ -31,24 +31,20 @@ class ChromaServer:
     """A server by its address: http(s)://[TOKEN@]HOST[:PORT][/TENANT/DATABASE].
 
     Raises:
-        ConfigError: the address is malformed.
+        ConfigError: it names a tenant without a database, or more.
     """
 
     def __init__(self, url: str) -> None:
-        try:
-            parts = urlsplit(url)
-            self._port = parts.port or SCHEMES[parts.scheme]
-            self._tenant, self._database = (
-                parts.path.strip("/").split("/") if parts.path.strip("/") else ("", "")
-            )
-        except (ValueError, KeyError):
-            parts = None
-        if parts is None or not parts.hostname:
+        parts = urlsplit(url)
+        named = parts.path.strip("/").split("/") if parts.path.strip("/") else ["", ""]
+        if len(named) != 2:
             raise ConfigError(
                 Message("RAG_CHROMA_URL is no address of a Chroma server."),
                 Message("Set it as in http://127.0.0.1:8000, or https://TOKEN@HOST/TENANT/DATABASE."),
             )
-        self._host, self._ssl = parts.hostname, parts.scheme == "https"
+        self._tenant, self._database = named
+        self._port = parts.port or SCHEMES[parts.scheme]
+        self._host, self._ssl = parts.hostname or "", parts.scheme == "https"
         self._token = unquote(parts.username or "")
         self.address = f"{parts.scheme}://{self._host}:{self._port}"
 
