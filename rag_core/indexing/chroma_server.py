@@ -51,15 +51,32 @@ class ChromaServer:
     def write(
         self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
     ) -> None:
-        """Keep vectors in a new collection, and mark it ready once the server has them all."""
+        """Keep vectors in a new collection, and mark it ready once the server has them all.
+
+        Raises:
+            StorageError: the server does not answer, or has not kept them.
+        """
         with self._client() as client, self._asking():
             name = _name(generation)
             if name in _names(client):
                 client.delete_collection(name)  # of a writer that was killed
             collection = client.create_collection(name, configuration={"hnsw": HNSW}, embedding_function=None)
             add(collection, client.get_max_batch_size(), ids, vectors, stored)
-            check_ids(collection, ids)
+            self._check(collection, ids)
             collection.modify(metadata={READY: True})
+
+    def _check(self, collection: Any, ids: Sequence[str]) -> None:
+        try:
+            check_ids(collection, ids)
+        except IndexDamaged as error:
+            raise StorageError(
+                Message(
+                    "The Chroma server {address} has not kept every vector: {what} The current index is unchanged.",
+                    address=self.address,
+                    what=error.message,
+                ),
+                Message("Try again, or unset RAG_CHROMA_URL to keep vectors in files."),
+            ) from error
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """Open the generation's collection; each question asks the server.

@@ -94,31 +94,36 @@ def kills() -> None:
             url = settings.chroma_url.get_secret_value() if settings.chroma_url else None
             exact, home = stores.EXACT, settings.home
             known = stores.stores_of(settings)
-            CorpusStore(home, "animals", WordEmbedder(), stores=known).update(
-                SourceFiles("test", documents_of(0))
-            )
+            update(home, known, 0)
             moments = len(writer_moments(home, 1, url, exact))
             at = sorted(random.Random(SEED).sample(range(moments), KILLS))
-            done, finished = 1, 0
+            old = 0
             for version, moment in enumerate(at, 2):
                 assert kill_writer(home, version, moment, url, exact) == -signal.SIGKILL
-                index = CorpusStore(home, "animals", WordEmbedder(), stores=known).open()
-                assert index is not None
-                found = version_served(index)
-                assert found in (done, version), (moment, found)
-                assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
-                finished, done = finished + (found == version), found
-                del index
-            after = CorpusStore(home, "animals", WordEmbedder(), stores=known)
-            after.update(SourceFiles("test", documents_of(KILLS + 2)))
-            index = after.open()
-            assert index is not None
-            assert version_served(index) == KILLS + 2
+                found = whole_version(home, known)
+                assert found in (version - 1, version), (moment, found)
+                old += found < version
+                update(home, known, version)
+                assert whole_version(home, known) == version, moment
             print(
-                f"{name}: killed at {at} of {moments} moments; the index before was served {KILLS - finished} times, "
-                f"the new one {finished} times; the run after finished",
+                f"{name}: killed at {at} of {moments} moments; the index before was then served {old} times, the new one "
+                f"{KILLS - old} times; each next run finished",
                 flush=True,
             )
+
+
+def update(home: Path, known: stores.Stores, version: int) -> None:
+    """Index the documents of a version."""
+    reading = SourceFiles("test", documents_of(version))
+    CorpusStore(home, "animals", WordEmbedder(), stores=known).update(reading)
+
+
+def whole_version(home: Path, known: stores.Stores) -> int:
+    """The version that is served, of which every part must have every document."""
+    index = CorpusStore(home, "animals", WordEmbedder(), stores=known).open()
+    assert index is not None
+    assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+    return version_served(index)
 
 
 if __name__ == "__main__":

@@ -245,7 +245,7 @@ def test_an_index_waits_for_all_of_it_to_be_on_the_server(
         "add",
         lambda to, batch, ids, vectors, stored: add(to, batch, ids[:-1], vectors[:-1], stored),
     )
-    with pytest.raises(IndexDamaged, match="not the 60 of the index"):
+    with pytest.raises(StorageError, match=r"not the 60 of the index\. The current index is unch"):
         corpus.update(texts(1))
     assert corpus.open() is before
     monkeypatch.undo()
