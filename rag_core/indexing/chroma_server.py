@@ -31,39 +31,52 @@ class ChromaServer:
     """A server by its address: http(s)://[TOKEN@]HOST[:PORT][/TENANT/DATABASE].
 
     Raises:
-        ConfigError: the address is malformed.
+        ConfigError: it names a tenant without a database, or more.
     """
 
     def __init__(self, url: str) -> None:
-        try:
-            parts = urlsplit(url)
-            self._port = parts.port or SCHEMES[parts.scheme]
-            self._tenant, self._database = (
-                parts.path.strip("/").split("/") if parts.path.strip("/") else ("", "")
-            )
-        except (ValueError, KeyError):
-            parts = None
-        if parts is None or not parts.hostname:
+        parts = urlsplit(url)
+        named = parts.path.strip("/").split("/") if parts.path.strip("/") else ["", ""]
+        if len(named) != 2:
             raise ConfigError(
                 Message("RAG_CHROMA_URL is no address of a Chroma server."),
                 Message("Set it as in http://127.0.0.1:8000, or https://TOKEN@HOST/TENANT/DATABASE."),
             )
-        self._host, self._ssl = parts.hostname, parts.scheme == "https"
+        self._tenant, self._database = named
+        self._port = parts.port or SCHEMES[parts.scheme]
+        self._host, self._ssl = parts.hostname or "", parts.scheme == "https"
         self._token = unquote(parts.username or "")
         self.address = f"{parts.scheme}://{self._host}:{self._port}"
 
     def write(
         self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
     ) -> None:
-        """Keep vectors in a new collection, and mark it ready once the server has them all."""
+        """Keep vectors in a new collection, and mark it ready once the server has them all.
+
+        Raises:
+            StorageError: the server does not answer, or has not kept them.
+        """
         with self._client() as client, self._asking():
             name = _name(generation)
             if name in _names(client):
                 client.delete_collection(name)  # of a writer that was killed
             collection = client.create_collection(name, configuration={"hnsw": HNSW}, embedding_function=None)
             add(collection, client.get_max_batch_size(), ids, vectors, stored)
-            check_ids(collection, ids)
+            self._check(collection, ids)
             collection.modify(metadata={READY: True})
+
+    def _check(self, collection: Any, ids: Sequence[str]) -> None:
+        try:
+            check_ids(collection, ids)
+        except IndexDamaged as error:
+            raise StorageError(
+                Message(
+                    "The Chroma server {address} has not kept every vector: {what} The current index is unchanged.",
+                    address=self.address,
+                    what=error.message,
+                ),
+                Message("Try again, or unset RAG_CHROMA_URL to keep vectors in files."),
+            ) from error
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """Open the generation's collection; each question asks the server.

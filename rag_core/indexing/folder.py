@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +38,10 @@ from .write_report import Progress, WriteReport
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
+
+# seconds that a generation stays after its successor came, where machines share an index: the locks of their readers
+# may not reach here, and a run reads one generation from beginning to end
+GRACE = 3600.0
 
 
 class IndexFolder:
@@ -72,6 +78,8 @@ class IndexFolder:
         self._waiting = waiting
         self._stores = stores
         self._opened: CorpusIndex | None = None
+        self._grace = GRACE if SERVER in stores else 0.0
+        self._dropped = 0.0  # when old generations were last looked for, by the clock of `time.monotonic`
 
     def open(self) -> CorpusIndex | None:
         """The current generation, opened and checked once; None when there is none.
@@ -92,7 +100,9 @@ class IndexFolder:
                     stores=self._stores,
                     vectors_later=self._vectors_later,
                 )
-                drop_old(self.folder)
+                self._drop_old()
+            elif self._grace and time.monotonic() > self._dropped + self._grace:
+                self._drop_old()  # those that stayed
             made_with = self._opened.manifest.embedding.partition("+gloss@")[0]
             if made_with != self._embedder.weights:
                 raise IndexDamaged(
@@ -243,12 +253,17 @@ class IndexFolder:
             if current_name(self.folder) != target.name:
                 shutil.rmtree(target, ignore_errors=True)
         self._opened = checked
-        kept = (before, target.name)
-        drop_old(self.folder, [path for path in generations(self.folder) if path.name not in kept])
+        self._drop_old(
+            [path for path in generations(self.folder) if (before or "") < path.name < target.name]
+        )
         with suppress(StorageError):  # the next writer deletes them
             keep_stored(self.folder, self._stores)
         progress("ready", 1, 1)
         return written
+
+    def _drop_old(self, also: Collection[Path] = ()) -> None:
+        self._dropped = time.monotonic()
+        drop_old(self.folder, also, self._grace)
 
 
 def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None:
@@ -263,7 +278,7 @@ def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None
     draft.replace(folder / "CURRENT")
 
 
-def drop_old(folder: Path, also: Collection[Path] = ()) -> None:
+def drop_old(folder: Path, also: Collection[Path] = (), grace: float = 0.0) -> None:
     """Delete the generations of an index that are no longer needed and that no process reads.
 
     One with a document that was since removed or changed goes as soon as no process reads it, so that the text does not
@@ -272,6 +287,7 @@ def drop_old(folder: Path, also: Collection[Path] = ()) -> None:
 
     Args:
         also: generations that were never current, for the process with the write lock.
+        grace: seconds that one that was current stays in any case after its successor was written.
     """
     current = folder / (current_name(folder) or "")
     documents = _hashes(current)
@@ -280,8 +296,18 @@ def drop_old(folder: Path, also: Collection[Path] = ()) -> None:
     older = [path for path in generations(folder) if path.name < current.name]
     unneeded = older[:-1]
     unneeded += [path for path in older[-1:] if not (_hashes(path) or {("", "")}) <= documents]
-    for path in {*unneeded, *also}:
+    recent = _replaced_within(grace, [path for path in (*older, current) if path not in also])
+    for path in {*unneeded, *also} - recent:
         _remove_unread(path)
+
+
+def _replaced_within(seconds: float, written: Sequence[Path]) -> set[Path]:
+    """The generations, of these in their order, whose successor's manifest is younger than this."""
+    ages: dict[Path, float] = {}
+    for path in written:
+        with suppress(OSError):  # unfinished, or just deleted by another process
+            ages[path] = time.time() - (path / "manifest.json").stat().st_mtime
+    return {path for path, successor in pairwise(ages) if ages[successor] < seconds}
 
 
 def keep_stored(folder: Path, stores: Stores) -> None:

@@ -10,8 +10,8 @@
         lexical/       BM25 statistics
         manifest.json  contents of the generation, and checksums of the files above
 
-A crash while writing leaves the old generation current. A generation that a process still reads is kept; see
-`folder.drop_old` for when it goes.
+A crash while writing leaves the old generation current. A generation that a process still reads is kept, and
+where machines share the folder also one that was just replaced; see `folder.drop_old` for when it goes.
 """
 
 from __future__ import annotations

@@ -258,6 +258,11 @@ class Settings(BaseSettings):
     def _clean_url(cls, url: object) -> object:
         return clean_url(url) if isinstance(url, str) and url.strip() else None if url == "" else url
 
+    @field_validator("chroma_url")
+    @classmethod
+    def _clean_secret_url(cls, url: SecretStr | None) -> SecretStr | None:
+        return SecretStr(clean_url(url.get_secret_value())) if url else None
+
     @field_validator("home", "data")
     @classmethod
     def _name_of_folder(cls, folder: Path) -> Path:
@@ -358,8 +363,11 @@ class Settings(BaseSettings):
         """Hosts a question is sent to that are not this machine; empty if nothing leaves it.
 
         Another program on a loopback address is this machine: what it does with a question is its owner's affair.
+        A Chroma server gets a question's vector, which tells much of its text to whoever has the model.
         """
         servers = self._asked
+        if self.chroma_url is not None:
+            servers.append(Server(self.chroma_url.get_secret_value(), None))
         return tuple(dict.fromkeys(one.host for one in servers if one and not one.on_this_machine))
 
     @property

@@ -10,6 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import chromadb
+
+
+def collections(port: int) -> set[str]:
+    """The numbers of the generations that a server has a collection of."""
+    with chromadb.HttpClient("127.0.0.1", port) as client:
+        return {one.name.rpartition("-gen-")[2] for one in client.list_collections()}
+
 
 def free_port() -> int:
     """A port of this machine that nothing listens on."""

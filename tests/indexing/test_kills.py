@@ -2,61 +2,66 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
-import sys
-from multiprocessing.connection import Connection
 from pathlib import Path
 
-from helpers.processes import held_by_each_part, open_store, run
+from helpers.chroma_server import chroma_server, collections
+from helpers.kills import REQUEST, documents_of, kill_writer, version_served, writer_moments
+from helpers.processes import held_by_each_part, open_store
 from helpers.small import DOCUMENTS, WordEmbedder
+from pydantic import SecretStr
 
-from rag_core.documents.documents import Document
-from rag_core.indexing import SourceFiles
+from rag_core.indexing import CorpusStore, SourceFiles, stores
 from rag_core.values.errors import IndexDamaged
+from rag_core.values.settings import Settings
 
 KILLS = 8
 
 
-def documents_of(version: int) -> list[Document]:
-    return [*DOCUMENTS[1:], Document("v", "Version", "en", f"This is version number{version} of all.")]
-
-
-def update(sender: Connection, home: Path, version: int, killed_at: int | None) -> None:
-    """An update that is killed at a touch of a file of the index, counted from 0; for None it tells how many there are."""
-    touched = 0
-
-    def count(event: str, given: tuple[object, ...]) -> None:
-        nonlocal touched
-        if event in ("open", "os.mkdir", "os.rename", "os.remove") and str(given[0]).startswith(str(home)):
-            if touched == killed_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            touched += 1
-
-    store = open_store(home)
-    sys.addaudithook(count)
-    store.update(SourceFiles("test", documents_of(version)))
-    sender.send(touched)
-
-
-def test_a_writer_killed_at_any_touch_of_a_file_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     open_store(tmp_path).update(SourceFiles("test", documents_of(0)))
-    _, touches = run(update, tmp_path, 1, None)
-    assert touches > KILLS
+    moments = writer_moments(tmp_path, 1)
+    assert len(moments) > KILLS
     done = 1
     for kill in range(KILLS):
         version = kill + 2
-        code, finished = run(update, tmp_path, version, kill * touches // KILLS)
-        assert (code, finished) == (-signal.SIGKILL, None)
+        assert kill_writer(tmp_path, version, kill * len(moments) // KILLS) == -signal.SIGKILL
         index = open_store(tmp_path).open()
         assert index is not None
-        (passage,) = [one for one in index.passages.values() if one.doc_id == "v"]
-        found = [one for one in (done, version) if f"number{one} " in passage.text]
-        assert len(found) == 1
-        (done,) = found
+        assert version_served(index) in (done, version)
+        done = version_served(index)
         assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+
+
+def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_path: Path) -> None:
+    """At three requests; tests/benchmarks/stores.py kills at twenty moments, for each store."""
+    with chroma_server(tmp_path / "server") as (_, port):
+        url = f"http://127.0.0.1:{port}"
+        known = stores.stores_of(Settings(chroma_url=SecretStr(url)))
+
+        def corpus() -> CorpusStore:
+            return CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=known)
+
+        corpus().update(SourceFiles("test", documents_of(0)))
+        moments = writer_moments(tmp_path / "home", 1, url)
+        requests = [place for place, what in enumerate(moments) if what == REQUEST]
+        done = 1
+        for version, share in enumerate((0.4, 0.6, 0.8), 2):
+            moment = requests[int(share * len(requests))]
+            assert kill_writer(tmp_path / "home", version, moment, url) == -signal.SIGKILL
+            index = corpus().open()
+            assert index is not None
+            assert version_served(index) in (done, version)
+            done = version_served(index)
+            assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+        after = corpus()
+        after.update(SourceFiles("test", documents_of(5)))
+        index = after.open()
+        assert index is not None
+        assert version_served(index) == 5
+        assert collections(port) == {one.name[4:] for one in after.folder.glob("gen-*")}
 
 
 def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path: Path) -> None:

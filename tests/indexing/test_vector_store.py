@@ -9,16 +9,17 @@ from pathlib import Path
 import chromadb
 import numpy as np
 import pytest
-from helpers.chroma_server import chroma_server, free_port
+from helpers.chroma_server import chroma_server, collections, free_port
 from helpers.small import WordEmbedder
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, stores
+from rag_core.indexing import chroma_server as chroma_server_store
 from rag_core.indexing.backends import OpenVectors, VectorBackend
 from rag_core.indexing.mapped import MappedTexts
 from rag_core.indexing.stores import Stores
-from rag_core.values.errors import ConfigError, IndexDamaged, StorageError
-from rag_core.values.settings import Settings
+from rag_core.values.errors import ConfigError, IndexDamaged, SettingsError, StorageError
+from rag_core.values.settings import Settings, read_settings
 
 IDS = [f"d{number:02d}:0:ab" for number in range(40)]
 WORDS = [
@@ -164,11 +165,6 @@ def on(port: int) -> Stores:
     return stores.stores_of(Settings(chroma_url=f"http://127.0.0.1:{port}"))
 
 
-def collections(port: int) -> set[str]:
-    with chromadb.HttpClient("127.0.0.1", port) as client:
-        return {one.name.rpartition("-gen-")[2] for one in client.list_collections()}
-
-
 def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(tmp_path: Path) -> None:
     port = free_port()
     corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port))
@@ -221,9 +217,37 @@ def test_vectors_move_to_a_server_and_back_and_are_not_embedded_again(tmp_path: 
         assert bool(report.embedded) == (index.generation.name == "gen-000001")
 
 
-@pytest.mark.parametrize(
-    "url", ["localhost:8000", "http://", "ftp://host", "http://host/tenant", "http://h:x"]
-)
-def test_a_malformed_address_is_told(url: str) -> None:
+def test_a_tenant_without_a_database_is_told() -> None:
     with pytest.raises(ConfigError, match="RAG_CHROMA_URL is no address"):
-        stores.stores_of(Settings(chroma_url=url))
+        stores.stores_of(Settings(chroma_url="http://host/tenant"))
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "http://", "ftp://host", "http://t0ken@h:x", "http://t0ken@[x"]
+)
+def test_a_malformed_address_is_told_without_its_token(url: str) -> None:
+    with pytest.raises(SettingsError, match="Setting chroma_url has an invalid value") as told:
+        read_settings(chroma_url=url)
+    assert "t0ken" not in str(told.value)
+
+
+def test_an_index_waits_for_all_of_it_to_be_on_the_server(
+    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = CorpusStore(
+        tmp_path, "animals", WordEmbedder(), stores=stores.stores_of(Settings(chroma_url=server))
+    )
+    corpus.update(texts())
+    before = corpus.open()
+    add = chroma_server_store.add
+    monkeypatch.setattr(
+        chroma_server_store,
+        "add",
+        lambda to, batch, ids, vectors, stored: add(to, batch, ids[:-1], vectors[:-1], stored),
+    )
+    with pytest.raises(StorageError, match=r"not the 60 of the index\. The current index is unch"):
+        corpus.update(texts(1))
+    assert corpus.open() is before
+    monkeypatch.undo()
+    corpus.update(texts(1))
+    assert corpus.open() is not before

@@ -128,11 +128,12 @@ class TestPrecedence:
         def key(**given: str) -> str:
             return getattr(read_settings(**given), field).get_secret_value()
 
-        write(folder, field, "sk-toml")
-        assert key() == "sk-toml"
-        monkeypatch.setenv(variable, "sk-environment")
-        assert key() == "sk-environment"
-        assert key(**{field: "sk-given"}) == "sk-given"
+        start = "http://" if field.endswith("_url") else "sk-"
+        write(folder, field, f"{start}toml")
+        assert key() == f"{start}toml"
+        monkeypatch.setenv(variable, f"{start}environment")
+        assert key() == f"{start}environment"
+        assert key(**{field: f"{start}given"}) == f"{start}given"
 
     @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_TIMEOUT"])
     def test_an_empty_variable_is_no_value(self, monkeypatch, name):

@@ -1,0 +1,79 @@
+"""Updates of an index that are killed at one of their moments: a touch of a file, or a request to a server."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+
+from rag_core.documents.documents import Document
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, stores
+from rag_core.values.settings import Settings
+
+from .processes import run
+from .small import DOCUMENTS, WordEmbedder
+
+FILE, REQUEST = "file", "request"
+
+
+def documents_of(version: int) -> list[Document]:
+    """Documents of which one says the version."""
+    return [*DOCUMENTS[1:], Document("v", "Version", "en", f"This is version number{version} of all.")]
+
+
+def version_served(index: CorpusIndex) -> int:
+    """The version whose passage an index has; fails when it has none or several."""
+    (passage,) = [one for one in index.passages.values() if one.doc_id == "v"]
+    (found,) = re.findall(r"number(\d+) ", passage.text)
+    return int(found)
+
+
+def writer_moments(home: Path, version: int, url: str | None = None, exact: int = stores.EXACT) -> list[str]:
+    """Make an update in another process: its moments, each a FILE or a REQUEST."""
+    code, moments = run(_update, home, version, None, url, exact)
+    assert code == 0
+    return list(moments)
+
+
+def kill_writer(
+    home: Path, version: int, moment: int, url: str | None = None, exact: int = stores.EXACT
+) -> int | None:
+    """An update in another process that is killed at a moment, counted from 0; its exit code."""
+    return run(_update, home, version, moment, url, exact)[0]
+
+
+def _update(
+    sender: Connection, home: Path, version: int, killed_at: int | None, url: str | None, exact: int
+) -> None:
+    passed: list[str] = []
+
+    def moment(what: str) -> None:
+        if len(passed) == killed_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        passed.append(what)
+
+    def touched(event: str, given: tuple[object, ...]) -> None:
+        if event in ("open", "os.mkdir", "os.rename", "os.remove") and str(given[0]).startswith(str(home)):
+            moment(FILE)
+
+    def send(client: httpx.Client, *given: Any, **named: Any) -> httpx.Response:
+        moment(REQUEST)
+        response = sent(client, *given, **named)
+        moment(REQUEST)  # the server has done it, and nobody was told
+        return response
+
+    sent = httpx.Client.send
+    httpx.Client.send = send  # type: ignore[method-assign]
+    stores.EXACT = exact
+    settings = Settings(chroma_url=SecretStr(url) if url else None)
+    store = CorpusStore(home, "animals", WordEmbedder(), stores=stores.stores_of(settings))
+    sys.addaudithook(touched)
+    store.update(SourceFiles("test", documents_of(version)))
+    sender.send(passed)
