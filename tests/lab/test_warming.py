@@ -11,8 +11,8 @@ import pytest
 from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import provider_lab
 
-from rag_core import warm_up
 from rag_core.lab.lab import Lab
+from rag_core.lab.warming import warm_up
 
 PROGRAM = """
 import sys

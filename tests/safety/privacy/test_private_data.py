@@ -11,7 +11,9 @@ from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core import find_private, kinds_in_words, redact, triage
+from rag_core import triage
+from rag_core.safety.privacy.find import find_private, redact
+from rag_core.safety.privacy.words import kinds_in_words
 
 NAME, PHONE, EMAIL, RECORD, ID, ADDRESS = (
     "name_and_birth_date", "phone", "email", "record_number", "national_id", "address",
