@@ -19,7 +19,7 @@ from pages.shared.live import Column
 from rag_core.documents.documents import BUILTIN
 from rag_core.explain import stage_title
 from rag_core.language.highlight import highlight
-from rag_core.safety.urgency.words import urgent_notice
+from rag_core.safety import urgency
 from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.sources import age_note, age_years, is_old, source_names
 
@@ -187,7 +187,7 @@ def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:
     name = escape(shown.drawer(hit))
     title = escape(document.title or document.id)
     quotes = shown.quotes(hit)
-    notice = urgent_notice(trace.triage, country.numbers())
+    notice = urgency.urgent_notice(trace.triage, country.numbers())
     urgent = f'<p class="rl-alarm">{escape(notice.title)} {escape(notice.action)}</p>' if notice else ""
     page = f'<a href="{_address(hit.passage, quotes, trace)}">{t("Open it on the page Documents")}</a>'
     return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -12,11 +11,7 @@ from pages.drawing.translate import language, t
 from pages.drawing.untrusted import escape
 from pages.shared import country
 from pages.shared.engine import engine
-from rag_core.safety.privacy.find import find_private, redact
-from rag_core.safety.privacy.words import kinds_in_words
-
-if TYPE_CHECKING:
-    from rag_core.safety.privacy.spans import PrivateSpan
+from rag_core.safety import privacy
 
 
 def cleared(question: str) -> str | None:
@@ -25,10 +20,10 @@ def cleared(question: str) -> str | None:
     st.session_state.pop("pending", None)
     if settings is None or not engine().outside or settings.private == "send":
         return question
-    if question == st.session_state.get("cleared") or not find_private(question, country.chosen()):
+    if question == st.session_state.get("cleared") or not privacy.find_private(question, country.chosen()):
         return question
     if settings.private == "redact":
-        return redact(question, country.chosen())
+        return privacy.redact(question, country.chosen())
     st.session_state["pending"] = question
     return None
 
@@ -47,10 +42,10 @@ def pending() -> str | None:
 
 def ask(question: str) -> None:
     """Show the question that waits, and its choices."""
-    spans = find_private(question, country.chosen())
+    spans = privacy.find_private(question, country.chosen())
     untrusted.draw(_notice(question, spans, engine().outside))
     left, right, _ = st.columns([2, 2, 6])
-    redacted = redact(question, country.chosen())
+    redacted = privacy.redact(question, country.chosen())
     left.button(t("Redact and run"), type="primary", width="stretch", on_click=_choose, args=(redacted,))
     right.button(t("Send as typed"), width="stretch", on_click=_choose, args=(question,))
 
@@ -60,21 +55,21 @@ def _choose(text: str) -> None:
     st.session_state.update(question=text, cleared=text, chosen=text)
 
 
-def _notice(question: str, spans: Sequence[PrivateSpan], hosts: Sequence[str]) -> str:
+def _notice(question: str, spans: Sequence[privacy.PrivateSpan], hosts: Sequence[str]) -> str:
     return (
         '<div class="rl-pending" role="alert"><h3>' + t("This question has private data") + "</h3>"
         f"<p>{''.join(_pieces(question, spans))}</p><small>"
         + t(
             "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
             "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
-            kinds=escape(kinds_in_words(spans, language())),
+            kinds=escape(privacy.kinds_in_words(spans, language())),
             hosts=escape(", ".join(hosts)),
         )
         + "</small></div>"
     )
 
 
-def _pieces(question: str, spans: Sequence[PrivateSpan]) -> Iterator[str]:
+def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:
     """The question as HTML, its private data marked."""
     at = 0
     for span in spans:

@@ -15,7 +15,6 @@ from pages.drawing.translate import t, translated
 from pages.shared.engine import engine
 from pages.shared.lists import with_lists
 from rag_core.documents.documents import BUILTIN
-from rag_core.lab.browsing import indexed_documents, parts_of
 from rag_core.language.highlight import highlight
 from rag_core.values.prompt_injection import GIVES_ORDERS, gives_orders
 
@@ -30,7 +29,7 @@ def draw(document: rag_core.Document) -> None:
         untrusted.draw(
             f'<p class="rl-note"><a href="#quoted">{t("Highlighted: the sentences that the answer rests on")}</a></p>'
         )
-    parts = parts_of(document) or ("",)
+    parts = _parts(document)
     part = _quoted_part(document, parts, quotes)
     if len(parts) > 1:
         part = st.selectbox(
@@ -44,7 +43,7 @@ def draw(document: rag_core.Document) -> None:
 
 def at_quotes(document: rag_core.Document, quotes: Sequence[str]) -> str:
     """Its text as HTML; of a very long one, the part with the first quoted sentence."""
-    parts = parts_of(document) or ("",)
+    parts = _parts(document)
     part = parts[_quoted_part(document, parts, quotes)]
     body = _body(document.title, part, document.language, tuple(quotes))
     return _orders(document) + body.replace("<mark>", '<mark tabindex="-1">', 1)
@@ -63,7 +62,16 @@ def find(corpus: str, name: str) -> rag_core.Document | None:
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _documents(name: str, _index: CorpusIndex) -> Mapping[str, rag_core.Document]:
     """The documents of a corpus; `name` names the generation of its index."""
+    from rag_core.lab.browsing import indexed_documents  # as in `_parts`
+
     return {one.document.id: one.document for one in indexed_documents(_index)}
+
+
+def _parts(document: rag_core.Document) -> Sequence[str]:
+    """Its text in parts, one at least."""
+    from rag_core.lab.browsing import parts_of  # with the indexes' code, which Compare is drawn without
+
+    return parts_of(document) or ("",)
 
 
 def _orders(document: rag_core.Document) -> str:

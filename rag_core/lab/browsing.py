@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..documents.documents import Document
 from ..indexing import CorpusIndex
@@ -12,9 +11,7 @@ from ..indexing.cutting import blocks
 from ..indexing.recovery import read_documents
 from ..values.sources import sources_from_json
 from ..values.types import Hit, Passage
-
-if TYPE_CHECKING:
-    from .lab import Lab  # which a page of one document needs not load
+from .lab import Lab
 
 K1, B = 1.5, 0.75  # of BM25, as the strategy bm25 has them
 MOST_SHOWN = 60_000  # characters, about 20 pages: what a browser draws at once

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core import triage
-from rag_core.safety.privacy.find import find_private, redact
-from rag_core.safety.privacy.words import kinds_in_words
+from rag_core.safety.privacy import find_private, kinds_in_words, redact
 
 NAME, PHONE, EMAIL, RECORD, ID, ADDRESS = (
     "name_and_birth_date", "phone", "email", "record_number", "national_id", "address",
