@@ -16,7 +16,8 @@ from rag_core.lab.warming import warm_up
 
 PROGRAM = """
 import sys
-from rag_core import RECIPES, open_lab, warm_up
+from rag_core import RECIPES, open_lab
+from rag_core.lab.warming import warm_up
 from rag_core.models import tokenizer
 lab = open_lab()
 for language in ("en", "es"):
