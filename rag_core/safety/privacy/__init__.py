@@ -2,5 +2,5 @@
 
 import lazy_loader
 
-# the rules for telephone and identity numbers take a tenth of a second: a page without a question needs none
+# the rules for telephone and identity numbers are many modules: a page without a question needs none
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
