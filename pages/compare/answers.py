@@ -12,6 +12,8 @@ import rag_core
 from pages.drawing.tips import opener
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
+from rag_core.stages.remarks import perhaps_you_meant, what_differs
+from rag_core.values.answers import HOW_GROUNDED, Grounded, Remark
 
 VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
 SUPPORT = {
@@ -61,14 +63,14 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int, *, b
     return f'<div class="rl-said{buried}">{alarms}{notice}{notes}{written}{support}</div>'
 
 
-def _alarm(remark: rag_core.Remark) -> str:
+def _alarm(remark: Remark) -> str:
     """What must be read before the answer; empty for other remarks."""
     if remark.kind == "buried":
         return f'<p class="rl-alarm" role="alert">{escape(remark.text)}</p>'
     return f'<p class="rl-remark">{escape(remark.text)}</p>' if remark.kind == "cut" else ""
 
 
-def _notices(trace: rag_core.Trace, remarks: Iterable[rag_core.Remark]) -> str:
+def _notices(trace: rag_core.Trace, remarks: Iterable[Remark]) -> str:
     """One line that names what else to mind, opened for the remarks in full."""
     told = [one for one in remarks if one.kind in NOTICES]
     if not told:
@@ -78,11 +80,11 @@ def _notices(trace: rag_core.Trace, remarks: Iterable[rag_core.Remark]) -> str:
     return f'<details class="rl-notices"><summary><b>{t("Note:")}</b> {escape(names)}</summary><ul>{rows}</ul></details>'
 
 
-def _sides(trace: rag_core.Trace, remark: rag_core.Remark) -> str:
+def _sides(trace: rag_core.Trace, remark: Remark) -> str:
     """What differs, in the words of the passage."""
     if remark.kind != "differs":
         return ""
-    quotes = rag_core.what_differs(trace.ranking.hits[remark.citations[0] - 1].passage)
+    quotes = what_differs(trace.ranking.hits[remark.citations[0] - 1].passage)
     return "".join(f"<br>“{escape(quote)}”" for quote in quotes)
 
 
@@ -97,7 +99,7 @@ def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) 
         else f"<li>{escape(near.title)}</li>"
         for near in answer.suggestions
     )
-    return f'<div class="rl-near">{escape(rag_core.perhaps_you_meant(trace.question))}:<ul>{rows}</ul></div>'
+    return f'<div class="rl-near">{escape(perhaps_you_meant(trace.question))}:<ul>{rows}</ul></div>'
 
 
 def _sentence(text: str) -> str:
@@ -121,7 +123,7 @@ def _support(answer: rag_core.Answer) -> str:
     )
     return (
         f'<details class="rl-support"><summary>{escape(shown + others)}</summary>'
-        f"<p>{escape(translated(rag_core.HOW_GROUNDED))}</p></details>"
+        f"<p>{escape(translated(HOW_GROUNDED))}</p></details>"
     )
 
 
@@ -142,7 +144,7 @@ def _written(answer: rag_core.Answer, position: int) -> str:
     return "".join(parts)
 
 
-def _marked(sentence: rag_core.Grounded, drawn: str) -> str:
+def _marked(sentence: Grounded, drawn: str) -> str:
     """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
     named = f" {escape(translated(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
     mark = f'<small class="rl-mark">{named}</small>' if named else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,6 +16,10 @@ from pages.drawing.translate import problem, t
 from pages.shared import budgets, corpora, country, history_sync
 from pages.shared.engine import engine
 from pages.shared.live import Comparison, LiveRun
+from rag_core.language.questions import check_question
+
+if TYPE_CHECKING:
+    from rag_core.catalog.setup import SetupSpec
 
 
 def row(run: Comparison | None, *, running: bool) -> tuple[bool, DeltaGenerator]:
@@ -26,7 +31,7 @@ def row(run: Comparison | None, *, running: bool) -> tuple[bool, DeltaGenerator]
         return pressed, right.container(gap="xsmall")
 
 
-def start(question: str, setups: Sequence[rag_core.SetupSpec], earlier: Comparison | None) -> LiveRun | None:
+def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None) -> LiveRun | None:
     """Run setups on a question; stages that an earlier result of the question has are not run again.
 
     None, with the reason on screen, when the question is not valid or waits for a choice about private data. The
@@ -40,7 +45,7 @@ def start(question: str, setups: Sequence[rag_core.SetupSpec], earlier: Comparis
         )
         return None
     try:
-        checked = rag_core.check_question(question)
+        checked = check_question(question)
         if settings := engine().settings:
             for one in setups:  # the history may have another model
                 rag_core.set_up(one).models.check_offered(settings.choosable_models)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import rag_core
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, setups
 from pages.shared.amounts import money, price_age, seconds
+from rag_core.explain import stage_title
+from rag_core.explain.bill import Bill, BillLine, bill_of
+
+if TYPE_CHECKING:
+    from rag_core.values.pricing import PriceList
 
 SEVERAL = ("transform", "rerank", "select")  # kinds whose stages do different things
 
 
-def bill(trace: rag_core.Trace, prices: rag_core.PriceList) -> str:
+def bill(trace: rag_core.Trace, prices: PriceList) -> str:
     """Time, calls, tokens and cost of every stage, and who counted the tokens."""
-    found = rag_core.bill_of(trace)
+    found = bill_of(trace)
     heads = "".join(
         f'<th scope="col">{escape(head)}</th>'
         for head in (t("Stage"), t("Time"), t("Calls"), t("Tokens in → out"), t("Cost"))
@@ -39,7 +45,7 @@ def made_by(trace: rag_core.Trace) -> str:
 def doing(kind: str, stage: str) -> str:
     """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
     does = of_kind(kind)
-    return f"{does}: {translated(rag_core.stage_title(stage))}" if kind in SEVERAL else does
+    return f"{does}: {translated(stage_title(stage))}" if kind in SEVERAL else does
 
 
 def of_kind(kind: str) -> str:
@@ -65,7 +71,7 @@ def of_purpose(purpose: str) -> str:
     }.get(purpose, purpose)
 
 
-def _row(line: rag_core.BillLine, name: str, style: str = "") -> str:
+def _row(line: BillLine, name: str, style: str = "") -> str:
     sent, received = line.tokens
     called = line.calls or line.shared
     cells = (
@@ -79,7 +85,7 @@ def _row(line: rag_core.BillLine, name: str, style: str = "") -> str:
     return f"<tr{style}><th scope='row'>{escape(name)}</th>{drawn}<td>{escape(cells[-1])}{marked}</td></tr>"
 
 
-def _counting(line: rag_core.BillLine) -> str:
+def _counting(line: BillLine) -> str:
     counted = {
         "measured": t("measured"),
         "estimated": t("estimated"),
@@ -88,7 +94,7 @@ def _counting(line: rag_core.BillLine) -> str:
     return counted.get(line.counting, t("reused"))
 
 
-def _notes(found: rag_core.Bill, prices: rag_core.PriceList) -> str:
+def _notes(found: Bill, prices: PriceList) -> str:
     """What the counts and the prices rest on, and what this would have cost without reuse."""
     notes = []
     if found.total.counting:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import rag_core
 from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
+from rag_core.explain import Fate, RankChange, SentenceChange, answer_changes, summary_of_fates
 
 
-def in_short(changes: Sequence[rag_core.RankChange]) -> str:
+def in_short(changes: Sequence[RankChange]) -> str:
     """How many passages changed: "1 entered, 1 left, 2 moved"."""
     count = Counter("moved" if one.kind in ("up", "down") else one.kind for one in changes)
     parts = [
@@ -21,7 +22,7 @@ def in_short(changes: Sequence[rag_core.RankChange]) -> str:
     return ", ".join(filter(None, parts)) or t("same passages, same order")
 
 
-def ranks(changes: Sequence[rag_core.RankChange], setting: str) -> str:
+def ranks(changes: Sequence[RankChange], setting: str) -> str:
     """The passages used, each with its move, and below them those no longer used, with their fates.
 
     Args:
@@ -33,14 +34,14 @@ def ranks(changes: Sequence[rag_core.RankChange], setting: str) -> str:
     return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
 
 
-def _used(change: rag_core.RankChange) -> str:
+def _used(change: RankChange) -> str:
     return (
         f'<li class="rl-{escape(change.kind)}"><span class="rl-n">{change.after or 0:d}</span>{_badge(change)}'
         f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span></li>'
     )
 
 
-def _left(change: rag_core.RankChange) -> str:
+def _left(change: RankChange) -> str:
     return (
         f'<li class="rl-left"><span class="rl-n">–</span><span class="rl-label rl-low">{escape(t("was {rank}", rank=change.before))}</span>'
         f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span>'
@@ -48,7 +49,7 @@ def _left(change: rag_core.RankChange) -> str:
     )
 
 
-def _badge(change: rag_core.RankChange) -> str:
+def _badge(change: RankChange) -> str:
     """How a passage moved: in words for a screen reader, and never by colour alone."""
     by = abs((change.before or 0) - (change.after or 0))
     shown, spoken, css = {
@@ -61,7 +62,7 @@ def _badge(change: rag_core.RankChange) -> str:
 
 def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
     """What changed in the answer, sentence by sentence."""
-    changes = rag_core.answer_changes(before, after)
+    changes = answer_changes(before, after)
     if all(one.kind == "same" for one in changes):
         return f'<p class="rl-note">{escape(t("The answer says the same as the baseline’s."))}</p>'
     title = t("The answer differs from the baseline’s")
@@ -72,12 +73,12 @@ def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
     )
 
 
-def _sentences(changes: Sequence[rag_core.SentenceChange], kind: str, title: str) -> str:
+def _sentences(changes: Sequence[SentenceChange], kind: str, title: str) -> str:
     rows = "".join(f"<li>{escape(one.text)}</li>" for one in changes if one.kind == kind)
     return f"<p><b>{escape(title)}</b></p><ul>{rows}</ul>" if rows else ""
 
 
-def fates(found: Sequence[rag_core.Fate]) -> str:
+def fates(found: Sequence[Fate]) -> str:
     """Every passage that any stage returned, and what became of it."""
     rows = "".join(
         f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(translated(fate.text))}</td>'
@@ -85,7 +86,7 @@ def fates(found: Sequence[rag_core.Fate]) -> str:
         for fate in found
     )
     return (
-        f'<p class="rl-note">{escape(translated(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
+        f'<p class="rl-note">{escape(translated(summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
         f'role="region" aria-label="{escape(t("Fates"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
         f'<th scope="col">{escape(t("Passage"))}</th></tr></thead><tbody>{rows}</tbody></table></div>'
     )

@@ -11,6 +11,8 @@ from pages.compare.bills import of_purpose
 from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
+from rag_core.catalog.setup import titles_of
+from rag_core.values.types import by_purpose, token_counts
 
 COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
     "answer": "accent"
@@ -29,11 +31,11 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
     """Dollars by purpose; tokens by purpose when nothing was billed."""
     billed = any(trace.cost_usd for trace in traces)
     names = row_names(traces)
-    grouped = [rag_core.by_purpose(trace.calls) for trace in traces]
+    grouped = [by_purpose(trace.calls) for trace in traces]
     figure = go.Figure()
     for purpose in dict.fromkeys(purpose for groups in grouped for purpose in groups):
         calls = [groups.get(purpose, ()) for groups in grouped]
-        values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
+        values = [rag_core.Cost.of(one).known if billed else sum(token_counts(one)) for one in calls]
         fill = colour(PURPOSES.get(purpose, "grey"))
         figure.add_bar(y=names, x=values, orientation="h", name=mark(of_purpose(purpose)), marker_color=fill)
     figure.update_xaxes(
@@ -51,7 +53,7 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
     """The strategies' titles with their changed controls, models and corpora, numbered where two are the same."""
-    titles = [translated(title) for title in rag_core.titles_of(traces)]
+    titles = [translated(title) for title in titles_of(traces)]
     return [
         mark(f"{title} ({position})" if titles.count(title) > 1 else title)
         for position, title in enumerate(titles, start=1)

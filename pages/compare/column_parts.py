@@ -11,6 +11,7 @@ from pages.drawing.untrusted import bold, escape
 from pages.shared import faults, steps
 from pages.shared.amounts import money, seconds
 from pages.shared.live import LETTERS, Column
+from rag_core.explain import stage_title
 
 SEARCHING = declared("Searching for passages…")
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
@@ -129,7 +130,7 @@ def stages(column: Column) -> str:
         if state == "done":
             step = column.steps[place]
             time = f"<small>{t('reused') if step.reused else seconds(step.seconds)}</small>"
-        name = translated(rag_core.stage_title(stage.name))
+        name = translated(stage_title(stage.name))
         parts.append(f'<li class="rl-{state}">{marks[state]} {escape(name)} {time}</li>')
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 

@@ -16,6 +16,7 @@ from pages.drawing.translate import translated
 from pages.shared import corpora, country, setups, shipped, tuning
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
+from rag_core.catalog import describe_changes
 
 
 class ColumnView:
@@ -142,4 +143,4 @@ def _stages(column: Column, question: str) -> None:
 
 def changes(setup: rag_core.Setup) -> str:
     """What of a strategy is set otherwise than by default, in a few words."""
-    return translated(rag_core.describe_changes(setup.strategy))
+    return translated(describe_changes(setup.strategy))

@@ -45,6 +45,7 @@ from pages.shared import (
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.live import LETTERS, Comparison
+from rag_core.offline.safety import check_safety
 
 TICK_S = 0.08  # between two redraws of a running comparison
 
@@ -302,7 +303,7 @@ def _below(run: Comparison) -> None:
     if any(trace.triage.urgent for trace in traces):
         st.subheader(t("Did they say what to do now?"), anchor=False)
         checks = [
-            (name, rag_core.check_safety(column.trace))
+            (name, check_safety(column.trace))
             for name, column in zip(names, seen, strict=True)
             if column.trace
         ]

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.compare import presenter
-from pages.compare.bills import bill
+from pages.compare import bills, presenter
 from pages.compare.waterfall import waterfall
 from pages.drawing import untrusted
 from pages.drawing.translate import plural, t
@@ -18,6 +17,8 @@ from pages.shared import history_sync
 from pages.shared.amounts import money, price_age
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
+from rag_core.explain import bill
+from rag_core.values.pricing import Price, PriceList
 
 PER_DAY = 100  # questions, to begin with
 LATEST = 40  # questions of the history that are read for a column
@@ -44,7 +45,7 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
         f'<p class="rl-note">{escape(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))}</p>'
     )
     untrusted.chart(waterfall(trace), f"waterfall.{key}")
-    untrusted.draw(bill(trace, prices))
+    untrusted.draw(bills.bill(trace, prices))
 
 
 @st.fragment
@@ -67,7 +68,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
     st.markdown(f"**{untrusted.label(t('The same question with another model'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         own = _own_price()
-    prices = {**listed, rag_core.TYPED: own}
+    prices = {**listed, bill.TYPED: own}
     untrusted.draw(_models(traces, prices))
     st.markdown(f"**{untrusted.label(t('What a month would cost'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -95,7 +96,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
     untrusted.draw(_month(traces, measured, prices.get(chosen), per_day))
 
 
-def _own_price() -> rag_core.Price:
+def _own_price() -> Price:
     """The price that the visitor typed."""
     sent = st.number_input(
         untrusted.label(t("Your price for input (dollars per million tokens)")), min_value=0.0, max_value=10_000.0, step=0.05, format="%.2f",
@@ -105,36 +106,36 @@ def _own_price() -> rag_core.Price:
         untrusted.label(t("Your price for output (dollars per million tokens)")), min_value=0.0, max_value=10_000.0, step=0.05, format="%.2f",
         value=PRICES["output"][0], key=PRICES["output"][1],
     )  # fmt: skip
-    return rag_core.Price(sent, received, datetime.date.today(), t("typed here"))
+    return Price(sent, received, datetime.date.today(), t("typed here"))
 
 
 @st.cache_resource(show_spinner=False)
-def price_list() -> rag_core.PriceList:
+def price_list() -> PriceList:
     """The price list of this app's settings, read once.
 
     Raises:
         RagError: it cannot be read.
     """
-    return rag_core.PriceList.of(engine().settings or rag_core.read_settings())
+    return PriceList.of(engine().settings or rag_core.read_settings())
 
 
 def _called(model: str) -> str:
     """A model in the table, or what stands in its place."""
-    return t("the models that ran") if not model else t("your price") if model == rag_core.TYPED else model
+    return t("the models that ran") if not model else t("your price") if model == bill.TYPED else model
 
 
-def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, rag_core.Price]) -> str:
+def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -> str:
     """One row a model, the cheapest first, with a cost per column."""
     calls = [call for trace in traces.values() for call in trace.calls]
-    texts = {call: text for trace in traces.values() for call, text in rag_core.texts_of(trace).items()}
+    texts = {call: text for trace in traces.values() for call, text in bill.texts_of(trace).items()}
     by_column = {
-        name: {quote.model: quote for quote in rag_core.quotes(trace.calls, prices, rag_core.texts_of(trace))}
+        name: {quote.model: quote for quote in bill.quotes(trace.calls, prices, bill.texts_of(trace))}
         for name, trace in traces.items()
     }
     rows = []
-    for quote in rag_core.quotes(calls, prices, texts):
+    for quote in bill.quotes(calls, prices, texts):
         costs = "".join(f"<td>{money(found[quote.model].cost_usd)}</td>" for found in by_column.values())
-        typed = " class='rl-total'" if quote.model == rag_core.TYPED else ""
+        typed = " class='rl-total'" if quote.model == bill.TYPED else ""
         rows.append(
             f"<tr{typed}><th scope='row'>{escape(_called(quote.model))}</th>{costs}"
             f"<td>{quote.price.input:.2f} / {quote.price.output:.2f}</td><td>{_dated(quote)}</td><td>{escape(_tokeniser(quote))}</td></tr>"
@@ -156,7 +157,7 @@ def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
         "longer or shorter. Llama 3.1 8B, with which RAG-MSR rewrites, has open weights and no one price: "
         "llama-3.1-8b-instant is Groq's."
     )
-    if rag_core.of_offline_engine(calls):
+    if bill.of_offline_engine(calls):
         return t(
             "Estimates: no language model was asked. They count the prompts that a model would have been sent, and the "
             "offline engine's replies in place of its own. {same}",
@@ -165,14 +166,14 @@ def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
     return same
 
 
-def _dated(quote: rag_core.Quote) -> str:
-    if quote.model == rag_core.TYPED:
+def _dated(quote: bill.Quote) -> str:
+    if quote.model == bill.TYPED:
         return escape(quote.price.source)
     age = price_age(quote.price)
     return escape(f"{quote.price.date:%Y-%m-%d}, {quote.price.source}{age and f' ({age})'}")
 
 
-def _tokeniser(quote: rag_core.Quote) -> str:
+def _tokeniser(quote: bill.Quote) -> str:
     return {
         "same": t("same tokeniser"),
         "counted again": t("counted again with its tokeniser"),
@@ -184,20 +185,20 @@ def _tokeniser(quote: rag_core.Quote) -> str:
 def _month(
     traces: Mapping[str, rag_core.Trace],
     measured: Sequence[Sequence[Sequence[rag_core.ModelCall]]],
-    price: rag_core.Price | None,
+    price: Price | None,
     per_day: float,
 ) -> str:
     """One row a column: the cost of a question, of a month, and how sure that is."""
     rows = []
     for (name, trace), questions in zip(traces.items(), measured, strict=True):
-        costs = [rag_core.cost_at(calls, price) for calls in (questions or [trace.calls])]
+        costs = [bill.cost_at(calls, price) for calls in (questions or [trace.calls])]
         known = [cost for cost in costs if cost is not None]
         if not known:
             rows.append(
                 f"<tr><th scope='row'>{escape(name)}</th><td>n/a</td><td>n/a</td><td>{escape(t('a price is unknown'))}</td></tr>"
             )
             continue
-        month = rag_core.project(known, per_day)
+        month = bill.project(known, per_day)
         rows.append(
             f"<tr><th scope='row'>{escape(name)}</th><td>{money(month.per_question)}</td><td><b>{money(month.per_month)}</b></td>"
             f"<td>{escape(_sureness(month))}</td></tr>"
@@ -212,7 +213,7 @@ def _month(
     )
 
 
-def _sureness(month: rag_core.Projection) -> str:
+def _sureness(month: bill.Projection) -> str:
     if month.low is None or month.high is None:
         return t("one question measured: others may cost several times as much or as little")
     return plural(

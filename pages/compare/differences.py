@@ -15,6 +15,8 @@ from pages.drawing.untrusted import escape, label
 from pages.shared import controls, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
+from rag_core.explain import AnswerDifferences, answer_differences
+from rag_core.values.sources import listed
 
 NAMED = 3  # sections or figures of an answer; more are counted
 REPLACED = "replaced"  # the question to run again, with another strategy in one column
@@ -25,7 +27,7 @@ def draw(run: Comparison) -> None:
     if not run.over:
         untrusted.draw(f'<p class="rl-apart">{t("What differs between the answers will stand here.")}</p>')
         return
-    found = rag_core.answer_differences([column.trace for column in presenter.seen(run)])
+    found = answer_differences([column.trace for column in presenter.seen(run)])
     if presenter.blind():
         found = replace(found, same=(), quoting=())  # strategies close to each other often agree
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart"):
@@ -39,7 +41,7 @@ def draw(run: Comparison) -> None:
 
 def same_as(columns: Sequence[Column]) -> list[str]:
     """For each column: that its answer is also that of others; empty where it is its own."""
-    groups = rag_core.answer_differences([column.trace for column in columns]).same
+    groups = answer_differences([column.trace for column in columns]).same
     found = [""] * len(columns)
     for group in groups:
         for place in group:
@@ -54,7 +56,7 @@ def replaced() -> str | None:
     return question
 
 
-def _strip(found: rag_core.AnswerDifferences) -> str:
+def _strip(found: AnswerDifferences) -> str:
     told = [t("<b>{columns}</b> give the same answer.", columns=_letters(columns)) for columns in found.same]
     told += [
         t("<b>{columns}</b> quote the same sections.", columns=_letters(columns)) for columns in found.quoting
@@ -94,12 +96,12 @@ def _strip(found: rag_core.AnswerDifferences) -> str:
 
 def _letters(columns: Iterable[int]) -> str:
     """Columns by their letters: "A, B and C"."""
-    return escape(rag_core.listed([LETTERS[place] for place in columns], language()))
+    return escape(listed([LETTERS[place] for place in columns], language()))
 
 
 def _some(words: Sequence[str]) -> str:
     more = [t("{count} more", count=len(words) - NAMED)] if len(words) > NAMED else []
-    return escape(rag_core.listed([*words[:NAMED], *more], language()))
+    return escape(listed([*words[:NAMED], *more], language()))
 
 
 def _offer(run: Comparison, place: int) -> None:
@@ -137,6 +139,6 @@ def _differs(run: Comparison, setup: rag_core.Setup) -> bool:
     """Whether a column would give an answer that no column gives yet."""
     lab = engine().wait(setup.corpus or run.corpus)
     (trace,) = lab.compare(run.question, [setup], country=run.country)
-    found = rag_core.answer_differences([*(column.trace for column in run.columns), trace])
+    found = answer_differences([*(column.trace for column in run.columns), trace])
     last = len(run.columns)
     return last not in found.declined and not any(last in columns for columns in found.same)

@@ -13,6 +13,7 @@ from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import faults, setups
 from pages.shared.live import LETTERS, Column, Comparison
+from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
 
 AGAIN = "failures.again"
 
@@ -72,5 +73,5 @@ def _again(run: Comparison, offline: bool = False) -> None:
 
 
 def _offline(column: Column) -> rag_core.Setup:
-    models = rag_core.ModelChoice(rag_core.OFFLINE_MODEL, reranker=column.models.reranker)
+    models = ModelChoice(OFFLINE_MODEL, reranker=column.models.reranker)
     return rag_core.Setup(column.strategy, models, column.corpus)

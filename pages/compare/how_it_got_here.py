@@ -18,6 +18,8 @@ from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
+from rag_core.catalog.setup import titles_of
+from rag_core.explain import ControlTips, Fate, Part, ScoreLine, decompose, fates, flow_columns, query_title
 
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
@@ -44,7 +46,7 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
             format_func=translated, key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
-        found = rag_core.fates(trace)
+        found = fates(trace)
         if shown == STAGES:
             stages()
         elif shown == COST:
@@ -63,7 +65,7 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
             _tips(trace, key)
 
 
-def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:
+def _flow(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
     more = (
         t(" The first {shown} of {count:,} are drawn.", shown=MOST, count=len(found))
         if len(found) > MOST
@@ -76,27 +78,27 @@ def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> No
             more=more,
         )
     )
-    untrusted.chart(rank_flow(found, rag_core.flow_columns(trace)), f"flow.{key}")
+    untrusted.chart(rank_flow(found, flow_columns(trace)), f"flow.{key}")
 
 
-def _scores(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:
+def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
     by_id = {fate.passage.id: fate for fate in found}
     chosen = st.selectbox(
         t("Passage"), list(by_id), key=f"how.passage.{key}",
         format_func=lambda name: untrusted.plain(f"{translated(by_id[name].text)} · {by_id[name].passage.full_title}"),
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
-    untrusted.draw(_taken_apart(rag_core.decompose(trace, chosen), titles))
+    untrusted.draw(_taken_apart(decompose(trace, chosen), titles))
 
 
-def _taken_apart(lines: Sequence[rag_core.ScoreLine], titles: Mapping[str, str]) -> str:
+def _taken_apart(lines: Sequence[ScoreLine], titles: Mapping[str, str]) -> str:
     """Every score of a passage with its parts."""
     rows = []
     for line in lines:
         by = (
             ""
             if line.origin == "question"
-            else f"<br><small>{escape(translated(rag_core.query_title(line.origin)))}</small>"
+            else f"<br><small>{escape(translated(query_title(line.origin)))}</small>"
         )
         note = f"<br><small>{t('Reason: {reason}', reason=escape(line.note))}</small>" if line.note else ""
         rows.append(
@@ -109,7 +111,7 @@ def _taken_apart(lines: Sequence[rag_core.ScoreLine], titles: Mapping[str, str])
     )
 
 
-def _parts(parts: Sequence[rag_core.Part], titles: Mapping[str, str]) -> str:
+def _parts(parts: Sequence[Part], titles: Mapping[str, str]) -> str:
     if not parts:
         return ""
     rows = "".join(
@@ -120,7 +122,7 @@ def _parts(parts: Sequence[rag_core.Part], titles: Mapping[str, str]) -> str:
     return f'<ul class="rl-parts">{rows}</ul>'
 
 
-def _to(part: rag_core.Part, titles: Mapping[str, str]) -> str:
+def _to(part: Part, titles: Mapping[str, str]) -> str:
     return (
         f" <small>{t('to “{title}”', title=escape(titles.get(part.passage, part.passage)))}</small>"
         if part.passage
@@ -141,7 +143,7 @@ def _tips(trace: rag_core.Trace, key: str) -> None:
     untrusted.draw(_moves(st.session_state[kept]))
 
 
-def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
+def _moves(tips: Sequence[ControlTips]) -> str:
     """For each control, the nearest values that change which passages are used."""
     rows = []
     fixed: dict[str, list[str]] = {}
@@ -197,7 +199,7 @@ def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab])
     if chosen:
         rows = "".join(
             f"<dt>{escape(translated(title))}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
-            for title, trace in zip(rag_core.titles_of(traces), traces, strict=True)
+            for title, trace in zip(titles_of(traces), traces, strict=True)
         )
         untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
 

@@ -13,13 +13,14 @@ from pages.drawing.translate import t
 from pages.drawing.untrusted import escape
 from pages.shared import corpora
 from pages.shared.live import LETTERS, Column
+from rag_core.values.provenance import SharedPassage, shared_passages
 
 FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
 
 
-def rows_of(columns: Sequence[Column]) -> list[rag_core.SharedPassage]:
+def rows_of(columns: Sequence[Column]) -> list[SharedPassage]:
     """The passages of all columns that are done, with their ranks."""
-    return rag_core.shared_passages([column.trace.ranking if column.trace else None for column in columns])
+    return shared_passages([column.trace.ranking if column.trace else None for column in columns])
 
 
 def table(columns: Sequence[Column], names: Sequence[str]) -> str:
@@ -92,7 +93,7 @@ def lights(columns: Sequence[Column]) -> str:
     return f"<style>{rules}</style>"
 
 
-def _rank(row: rag_core.SharedPassage, position: int) -> str:
+def _rank(row: SharedPassage, position: int) -> str:
     if position not in row.ranks:
         return '<td class="rl-rank rl-absent">–</td>'
     rank = row.ranks[position]

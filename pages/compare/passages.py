@@ -16,6 +16,12 @@ from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
 from pages.shared.lists import with_lists
 from pages.shared.live import Column
+from rag_core.documents.documents import BUILTIN
+from rag_core.explain import stage_title
+from rag_core.language.highlight import highlight
+from rag_core.safety import urgency
+from rag_core.values.prompt_injection import GIVES_ORDERS
+from rag_core.values.sources import age_note, age_years, is_old, source_names
 
 MOST_QUOTES = 5  # in the address of a document
 NO_LABEL = declared(
@@ -142,7 +148,7 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
         if passage.source
         else ""
     )
-    if note := rag_core.age_note(passage.sources):
+    if note := age_note(passage.sources):
         source += f'<p class="rl-note rl-strong">{escape(translated(note))}</p>'
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
@@ -181,7 +187,7 @@ def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:
     name = escape(shown.drawer(hit))
     title = escape(document.title or document.id)
     quotes = shown.quotes(hit)
-    notice = rag_core.urgent_notice(trace.triage, country.numbers())
+    notice = urgency.urgent_notice(trace.triage, country.numbers())
     urgent = f'<p class="rl-alarm">{escape(notice.title)} {escape(notice.action)}</p>' if notice else ""
     page = f'<a href="{_address(hit.passage, quotes, trace)}">{t("Open it on the page Documents")}</a>'
     return (
@@ -199,11 +205,7 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     quotes = shown.quotes(hit)
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
     whole = _whole(hit, shown) if trace else ""
-    orders = (
-        f'<p class="rl-orders">{escape(translated(rag_core.GIVES_ORDERS))}</p>'
-        if passage.gives_orders
-        else ""
-    )
+    orders = f'<p class="rl-orders">{escape(translated(GIVES_ORDERS))}</p>' if passage.gives_orders else ""
     return f'{orders}<div class="rl-text">{_marked(passage.text, shown.question, passage.language, tuple(quotes))}</div>{_doubts(cited)}{whole}'
 
 
@@ -245,7 +247,7 @@ def _way(hit: rag_core.Hit, shown: _Shown) -> str:
     """Its score, what the scale means, the reasons of a judge, and its votes from stage to stage."""
     several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
     votes = "".join(
-        f"<tr><td>{escape(translated(rag_core.stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
+        f"<tr><td>{escape(translated(stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
         + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
         + "</tr>"
         for vote in hit.votes
@@ -268,11 +270,9 @@ def _origin(passage: rag_core.Passage) -> str:
     if not passage.sources:
         return ""
     differs = f' <span class="rl-mind">{t("guidance differs")}</span>' if passage.differs_from else ""
-    age = rag_core.age_years(passage.sources)
+    age = age_years(passage.sources)
     old = (
-        f' <span class="rl-mind">{t("{age:d} years old", age=age)}</span>'
-        if rag_core.is_old(passage.sources)
-        else ""
+        f' <span class="rl-mind">{t("{age:d} years old", age=age)}</span>' if is_old(passage.sources) else ""
     )
     listed = " · ".join(dict.fromkeys(source.in_language(language()) for source in passage.sources))
     return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
@@ -282,7 +282,7 @@ def _difference(passage: rag_core.Passage, country: str) -> str:
     """Both sides where guidance differs, and which one applies in the country that was chosen."""
     if not passage.differs_from:
         return ""
-    leading = rag_core.source_names(passage.leading(country), language())
+    leading = source_names(passage.leading(country), language())
     applies = t(" In the country you chose: {sources}.", sources=leading) if leading else ""
     return f'<p class="rl-note rl-strong">{escape(passage.difference_in(language()) + applies)}</p>'
 
@@ -323,7 +323,7 @@ def _whole(hit: rag_core.Hit, shown: _Shown) -> str:
 
 def _address(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.Trace) -> str:
     """The page of a document, with the same sentences highlighted, and what to do at once on it too."""
-    place = {"corpus": corpora.title(trace.corpus)} if trace.corpus != rag_core.BUILTIN else {}
+    place = {"corpus": corpora.title(trace.corpus)} if trace.corpus != BUILTIN else {}
     if trace.triage.urgent:
         place |= {"asked": trace.question, "country": trace.country}
     return "documents?" + escape(
@@ -354,4 +354,4 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
 @functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
 def _marked(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
     """A passage's text with <mark> on the question's words and <u> on quoted sentences."""
-    return with_lists(rag_core.highlight(text, question, language, quotes))
+    return with_lists(highlight(text, question, language, quotes))

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, t
 from pages.drawing.untrusted import escape
 from pages.shared import country
 from pages.shared.engine import engine
+from rag_core.safety import privacy
 
 
 def cleared(question: str) -> str | None:
@@ -20,10 +20,10 @@ def cleared(question: str) -> str | None:
     st.session_state.pop("pending", None)
     if settings is None or not engine().outside or settings.private == "send":
         return question
-    if question == st.session_state.get("cleared") or not rag_core.find_private(question, country.chosen()):
+    if question == st.session_state.get("cleared") or not privacy.find_private(question, country.chosen()):
         return question
     if settings.private == "redact":
-        return rag_core.redact(question, country.chosen())
+        return privacy.redact(question, country.chosen())
     st.session_state["pending"] = question
     return None
 
@@ -42,10 +42,10 @@ def pending() -> str | None:
 
 def ask(question: str) -> None:
     """Show the question that waits, and its choices."""
-    spans = rag_core.find_private(question, country.chosen())
+    spans = privacy.find_private(question, country.chosen())
     untrusted.draw(_notice(question, spans, engine().outside))
     left, right, _ = st.columns([2, 2, 6])
-    redacted = rag_core.redact(question, country.chosen())
+    redacted = privacy.redact(question, country.chosen())
     left.button(t("Redact and run"), type="primary", width="stretch", on_click=_choose, args=(redacted,))
     right.button(t("Send as typed"), width="stretch", on_click=_choose, args=(question,))
 
@@ -55,21 +55,21 @@ def _choose(text: str) -> None:
     st.session_state.update(question=text, cleared=text, chosen=text)
 
 
-def _notice(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[str]) -> str:
+def _notice(question: str, spans: Sequence[privacy.PrivateSpan], hosts: Sequence[str]) -> str:
     return (
         '<div class="rl-pending" role="alert"><h3>' + t("This question has private data") + "</h3>"
         f"<p>{''.join(_pieces(question, spans))}</p><small>"
         + t(
             "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
             "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
-            kinds=escape(rag_core.kinds_in_words(spans, language())),
+            kinds=escape(privacy.kinds_in_words(spans, language())),
             hosts=escape(", ".join(hosts)),
         )
         + "</small></div>"
     )
 
 
-def _pieces(question: str, spans: Sequence[rag_core.PrivateSpan]) -> Iterator[str]:
+def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:
     """The question as HTML, its private data marked."""
     at = 0
     for span in spans:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import rag_core
 from pages.compare.bills import of_purpose
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
+from rag_core.explain import query_title, stage_title
+from rag_core.values.types import token_counts
+
+if TYPE_CHECKING:
+    from rag_core.values.exchanges import Exchange
 
 
 def prompts(trace: rag_core.Trace) -> str:
@@ -30,11 +36,11 @@ def before_failure(steps: Sequence[rag_core.Step], error: rag_core.RagError) -> 
 
 
 def _failed(error: rag_core.StageError) -> str:
-    title = t("{stage}: failed", stage=translated(rag_core.stage_title(error.stage)))
+    title = t("{stage}: failed", stage=translated(stage_title(error.stage)))
     return f"<section><h4>{escape(title)}</h4>{''.join(_exchange(one) for one in error.exchanges)}</section>"
 
 
-def _note(exchanges: Sequence[rag_core.Exchange]) -> str:
+def _note(exchanges: Sequence[Exchange]) -> str:
     notes = []
     if any(one.offline for one in exchanges):
         notes.append(
@@ -58,10 +64,10 @@ def _stage(step: rag_core.Step) -> str:
         if step.reused
         else ""
     )
-    return f"<section><h4>{escape(translated(rag_core.stage_title(step.stage)))}{reused}</h4>{''.join(_exchange(one) for one in step.exchanges)}</section>"
+    return f"<section><h4>{escape(translated(stage_title(step.stage)))}{reused}</h4>{''.join(_exchange(one) for one in step.exchanges)}</section>"
 
 
-def _exchange(one: rag_core.Exchange) -> str:
+def _exchange(one: Exchange) -> str:
     """One prompt, folded: its name, model and tokens; then the texts."""
     failed = (
         f' <small class="rl-lost">{escape(t("failed: {reason}", reason=one.error))}</small>'
@@ -85,19 +91,19 @@ def _exchange(one: rag_core.Exchange) -> str:
     return f'<details class="rl-prompt"><summary>{summary}</summary>{body}</details>'
 
 
-def _called(one: rag_core.Exchange) -> str:
+def _called(one: Exchange) -> str:
     """Which of several prompts for one purpose it is, and of several tries which; empty for the only one."""
-    name = translated(rag_core.query_title(one.prompt)) if one.purpose == "rewrite" else ""
+    name = translated(query_title(one.prompt)) if one.purpose == "rewrite" else ""
     again = t("again ({n})", n=one.sample + 1) if one.sample else ""
     which = ", ".join(part for part in (name, again) if part)
     return f": {which}" if which else ""
 
 
-def _tokens(one: rag_core.Exchange) -> str:
+def _tokens(one: Exchange) -> str:
     """Tokens in and out, and who counted them."""
     if not one.calls:
         return t("no tokens: the provider refused it")
-    sent, received = rag_core.token_counts(_of_language_models(one.calls))
+    sent, received = token_counts(_of_language_models(one.calls))
     if one.offline:
         return t(
             "{sent} tokens in, {received} out if it were sent", sent=f"{sent:,}", received=f"{received:,}"

@@ -6,6 +6,8 @@ import rag_core
 from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.live import Column
+from rag_core.explain import query_title, query_weights
+from rag_core.values.provenance import QueryResults, results_by_query
 
 
 def rewrites(column: Column, question: str) -> str:
@@ -34,8 +36,8 @@ def rewrites(column: Column, question: str) -> str:
     if any(query.text == question for query in queries):
         asked = ""  # its row says so
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
-    found = rag_core.results_by_query(searches)
-    weights = rag_core.query_weights(column.steps) if len(queries) > 1 else {}
+    found = results_by_query(searches)
+    weights = query_weights(column.steps) if len(queries) > 1 else {}
     rows = "".join(
         _rewrite(
             query,
@@ -56,7 +58,7 @@ def _reading(read: str) -> str:
 
 def _rewrite(
     query: rag_core.Query,
-    results: rag_core.QueryResults | None,
+    results: QueryResults | None,
     read: str,
     weight: float | None,
     *,
@@ -74,7 +76,7 @@ def _rewrite(
     )
     beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
-        f"<li><b>{escape(translated(rag_core.query_title(query.origin)))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
+        f"<li><b>{escape(translated(query_title(query.origin)))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
         f"<br>{_searched(query)}{_reading(read)}</li>"
     )
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import streamlit as st
 
-import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, t, translated
 from pages.shared import corpora
 from pages.shared.live import Comparison
+from rag_core.documents.documents import BUILTIN
+from rag_core.language.questions import MAX_QUESTION
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 
@@ -26,7 +27,7 @@ def demos() -> list[dict[str, Any]]:
 
 def look_for(question: str, corpus: str) -> str:
     """What to look for in the answers to a demo question; empty for any other, and for one's own documents."""
-    if corpus != rag_core.BUILTIN:
+    if corpus != BUILTIN:
         return ""
     return next((str(entry["look"]) for entry in demos() if entry["text"] == question), "")
 
@@ -36,7 +37,7 @@ def pick_demo() -> None:
 
     Nothing for one's own documents: the demo's questions are about the built-in ones.
     """
-    if corpora.chosen() != rag_core.BUILTIN:
+    if corpora.chosen() != BUILTIN:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
         st.selectbox(
@@ -74,7 +75,7 @@ def _fill_in(place: int) -> None:
 
 def offer_demos() -> None:
     """The demo questions in the language of the visit, each a button that fills it in; for a page without results."""
-    if corpora.chosen() != rag_core.BUILTIN:
+    if corpora.chosen() != BUILTIN:
         return
     st.caption(t("Or choose one of the demo questions, then press Run:"))
     with st.container(horizontal=True, gap="small", key="offered"):
@@ -97,7 +98,7 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
             t("Question"),
             key="question",
             height=74,
-            max_chars=rag_core.MAX_QUESTION,
+            max_chars=MAX_QUESTION,
             placeholder=untrusted.plain(_placeholder()),
             label_visibility="collapsed",
             persist_state="session",
@@ -112,7 +113,7 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
 
 def _placeholder() -> str:
     known = corpora.profile(corpora.chosen())
-    most = rag_core.MAX_QUESTION
+    most = MAX_QUESTION
     if known and known.subject:
         return t(
             "Ask about {subject} (up to {most:,} characters)", subject=translated(known.subject), most=most

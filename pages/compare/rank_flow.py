@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-import rag_core
 from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark, wrapped
+
+if TYPE_CHECKING:
+    from rag_core.explain import Fate, FlowColumn
 
 MOST = 30  # lines; the table of fates has all passages
 LOWEST = 30  # rank drawn; lower ones share the last row
@@ -17,11 +20,11 @@ LINE = 44  # characters, short enough for a phone
 ROW, HEAD = 17, 120  # pixels: a rank, the titles above
 
 
-def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowColumn]) -> go.Figure:
+def rank_flow(fates: Sequence[Fate], columns: Sequence[FlowColumn]) -> go.Figure:
     """The used passages as thick lines with their number, the others as thin ones that end in a cross.
 
     Args:
-        fates: in the order of `rag_core.fates`; the first `MOST` are drawn.
+        fates: in the order of `rag_core.explain.fates`; the first `MOST` are drawn.
     """
     figure = go.Figure()
     titles = [f"{place}. {mark(translated(column.title))}" for place, column in enumerate(columns, start=1)]

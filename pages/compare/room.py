@@ -19,6 +19,7 @@ from pages.drawing.translate import plural, problem, t, when
 from pages.drawing.untrusted import escape
 from pages.shared import rooms
 from pages.shared.live import Comparison
+from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
     from rag_core.sessions.panel import Room, Rooms, Round
@@ -40,7 +41,7 @@ def draw(run: Comparison | None, *, running: bool) -> None:
         if kept and room:
             _draw(kept, room, run, running=running)
             return
-    except rag_core.PanelError:  # it was deleted
+    except PanelError:  # it was deleted
         st.session_state[ROOM] = None
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))

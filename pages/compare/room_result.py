@@ -16,6 +16,8 @@ from pages.drawing.translate import declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import kinds, shipped
 from pages.shared.amounts import money
+from rag_core.catalog.setup import titles_of
+from rag_core.values.sources import listed
 
 if TYPE_CHECKING:
     from rag_core.sessions.panel import (
@@ -98,7 +100,7 @@ def warm_up() -> None:
 def names(rounds: Sequence[Round]) -> dict[str, str]:
     """Label -> title in the language of the visit; the label itself where titles would not tell two apart."""
     traces = {one.label: one.trace for asked in rounds for one in asked.question.answers}
-    titles = {label: translated(rag_core.titles_of([trace])[0]) for label, trace in traces.items()}
+    titles = {label: translated(titles_of([trace])[0]) for label, trace in traces.items()}
     several = Counter(titles.values())
     return {label: title if several[title] == 1 else label for label, title in titles.items()}
 
@@ -210,7 +212,7 @@ def _by_votes(gap: Gap, names: Mapping[str, str]) -> str:
     better, worse = names[gap.better], names[gap.worse]
     if gap.apart:
         return t("{better} is preferred to {worse}", better=better, worse=worse)
-    both = rag_core.listed([better, worse], language())
+    both = listed([better, worse], language())
     if gap.more_votes is None or gap.more_votes > FAR:
         return t(
             "{both} are not told apart, and {most:,} more votes like these would not do it",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import rag_core
 from pages.drawing.translate import t
 from pages.drawing.untrusted import escape
 
+if TYPE_CHECKING:
+    from rag_core.offline.safety import SafetyCheck
 
-def table(checks: Sequence[tuple[str, rag_core.SafetyCheck]]) -> str:
+
+def table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
     """Which strategies found the passage that says what to do now, and whether their answers begin with it.
 
     Args:
@@ -27,7 +30,7 @@ def table(checks: Sequence[tuple[str, rag_core.SafetyCheck]]) -> str:
     )
 
 
-def _found(check: rag_core.SafetyCheck) -> str:
+def _found(check: SafetyCheck) -> str:
     if not check.signs:
         return f"<td>{t('unknown: no single sign was recognised')}</td>"
     return _cell(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import rag_core
 from pages.drawing.translate import declared, translated
+from rag_core.explain import query_title, stage_title
 
 SCALES = {
     "cosine": declared("cosine"),
@@ -52,5 +52,5 @@ TERMS = {"cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": dec
 
 def summand(name: str) -> str:
     """What a part of a score is called: who searched and who wrote the query, or what is weighed."""
-    pieces = (TERMS.get(one) or rag_core.query_title(rag_core.stage_title(one)) for one in name.split(" · "))
+    pieces = (TERMS.get(one) or query_title(stage_title(one)) for one in name.split(" · "))
     return " · ".join(translated(one) for one in pieces)

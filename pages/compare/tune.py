@@ -25,6 +25,8 @@ from pages.shared import controls, corpora, country, permalink, presets, questio
 from pages.shared.amounts import model_calls
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
+from rag_core.catalog import describe_changes
+from rag_core.explain import ControlTips, Move, RankChange, TippingPoint, Work, fates, rank_changes
 
 TICK_S = 0.08  # between two redraws of a running question
 WATCH_S = 0.7  # between two looks at whether the tipping points are known
@@ -121,7 +123,7 @@ def _workbench(*, running: bool) -> None:
                 bench.answered()
     except rag_core.RagError as error:
         bench, failure = None, problem(error)  # such as documents that were deleted
-    moved = rag_core.rank_changes(bench.pinned, bench.shown) if bench else ()
+    moved = rank_changes(bench.pinned, bench.shown) if bench else ()
     line = _summary(bench, move, moved, failure)
     left, right = st.columns([5, 8], gap="large")
     with left, st.container(key="tune-controls"):
@@ -166,8 +168,8 @@ def _reset(recipe: rag_core.Recipe) -> None:
 
 def _summary(
     bench: tuning.Bench | None,
-    move: rag_core.Move | None,
-    moved: Sequence[rag_core.RankChange],
+    move: Move | None,
+    moved: Sequence[RankChange],
     failure: str,
 ) -> DeltaGenerator:
     """What the last move cost and changed, which stays in view, and what can be done with the setting.
@@ -217,9 +219,7 @@ def _again() -> None:
     st.session_state["question"] = st.session_state[tuning.RUN].question
 
 
-def _counter(
-    bench: tuning.Bench | None, move: rag_core.Move | None, moved: Sequence[rag_core.RankChange]
-) -> str:
+def _counter(bench: tuning.Bench | None, move: Move | None, moved: Sequence[RankChange]) -> str:
     """What the move cost, and what it changed; or what it would ask of models; or what to do first."""
     if bench is None or move is None:
         first = t("Press Run once. After that, moving a control redraws the ranking at once.")
@@ -239,10 +239,10 @@ def _counter(
 
 
 def _setting(trace: rag_core.Trace) -> str:
-    return translated(rag_core.describe_changes((trace.strategy, trace.controls))) or t("the defaults")
+    return translated(describe_changes((trace.strategy, trace.controls))) or t("the defaults")
 
 
-def _result(bench: tuning.Bench, moved: Sequence[rag_core.RankChange]) -> None:
+def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
     """The passages with their moves, then the answer and what changed in it."""
     untrusted.draw(changes.ranks(moved, bench.shown.fingerprint))
     answered = bench.answered()
@@ -266,7 +266,7 @@ def _result(bench: tuning.Bench, moved: Sequence[rag_core.RankChange]) -> None:
     )
     if box.open:
         with box:
-            untrusted.draw(changes.fates(rag_core.fates(bench.shown)))
+            untrusted.draw(changes.fates(fates(bench.shown)))
     _warn(column)
 
 
@@ -285,9 +285,7 @@ def _watch() -> None:
         st.rerun()
 
 
-def _note(
-    idle: str, works: Sequence[rag_core.Work] | None, tips: Sequence[rag_core.ControlTips] | None
-) -> str:
+def _note(idle: str, works: Sequence[Work] | None, tips: Sequence[ControlTips] | None) -> str:
     """Two lines of fixed height, so that nothing below moves when they change; one while there is no result.
 
     Args:
@@ -309,7 +307,7 @@ def _note(
     return f'<div class="rl-knob-note{height}">{shown}</div>'
 
 
-def _point(point: rag_core.TippingPoint) -> str:
+def _point(point: TippingPoint) -> str:
     """For example “0.47: no. 7 enters, “Anti-D””."""
     value = in_words(point.value)
     rank, passage = (point.gained or point.lost)[0]
@@ -322,7 +320,7 @@ def _point(point: rag_core.TippingPoint) -> str:
     return t("{said} and {more} more", said=moved, more=more) if more else moved
 
 
-def _calls(works: Sequence[rag_core.Work]) -> str:
+def _calls(works: Sequence[Work]) -> str:
     """What would be asked, by purpose: "3 rewriting calls, 9 judging calls"."""
     asked: Counter[str] = Counter()
     for one in works:

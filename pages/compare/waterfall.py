@@ -13,6 +13,7 @@ from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
 from pages.shared.amounts import seconds
+from rag_core.explain import bill, query_title
 
 ROW, HEAD = 24, 50  # pixels: a bar, the axis
 ROOM = 1.28  # of the longest time, for the text beside the last bar
@@ -22,7 +23,7 @@ LETTERS = 26  # of a row's name that a phone has room for
 
 def waterfall(trace: rag_core.Trace) -> go.Figure:
     """Each stage of a column, and under it its searches and model calls, which may overlap."""
-    found = rag_core.spans(trace)
+    found = bill.spans(trace)
     figure = go.Figure()
     for level in ("stage", "search", "call"):
         rows = [place for place, span in enumerate(found) if span.level == level]
@@ -61,7 +62,7 @@ def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
     names = row_names(traces)
     found = []
     for name, trace in zip(names, traces, strict=True):
-        for span in (one for one in rag_core.spans(trace) if one.level == "stage"):
+        for span in (one for one in bill.spans(trace) if one.level == "stage"):
             found.append(span)
             figure.add_bar(
                 y=[name],
@@ -82,7 +83,7 @@ def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
     return _on_one_clock(figure, found, HEIGHT_BASE + HEIGHT_ROW * len(names))
 
 
-def title(span: rag_core.Span) -> str:
+def title(span: bill.Span) -> str:
     """What a bar is: "Search", "Keyword search", "Embedding search, synonyms", "Answer, gpt-4o"."""
     if span.level == "stage":
         return doing(span.kind, span.name)
@@ -95,29 +96,29 @@ def title(span: rag_core.Span) -> str:
         "answer": t("Model"),
     }
     called = names.get(span.name, span.name)
-    detail = translated(rag_core.query_title(span.detail))
+    detail = translated(query_title(span.detail))
     return f"{called}, {detail}" if detail else called
 
 
-def _when(span: rag_core.Span) -> str:
+def _when(span: bill.Span) -> str:
     if span.reused and not span.seconds:
         return t("reused: an earlier run did this")
     took = t("{took}, from {start} on", took=seconds(span.seconds), start=seconds(span.started))
     return t("{took}; reused: it ran once, for several columns", took=took) if span.reused else took
 
 
-def _shortened(span: rag_core.Span) -> str:
+def _shortened(span: bill.Span) -> str:
     """A row's name; searches and calls are set in."""
     text = title(span)
     short = text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
     return mark(short) if span.level == "stage" else f"· {mark(short)}"
 
 
-def _wrapped(span: rag_core.Span) -> str:
+def _wrapped(span: bill.Span) -> str:
     return mark(f"{title(span)} ({span.name})" if span.level == "stage" else title(span))
 
 
-def _on_one_clock(figure: go.Figure, spans: Sequence[rag_core.Span], height: int) -> go.Figure:
+def _on_one_clock(figure: go.Figure, spans: Sequence[bill.Span], height: int) -> go.Figure:
     end = max((span.ended for span in spans), default=0.0) or 1.0
     figure.update_xaxes(title=t("seconds"), range=[0, ROOM * end])
     figure.update_layout(

@@ -11,11 +11,14 @@ from pages.documents import contexts, library
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t, translated
 from pages.shared.engine import engine
+from rag_core.documents.documents import BUILTIN
+from rag_core.lab.opening import builtin_files
+from rag_core.values.sources import Source, age_years, is_old
 
 
 @st.cache_data(show_spinner=False)
 def _documents() -> tuple[list[rag_core.Document], list[str]]:
-    reading = rag_core.builtin_files(rag_core.read_settings())
+    reading = builtin_files(rag_core.read_settings())
     return reading.documents, [
         rag_core.Message("{file} is not shown: {reason}.", file=file, reason=reason.rstrip("."))
         for file, reason in reading.failed
@@ -43,7 +46,7 @@ def draw() -> None:
         if cited
         else t("{count} documents; some cite no guidance.", count=len(documents))
     )
-    contexts.draw(rag_core.BUILTIN, enriched=True)
+    contexts.draw(BUILTIN, enriched=True)
     try:
         library.draw(documents, engine().lab, _foot)
     except rag_core.RagError as error:
@@ -65,13 +68,9 @@ def _foot(document: rag_core.Document) -> None:
         )
 
 
-def _age(source: rag_core.Source) -> str:
+def _age(source: Source) -> str:
     """How old a source is if it is old; empty otherwise."""
-    return (
-        t(" · **{count:d} years old**", count=rag_core.age_years([source]))
-        if rag_core.is_old([source])
-        else ""
-    )
+    return t(" · **{count:d} years old**", count=age_years([source])) if is_old([source]) else ""
 
 
 def _hidden(pieces: Sequence[str]) -> str:

@@ -9,9 +9,12 @@ from pages.drawing import untrusted
 from pages.drawing.translate import problem, t
 from pages.shared.engine import engine
 from pages.shared.measuring import jobs, started_here, under_way
+from rag_core.documents.documents import BUILTIN
+from rag_core.indexing import Chunking
+from rag_core.indexing.chunking import CHUNK_SIZES
 from rag_core.jobs import start_reindexing
 
-SMALL, LARGE = rag_core.CHUNK_SIZES
+SMALL, LARGE = CHUNK_SIZES
 
 
 def draw(corpus: str, lab: rag_core.Lab) -> None:
@@ -21,7 +24,7 @@ def draw(corpus: str, lab: rag_core.Lab) -> None:
         now, enriched, cost = lab.index.manifest.chunking, lab.enriched is not None, _cost(lab)
     except rag_core.RagError:
         return
-    built_in = corpus == rag_core.BUILTIN
+    built_in = corpus == BUILTIN
     with st.expander(t("How they are cut into passages")), st.form("chunking", border=False):
         own_size = st.toggle(
             t("Choose the size"), value=bool(now.size), key=f"chunks.own.{corpus}",
@@ -46,10 +49,10 @@ def draw(corpus: str, lab: rag_core.Lab) -> None:
         pressed = st.form_submit_button(t("Index again"))
         st.caption(untrusted.label(cost))
     if pressed:
-        _start(corpus, rag_core.Chunking(size if own_size else 0, overlap), enrich=enrich or built_in)
+        _start(corpus, Chunking(size if own_size else 0, overlap), enrich=enrich or built_in)
 
 
-def _start(corpus: str, chunking: rag_core.Chunking, *, enrich: bool) -> None:
+def _start(corpus: str, chunking: Chunking, *, enrich: bool) -> None:
     settings = engine().settings
     assert settings is not None  # a lab is open
     try:

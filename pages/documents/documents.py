@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-import rag_core
 from pages.documents import builtin_documents, chunking_form, own_documents, uploading, vector_plot
 from pages.drawing.translate import declared, t
 from pages.shared import account, corpora, question_header, views
 from pages.shared.engine import engine
+from rag_core.documents.documents import BUILTIN
+from rag_core.language.questions import MAX_QUESTION
 
 VIEWS = {"read": declared("Read"), "add": declared("Add your own"), "map": declared("Map")}
 
@@ -20,18 +21,18 @@ def main() -> None:
         if given := st.query_params.get("country"):
             st.session_state.setdefault("country", given)
         question_header.draw_urgent(
-            asked[: rag_core.MAX_QUESTION], [corpora.titled(st.query_params.get("corpus", rag_core.BUILTIN))]
+            asked[:MAX_QUESTION], [corpora.titled(st.query_params.get("corpus", BUILTIN))]
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = views.choose(VIEWS, "view")
-        corpus = corpora.choose(in_address=True) if view != "add" else rag_core.BUILTIN
+        corpus = corpora.choose(in_address=True) if view != "add" else BUILTIN
     own_documents.notes()
     if view == "add":
         if not account.operators_only():
             uploading.draw()
     elif view == "map":
         vector_plot.draw(corpus)
-    elif corpus == rag_core.BUILTIN:
+    elif corpus == BUILTIN:
         builtin_documents.draw()
         if (lab := engine().lab) and account.may_operate():
             chunking_form.draw(corpus, lab)

@@ -13,6 +13,8 @@ from pages.drawing.translate import LANGUAGES, declared, language, plural, t, tr
 from pages.drawing.untrusted import escape
 from pages.shared import whole_document
 from pages.shared.lists import with_lists
+from rag_core.lab.browsing import PassageSearch, passages_by_document, position_of, search_passages, size_of
+from rag_core.language.highlight import highlight
 
 WHOLE, CUT = declared("Whole document"), declared("Its passages")
 DOCUMENT, VIEW, PASSAGE = "library.document", "library.view", "library.passage"  # what is open
@@ -115,7 +117,7 @@ def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Doc
     return kept, words.strip()
 
 
-def _search(lab: rag_core.Lab | None, words: str) -> rag_core.PassageSearch | None:
+def _search(lab: rag_core.Lab | None, words: str) -> PassageSearch | None:
     """The passages with these words; None without words, and while the models load."""
     if words != st.session_state.get("library.searched"):  # other words: back to the best passages
         st.session_state["library.searched"] = words
@@ -126,7 +128,7 @@ def _search(lab: rag_core.Lab | None, words: str) -> rag_core.PassageSearch | No
     if lab is None:
         st.info(t("One moment: the models are loading."))
         return None
-    return rag_core.search_passages(lab, words)
+    return search_passages(lab, words)
 
 
 def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
@@ -243,7 +245,7 @@ def _passages(lab: rag_core.Lab) -> Mapping[str, tuple[rag_core.Passage, ...]]:
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _passages_of(plain: str, enriched: str, _lab: rag_core.Lab) -> Mapping[str, tuple[rag_core.Passage, ...]]:
     """The passages of a corpus; the names are those of the generations of its indexes."""
-    return rag_core.passages_by_document(_lab)
+    return passages_by_document(_lab)
 
 
 def _cut(
@@ -287,9 +289,9 @@ def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opene
     """A passage with its number, section, size and context."""
     about = t(
         "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters",
-        number=rag_core.position_of(passage) + 1,
+        number=position_of(passage) + 1,
         section=passage.heading or t("no heading"),
-        pieces=rag_core.size_of(lab, passage),
+        pieces=size_of(lab, passage),
         characters=len(passage.text),
     )
     context = (
@@ -305,5 +307,5 @@ def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opene
 
 def _text(passage: rag_core.Passage, marked: str) -> str:
     """The text with the words that were searched for marked."""
-    segments = rag_core.highlight(passage.text, marked, passage.language)
+    segments = highlight(passage.text, marked, passage.language)
     return f'<div class="rl-text">{with_lists(segments)}</div>'

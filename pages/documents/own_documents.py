@@ -11,7 +11,10 @@ from pages.drawing.translate import problem, t, translated
 from pages.shared import account, corpora
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
-from rag_core.indexing import find_file
+from rag_core.indexing import UPLOADS, CorpusIndex, find_file
+from rag_core.lab.browsing import IndexedDocument, indexed_documents
+from rag_core.lab.corpora import as_typed
+from rag_core.lab.removing import remove_corpus, remove_file
 
 NOTES = "documents.notes"  # what to say about the last deletion, until a run of the page has ended
 
@@ -54,21 +57,21 @@ def draw(corpus: str) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _documents(name: str, _index: rag_core.CorpusIndex) -> list[rag_core.IndexedDocument]:
+def _documents(name: str, _index: CorpusIndex) -> list[IndexedDocument]:
     """The documents of a corpus; `name` names the generation of its index."""
-    return rag_core.indexed_documents(_index)
+    return indexed_documents(_index)
 
 
-def _foot(corpus: str, one: rag_core.IndexedDocument) -> None:
+def _foot(corpus: str, one: IndexedDocument) -> None:
     """The file a document was read from, and what deletes it."""
     st.caption(untrusted.label(t("File: {file}", file=one.file)))
     if account.may_operate():
         _delete_file(corpus, one)
 
 
-def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
+def _delete_file(corpus: str, one: IndexedDocument) -> None:
     with st.popover(t("Delete this file")):
-        kept = "" if one.root == rag_core.UPLOADS else t(" The file it was indexed from stays where it is.")
+        kept = "" if one.root == UPLOADS else t(" The file it was indexed from stays where it is.")
         st.markdown(
             untrusted.label(
                 t(
@@ -110,7 +113,7 @@ def _delete_all(corpus: str, counted: str) -> None:
 
 
 def _remove_all(corpus: str) -> None:
-    if rag_core.as_typed(st.session_state["own.sure"]) == corpora.title(corpus):
+    if as_typed(st.session_state["own.sure"]) == corpora.title(corpus):
         _remove(corpus)
 
 
@@ -121,10 +124,10 @@ def _remove(corpus: str, root: str = "", file: str = "") -> None:
     try:
         questions = _forget_questions(corpus, root, file)
         if file:
-            notes = rag_core.remove_file(corpus, root, file, opened.settings, opened.wait().engines)
+            notes = remove_file(corpus, root, file, opened.settings, opened.wait().engines)
             notes = [rag_core.Message("{file} was deleted.", file=file), *questions, *notes]
         else:
-            rag_core.remove_corpus(corpus, opened.settings)
+            remove_corpus(corpus, opened.settings)
             notes = [rag_core.Message("The collection {corpus} was deleted.", corpus=title), *questions]
     except rag_core.RagError as error:
         notes = [problem(error)]

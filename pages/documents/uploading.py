@@ -10,6 +10,9 @@ from pages.drawing.translate import problem, t
 from pages.shared import corpora
 from pages.shared.engine import engine
 from pages.shared.measuring import jobs, started_here, under_way
+from rag_core.documents.documents import BUILTIN
+from rag_core.indexing import Upload
+from rag_core.indexing.uploads import MAX_UPLOAD, MAX_UPLOADS
 from rag_core.jobs import start_adding
 
 TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
@@ -20,7 +23,7 @@ def draw() -> None:
     """Draw the form, with the uploads of this server above it."""
     under_way("index")
     round_now = st.session_state.setdefault(ROUND, 0)
-    own = [name for name in corpora.names() if name != rag_core.BUILTIN]
+    own = [name for name in corpora.names() if name != BUILTIN]
     chosen = corpora.chosen()
     with st.form("upload"):
         name = st.selectbox(
@@ -31,8 +34,8 @@ def draw() -> None:
             t(
                 "Files ({types}; up to {size:.0f} MB each, {max_uploads:d} at once)",
                 types=TYPES,
-                size=rag_core.MAX_UPLOAD / 1e6,
-                max_uploads=rag_core.MAX_UPLOADS,
+                size=MAX_UPLOAD / 1e6,
+                max_uploads=MAX_UPLOADS,
             ),
             accept_multiple_files=True,
             key=f"upload.files.{round_now:d}",
@@ -68,7 +71,7 @@ def _start(
     if not name or not files:
         st.error(t("Give the collection a name.") if files else t("Choose at least one file."))
         return
-    uploads = [rag_core.Upload(one.name, one.getvalue()) for one in files]
+    uploads = [Upload(one.name, one.getvalue()) for one in files]
     try:
         started_here(start_adding(
             jobs(), lambda: engine().wait().engines, settings, uploads, name, enrich=enrich, subject=subject.strip()

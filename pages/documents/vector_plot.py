@@ -15,6 +15,8 @@ from pages.drawing.palette import colour
 from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import mark, wrapped
 from pages.shared.engine import engine
+from rag_core.explain import query_title
+from rag_core.lab.vector_map import PlacedPassage, VectorMap, vector_map
 
 # told apart with any colour vision (Okabe and Ito 2008); shapes repeat the difference
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7a5195", "#b8543a")
@@ -68,13 +70,11 @@ def _asked(corpus: str) -> tuple[rag_core.Query, ...]:
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def _map(
-    corpus: str, index: str, queries: tuple[rag_core.Query, ...], _lab: rag_core.Lab
-) -> rag_core.VectorMap:
-    return rag_core.vector_map(_lab, queries)
+def _map(corpus: str, index: str, queries: tuple[rag_core.Query, ...], _lab: rag_core.Lab) -> VectorMap:
+    return vector_map(_lab, queries)
 
 
-def figure(found: rag_core.VectorMap) -> go.Figure:
+def figure(found: VectorMap) -> go.Figure:
     """One mark per passage, coloured by document; the question as a star, its rewrites as rings."""
     drawn = go.Figure()
     coloured = _coloured(found.passages)
@@ -89,7 +89,7 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
         origin = (
             t("question")
             if place == 0
-            else t("rewrite: {origin}", origin=translated(rag_core.query_title(one.query.origin)))
+            else t("rewrite: {origin}", origin=translated(query_title(one.query.origin)))
         )
         drawn.add_scatter(
             x=[one.x],
@@ -114,9 +114,7 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
     return drawn
 
 
-def _marks(
-    drawn: go.Figure, members: Sequence[rag_core.PlacedPassage], name: str, style: dict[str, object]
-) -> None:
+def _marks(drawn: go.Figure, members: Sequence[PlacedPassage], name: str, style: dict[str, object]) -> None:
     drawn.add_scatter(
         x=[one.x for one in members],
         y=[one.y for one in members],
@@ -128,7 +126,7 @@ def _marks(
     )
 
 
-def _coloured(passages: Sequence[rag_core.PlacedPassage]) -> list[str]:
+def _coloured(passages: Sequence[PlacedPassage]) -> list[str]:
     """The documents to colour: those of the passages nearest to the question, or those with the most passages."""
     near = sorted(
         (one for one in passages if one.cosine is not None),
@@ -138,7 +136,7 @@ def _coloured(passages: Sequence[rag_core.PlacedPassage]) -> list[str]:
     return [name for name, _ in counted.most_common(len(COLOURS))]
 
 
-def _hover(one: rag_core.PlacedPassage) -> str:
+def _hover(one: PlacedPassage) -> str:
     near = "" if one.cosine is None else "<br>" + t("cosine to the question {cosine:.2f}", cosine=one.cosine)
     return f"<b>{wrapped(one.passage.full_title, LINE)}</b><br>{wrapped(one.passage.text[:200], LINE)}{near}"
 

@@ -14,6 +14,7 @@ from babel.dates import format_date
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
+from rag_core.catalog import format_value
 from rag_core.values import translation
 
 LANGUAGES = {"en": "English", "es": "Español"}  # each by its own name
@@ -52,7 +53,7 @@ def in_words(value: object) -> str:
     """A control's value as people write it: a switch is on or off, anything else as on the command line."""
     if isinstance(value, bool):
         return t("On") if value else t("Off")
-    return rag_core.format_value(value)
+    return format_value(value)
 
 
 def key_of(words: str, texts: Mapping[str, str]) -> str:

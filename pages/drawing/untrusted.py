@@ -17,8 +17,9 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import rag_core
 from pages.drawing.palette import colour
+from rag_core.values.answers import bold_as_html
+from rag_core.values.visible import as_cell, visible
 
 JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
 _MARKUP = re.compile(
@@ -32,7 +33,7 @@ _TAG = re.compile(r"<(?!br>|extra>|/extra>)")  # the tags our own charts use
 
 def plain(text: object) -> str:
     """Text for a place that Streamlit shows as it is: options of a selectbox, a placeholder."""
-    return rag_core.visible(str(text))
+    return visible(str(text))
 
 
 def escape(text: object) -> str:
@@ -42,7 +43,7 @@ def escape(text: object) -> str:
 
 def bold(text: object) -> str:
     """Text for HTML, in bold print where Markdown has it."""
-    return rag_core.bold_as_html(escape(text))
+    return bold_as_html(escape(text))
 
 
 def label(text: object) -> str:
@@ -63,7 +64,7 @@ def wrapped(text: str, width: int) -> str:
 
 def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a table; a text that a spreadsheet would run as a formula gets the apostrophe that stops it."""
-    return [{plain(name): rag_core.as_cell(value) for name, value in row.items()} for row in rows]
+    return [{plain(name): as_cell(value) for name, value in row.items()} for row in rows]
 
 
 def draw(body: str, place: DeltaGenerator | None = None) -> DeltaGenerator:

@@ -10,7 +10,7 @@ from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark, wrapped
 from rag_core import evaluation as ev
-from rag_core import format_value
+from rag_core.catalog import format_value
 
 ROW, LINE = 42, 15  # pixels
 NAME = 24  # characters of a line of a name

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from rag_core import evaluation as ev
-from rag_core import query_title, stage_title
+from rag_core.explain import query_title, stage_title
 
 SHOWN = 10  # documents per stage; the rest are counted
 

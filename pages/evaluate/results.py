@@ -17,6 +17,7 @@ from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, rankings, runs
 from pages.shared import claims, kinds, question_header, shipped
 from rag_core import evaluation as ev
+from rag_core.explain import query_title, stage_title
 
 VERDICTS = (
     declared("worse"),
@@ -247,7 +248,7 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
 def _list_title(lane: str) -> str:
     """One of several lists of a stage: who searched, and who wrote the query."""
     *origin, retriever = lane.split(" ")
-    words = [rag_core.stage_title(retriever), *(rag_core.query_title(one) for one in origin)]
+    words = [stage_title(retriever), *(query_title(one) for one in origin)]
     return " · ".join(translated(one) for one in words if one)
 
 
@@ -257,7 +258,7 @@ def _against(before: str, stages: set[str]) -> str:
     if not stage:
         return before
     lane = _list_title(before.removeprefix(stage).strip())
-    return " · ".join(part for part in (translated(rag_core.stage_title(stage)), lane) if part)
+    return " · ".join(part for part in (translated(stage_title(stage)), lane) if part)
 
 
 def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
@@ -277,7 +278,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
         st.dataframe(
             untrusted.cells(
                 {
-                    "stage": translated(rag_core.stage_title(effect.stage)),
+                    "stage": translated(stage_title(effect.stage)),
                     "ranking": _list_title(effect.lane) or "–",
                     "effect": translated(EFFECTS[effect.effect]),
                     "documents": effect.documents,

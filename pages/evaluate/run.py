@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,6 +14,9 @@ from pages.shared import account, presets
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
 from rag_core.jobs import start_run
+
+if TYPE_CHECKING:
+    from rag_core.catalog import StrategySpec
 
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
 OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
@@ -72,7 +76,7 @@ def _form() -> None:
             format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)), key="metrics", **KEPT,
         )  # fmt: skip
     if st.button(t("Measure"), type="primary", disabled=not (names or also)):
-        chosen: dict[str, rag_core.StrategySpec] = {name: name for name in names}
+        chosen: dict[str, StrategySpec] = {name: name for name in names}
         chosen |= {label: compared[label] for label in also}
         start(
             "run",
@@ -90,7 +94,7 @@ def _form() -> None:
         )
 
 
-def _called(label: str, chosen: rag_core.StrategySpec) -> str:
+def _called(label: str, chosen: StrategySpec) -> str:
     """Title and settings; a saved setting begins with its name."""
     _, at, preset = label.partition("@")
     return (

@@ -14,6 +14,7 @@ from pages.evaluate import plots
 from pages.shared import account, permalink
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
+from rag_core.catalog import Choice, Control, Number, Switch, format_value
 from rag_core.jobs import start_sweep
 
 MOST = (100, 300, 1000, 3000)  # settings offered
@@ -122,27 +123,27 @@ def _form() -> None:
         )
 
 
-def _counts_passages(control: rag_core.Control) -> bool:
-    return isinstance(control, rag_core.Number) and control.unit == "passages"
+def _counts_passages(control: Control) -> bool:
+    return isinstance(control, Number) and control.unit == "passages"
 
 
-def _called(control: rag_core.Control) -> str:
+def _called(control: Control) -> str:
     """What people call a control, and its field name beside it."""
     return f"{translated(control.title)} · {control.name}"
 
 
-def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, ...]:
+def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     """The values of a control to try."""
     key = f"sweep.{recipe.name}.{control.name}"
     match control:
-        case rag_core.Number():
+        case Number():
             number = int if control.whole else float
             low, high = st.slider(
                 label(_called(control)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
                 step=number(control.step), help=label(translated(control.help)), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
-        case rag_core.Switch():
+        case Switch():
             st.caption(
                 t(
                     "{name}: on and off. {help}",
@@ -151,7 +152,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
                 )
             )
             return (True, False)
-        case rag_core.Choice():
+        case Choice():
             return tuple(
                 st.pills(
                     label(_called(control)),
@@ -166,7 +167,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
             )
     text = st.text_input(
         t("{name}: values, separated by semicolons", name=label(_called(control))),
-        f"{untrusted.plain(rag_core.format_value(control.default))};",
+        f"{untrusted.plain(format_value(control.default))};",
         help=label(translated(control.help)), key=key, **KEPT,
     )  # fmt: skip
     try:
@@ -176,7 +177,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
         return ()
 
 
-def _high(control: rag_core.Number) -> float:
+def _high(control: Number) -> float:
     """The default end of a range: higher counts of passages only cost time."""
     return min(control.max, 30) if _counts_passages(control) else control.max
 

@@ -13,6 +13,7 @@ from pages.drawing.translate import language, problem, switch, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import account, corpora, country, setups, steps
 from pages.shared.engine import Engine, engine
+from rag_core.safety.urgency.helplines import Helplines, countries
 from rag_core.values import translation
 
 
@@ -62,11 +63,11 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
     return failure
 
 
-def _framing(lines: rag_core.Helplines | None) -> str:
+def _framing(lines: Helplines | None) -> str:
     """That this is not medical advice, and whom to call instead; always on screen."""
     number = t("your local emergency number")
     if lines:
-        number = f"<b>{dial(lines.emergency)}</b> ({escape(rag_core.countries(language())[lines.code])})"
+        number = f"<b>{dial(lines.emergency)}</b> ({escape(countries(language())[lines.code])})"
     urgent = t("In an emergency, call {number}.", number=number)
     other = rag_core.NOTICE if language() == "es" else translation.translated("es", rag_core.NOTICE)
     return (

@@ -13,7 +13,9 @@ from pages.shared import account, tuning
 from pages.shared.comparisons import comparisons
 from pages.shared.history_sync import history
 from pages.shared.live import LETTERS
+from rag_core.explain import answer_differences
 from rag_core.sessions.history import Entry, History
+from rag_core.values.sources import listed
 
 AT_ONCE = 20
 
@@ -147,8 +149,8 @@ def _answers(kept: History, identity: str) -> None:
         )
     if asked.best is not None:
         best = [f"{LETTERS[place]} · {_title(asked.columns[place].strategy)}" for place in asked.best]
-        answers = rag_core.answer_differences([column.trace for column in asked.columns])
-        told = rag_core.listed(best, language()) or t("none is good enough")
+        answers = answer_differences([column.trace for column in asked.columns])
+        told = listed(best, language()) or t("none is good enough")
         if answers.is_tie(asked.best):
             told = t("tie")
         elif len(best) > 1:

@@ -12,6 +12,7 @@ from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
 from pages.panel import ballot
 from pages.shared import question_header, rooms
+from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
     from rag_core.sessions.panel import Choice, Pair, Rooms, Round, Vote
@@ -32,7 +33,7 @@ def main() -> None:
             return
         try:
             _room(code)
-        except rag_core.PanelError as error:
+        except PanelError as error:
             st.warning(untrusted.label(problem(error)))
             _enter()
         except rag_core.RagError as error:
@@ -87,7 +88,7 @@ def _watch(kept: Rooms, code: str, shown: tuple[int, bool, bool]) -> None:
     """Draw the page again once the room has gone on; until then nothing on it moves."""
     try:
         gone_on = rooms.standing(kept.current(code)) != shown
-    except rag_core.PanelError:
+    except PanelError:
         gone_on = True  # the room was deleted
     except rag_core.RagError:  # the database does not answer; what is on screen stays
         st.caption(t("The server does not answer just now. This page tries again by itself."))

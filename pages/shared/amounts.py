@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import rag_core
+from typing import TYPE_CHECKING
+
 from pages.drawing.translate import plural, t
+
+if TYPE_CHECKING:
+    from rag_core.values.pricing import Price
 
 FRESH_MONTHS = 6  # of an older price it is said how old it is
 
@@ -24,7 +28,7 @@ def money(dollars: float | None) -> str:
     )
 
 
-def price_age(price: rag_core.Price) -> str:
+def price_age(price: Price) -> str:
     """That a price is old, and may have changed; empty for one of the last `FRESH_MONTHS` months, and for none."""
     months = price.months_old()
     if months < FRESH_MONTHS or not (price.input or price.output):

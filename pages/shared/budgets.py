@@ -9,6 +9,8 @@ import streamlit as st
 import rag_core
 from pages.shared import account
 from pages.shared.engine import engine
+from rag_core.runtime.spending import Payer, Spending, Visitor
+from rag_core.values.pricing import PriceList
 
 COOKIE = "visitor"  # set with the page's document: a reload must not renew a budget
 
@@ -23,21 +25,21 @@ def visitor() -> str:
     return kept
 
 
-def payer() -> rag_core.Payer:
+def payer() -> Payer:
     """The visitor, with what is left of the budgets.
 
     Raises:
         RagError: the price list cannot be read.
     """
-    return rag_core.Visitor(spending(), visitor())
+    return Visitor(spending(), visitor())
 
 
 @st.cache_resource(show_spinner=False)
-def spending() -> rag_core.Spending:
+def spending() -> Spending:
     """What all visitors of this server have spent.
 
     Raises:
         RagError: the price list cannot be read.
     """
     settings = engine().settings or rag_core.read_settings()
-    return rag_core.Spending(settings, rag_core.PriceList.of(settings))
+    return Spending(settings, PriceList.of(settings))

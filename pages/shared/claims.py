@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import rag_core
 from pages.drawing.translate import declared, plural, t, translated
@@ -12,6 +13,10 @@ from pages.shared.amounts import model_calls, money, seconds
 from pages.shared.shipped import RESULTS
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import cell
+from rag_core.explain import query_title, stage_title
+
+if TYPE_CHECKING:
+    from rag_core.catalog import StrategySpec
 
 COMPARED = ("simple_semantic", "hyde", "multi_query")
 # Multi-Query Rewriter RAG, Comparison with Other Architectures: row -> what it says of COMPARED.
@@ -49,7 +54,7 @@ ABLATION = {
     "rag_msr": ("Origin RAG-MSR", 0.918),
 }
 BASELINES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
-DENSE: Mapping[str, rag_core.StrategySpec] = {
+DENSE: Mapping[str, StrategySpec] = {
     "simple_semantic": "simple_semantic",
     "dense_8": ("simple_semantic", {"k_final": 8}),
 }
@@ -166,7 +171,7 @@ def error_rates(results: ev.Results) -> str:
     """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
     found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
     rows = "".join(
-        f'<tr><td>{escape(translated(rag_core.query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
+        f'<tr><td>{escape(translated(query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
         f"<td>{found[origin].error_rate:.2f}</td><td>{_form_rate(found[origin], 'keywords')}</td>"
         f"<td>{_form_rate(found[origin], 'sentence')}</td><td>{found[origin].unique_relevant:,}</td></tr>"
         for origin, claim in ERROR_RATES.items()
@@ -196,7 +201,7 @@ def _here(row: str, name: str, results: ev.Results) -> str:
     recipe = rag_core.RECIPES[name]
     match row:
         case "Query processing":
-            return translated(rag_core.stage_title(recipe.build().stages[0].name))
+            return translated(stage_title(recipe.build().stages[0].name))
         case "Language model calls":
             return " + ".join(model_calls(purpose, count) for purpose, count in recipe.calls.items())
         case "Retrieval passes":

@@ -14,12 +14,14 @@ from pages.drawing.untrusted import label
 from pages.shared import presets
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
+from rag_core.catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
+from rag_core.explain import query_title
 
 # by meaning, by words, and the one that measured best
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "ensemble", "hybrid_rrf")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise
-PROMPTS = (rag_core.Templates, rag_core.PromptText)  # controls whose values are texts
+PROMPTS = (Templates, PromptText)  # controls whose values are texts
 
 
 def count_columns() -> None:
@@ -159,7 +161,7 @@ def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
     }
 
 
-def widget(recipe: rag_core.Recipe, control: rag_core.Control, prefix: str, idle: str = "") -> None:
+def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "") -> None:
     """Draw the widget of one of a strategy's controls. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
     title = f"{label(translated(control.title))} `{label(control.name)}`"
@@ -169,13 +171,13 @@ def widget(recipe: rag_core.Recipe, control: rag_core.Control, prefix: str, idle
         "disabled": bool(idle),
     }
     match control:
-        case rag_core.Number():
+        case Number():
             number = int if control.whole else float
             low, high, step = number(control.min), number(control.max), number(control.step)
             st.slider(title, low, high, number(control.default), step, persist_state="session", **shared)
-        case rag_core.Switch():
+        case Switch():
             st.toggle(title, control.default, persist_state="session", **shared)
-        case rag_core.Choice():
+        case Choice():
             st.segmented_control(
                 title,
                 control.choices,
@@ -185,24 +187,24 @@ def widget(recipe: rag_core.Recipe, control: rag_core.Control, prefix: str, idle
                 persist_state="session",
                 **shared,
             )
-        case rag_core.Weights():
+        case Weights():
             _weights(recipe, control, prefix, idle)
-        case rag_core.Templates():
+        case Templates():
             st.markdown(title, help=label(translated(control.help)))
             templates_editor(control, key, idle)
-        case rag_core.PromptText():
+        case PromptText():
             prompt_editor(control, key, idle)
         case _:
             raise TypeError(f"no widget for {type(control).__name__}")
 
 
-def _weights(recipe: rag_core.Recipe, control: rag_core.Weights, prefix: str, idle: str) -> None:
+def _weights(recipe: rag_core.Recipe, control: Weights, prefix: str, idle: str) -> None:
     """One slider for each weight, named after the rewrite it weighs; the session keeps all under the control's key."""
     key = f"{prefix}.{control.name}"
     weights: tuple[float, ...] = st.session_state.get(key, control.default)
     weighed = next((one for one in recipe.controls if one.name == control.of), None)
     names = [str(place) for place in range(1, len(weights) + 1)]
-    if isinstance(weighed, rag_core.Templates):
+    if isinstance(weighed, Templates):
         templates = st.session_state.get(f"{prefix}.{control.of}", weighed.parse(weighed.default))
         names = [template.name for template in templates]
     weights = (*weights, *[1.0] * (len(names) - len(weights)))
@@ -215,7 +217,7 @@ def _weights(recipe: rag_core.Recipe, control: rag_core.Weights, prefix: str, id
         slot = f"{key}.{place}"
         st.session_state[slot] = float(weights[place])
         st.slider(
-            label(t("Weight {place}: {rewrite}", place=place + 1, rewrite=translated(rag_core.query_title(name)))),
+            label(t("Weight {place}: {rewrite}", place=place + 1, rewrite=translated(query_title(name)))),
             0.0, float(control.max), step=control.step, key=slot, on_change=changed, disabled=bool(idle),
             help=label(f"{translated(control.help)} {translated(idle)}"),
         )  # fmt: skip

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import plural, t
 from pages.shared.engine import engine
+from rag_core.documents.documents import BUILTIN, builtin_profile
+from rag_core.lab.corpora import corpus_names, corpus_title
+
+if TYPE_CHECKING:
+    from rag_core.values.profile import Profile
 
 KEY, GONE = "corpus", "corpus.gone"
 
@@ -15,7 +22,7 @@ KEY, GONE = "corpus", "corpus.gone"
 def names() -> list[str]:
     """The corpora that can be searched, the built-in one first."""
     settings = engine().settings
-    return rag_core.corpus_names(settings.home) if settings else [rag_core.BUILTIN]
+    return corpus_names(settings.home) if settings else [BUILTIN]
 
 
 def choose(*, in_address: bool = False) -> str:
@@ -43,8 +50,8 @@ def choose(*, in_address: bool = False) -> str:
 
 def chosen() -> str:
     """The chosen corpus."""
-    name: str = st.session_state.get(KEY, rag_core.BUILTIN)
-    return name if name in names() else rag_core.BUILTIN
+    name: str = st.session_state.get(KEY, BUILTIN)
+    return name if name in names() else BUILTIN
 
 
 def removed() -> str:
@@ -56,7 +63,7 @@ def removed() -> str:
 
 def _settle() -> None:
     """Choose the built-in documents in place of a corpus that was removed since, maybe by another session."""
-    if st.session_state.get(KEY, rag_core.BUILTIN) not in names():
+    if st.session_state.get(KEY, BUILTIN) not in names():
         st.session_state[GONE] = st.session_state.pop(KEY)
 
 
@@ -66,16 +73,16 @@ def _chose() -> None:
 
 def set_to(name: str) -> None:
     """Choose a corpus; one that is gone leaves the built-in documents chosen."""
-    st.session_state[KEY] = name if name in names() else rag_core.BUILTIN
+    st.session_state[KEY] = name if name in names() else BUILTIN
     st.session_state.pop(GONE, None)
 
 
 def title(name: str) -> str:
     """A corpus's name for people."""
-    if name == rag_core.BUILTIN:
+    if name == BUILTIN:
         return t("Built-in documents")
     settings = engine().settings
-    return rag_core.corpus_title(settings.home, name) if settings else name
+    return corpus_title(settings.home, name) if settings else name
 
 
 def titled(words: str) -> str:
@@ -86,7 +93,7 @@ def titled(words: str) -> str:
 def index_name() -> str:
     """The corpus that the next question is put to, and its size."""
     name = chosen()
-    lab = engine().lab if name == rag_core.BUILTIN else engine().others.find(name)
+    lab = engine().lab if name == BUILTIN else engine().others.find(name)
     try:
         if lab:
             count = len(lab.index.passages)
@@ -98,9 +105,9 @@ def index_name() -> str:
     return title(name)
 
 
-def profile(name: str) -> rag_core.Profile | None:
+def profile(name: str) -> Profile | None:
     """What a corpus is about; None while it is not open or cannot be read (the status line or the columns say why)."""
-    if name == rag_core.BUILTIN:
+    if name == BUILTIN:
         return _builtin_profile()
     lab = engine().others.find(name)
     try:
@@ -110,8 +117,8 @@ def profile(name: str) -> rag_core.Profile | None:
 
 
 @st.cache_data
-def _builtin_profile() -> rag_core.Profile | None:
+def _builtin_profile() -> Profile | None:
     try:
-        return rag_core.builtin_profile(rag_core.read_settings().data)
+        return builtin_profile(rag_core.read_settings().data)
     except rag_core.RagError:
         return None

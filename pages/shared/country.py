@@ -8,14 +8,15 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t
 from pages.shared.engine import engine
+from rag_core.safety.urgency.helplines import Helplines, countries, helplines
 
 
 def choose() -> None:
     """Draw the selector; the choice is kept for the session."""
-    names = rag_core.countries(language())
+    names = countries(language())
     try:
         default = _setting()
-        rag_core.helplines(default)
+        helplines(default)
     except rag_core.RagError as error:
         st.warning(untrusted.label(problem(error)))
         default = ""
@@ -33,7 +34,7 @@ def choose() -> None:
 
 def ask(key: str) -> None:
     """Ask for the country where a number is needed and none is chosen; the answer is the page's choice."""
-    names = rag_core.countries(language())
+    names = countries(language())
     st.selectbox(
         t("Which country are you in? Its emergency number is then shown here."),
         list(names),
@@ -55,12 +56,12 @@ def _answered(key: str) -> None:
 def chosen() -> str:
     """The country's ISO 3166 code; empty for none."""
     code: str = st.session_state.get("country", _setting())
-    return code if code in rag_core.countries() else ""
+    return code if code in countries() else ""
 
 
-def numbers() -> rag_core.Helplines | None:
+def numbers() -> Helplines | None:
     """The phone numbers of the chosen country."""
-    return rag_core.helplines(chosen())
+    return helplines(chosen())
 
 
 def _setting() -> str:

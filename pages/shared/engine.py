@@ -16,6 +16,8 @@ import streamlit as st
 import rag_core
 from pages.shared import faults, observing
 from pages.shared.admission import Admission
+from rag_core.documents.documents import BUILTIN
+from rag_core.lab.corpora import LabPool
 
 
 class Engine:
@@ -25,7 +27,7 @@ class Engine:
         self.lab: rag_core.Lab | None = None
         self.settings: rag_core.Settings | None = None
         self.error: rag_core.RagError | None = None
-        self.others = rag_core.LabPool(self._open_other)
+        self.others = LabPool(self._open_other)
         self.settled = threading.Event()
         self.admission = Admission(1)
         self._progress = ("starting", 0, 1)
@@ -69,7 +71,7 @@ class Engine:
         what, done, total = self._progress
         return f"{what} {done}/{total}" if total > 1 else what
 
-    def wait(self, corpus: str = rag_core.BUILTIN) -> rag_core.Lab:
+    def wait(self, corpus: str = BUILTIN) -> rag_core.Lab:
         """The lab of a corpus, once it is open.
 
         Raises:
@@ -80,7 +82,7 @@ class Engine:
         if self.error:
             raise self.error
         assert self.lab is not None  # settled without an error
-        return self.lab if corpus == rag_core.BUILTIN else self.others.get(corpus)
+        return self.lab if corpus == BUILTIN else self.others.get(corpus)
 
     def _open_other(self, corpus: str) -> rag_core.Lab:
         assert self.lab is not None  # `wait` has seen it
@@ -91,9 +93,11 @@ class Engine:
     def _open(self) -> None:
         since = time.monotonic()
         try:
+            from rag_core.lab.warming import warm_up  # with the lab, which the first page does not wait for
+
             # another app of this state folder may be writing the index: then there is nothing to answer from yet
             lab = rag_core.open_lab(settings=self.settings, progress=self._report, wait=True)
-            rag_core.warm_up(lab, "en")
+            warm_up(lab, "en")
             self.lab, lab.others = lab, self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
         except Exception as error:
@@ -102,7 +106,7 @@ class Engine:
             self.settled.set()
         observing.opened(time.monotonic() - since, self.error)
         if self.lab:
-            rag_core.warm_up(self.lab, "es")  # beside the first question, which is rarely asked so soon
+            warm_up(self.lab, "es")  # beside the first question, which is rarely asked so soon
 
     def _report(self, what: str, done: int, total: int) -> None:
         self._progress = (what, done, total)

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-import rag_core
 from pages.drawing.untrusted import escape
+from rag_core.language.highlight import Segment
 
 _MARKER = re.compile(r"[-*•] +(?=\S)")
 
-Line = list[rag_core.Segment]
+Line = list[Segment]
 
 
-def with_lists(segments: Iterable[rag_core.Segment]) -> str:
+def with_lists(segments: Iterable[Segment]) -> str:
     """A text as HTML for an element that keeps line breaks: <mark> on what matches, <u> on what is quoted.
 
     Args:
@@ -35,14 +35,14 @@ def _drawn(line: Line) -> str:
     return "".join(_piece(segment) for segment in line)
 
 
-def _piece(segment: rag_core.Segment) -> str:
+def _piece(segment: Segment) -> str:
     text = escape(segment.text)
     if segment.matched:
         text = f"<mark>{text}</mark>"
     return f"<u>{text}</u>" if segment.quoted else text
 
 
-def _lines(segments: Iterable[rag_core.Segment]) -> list[Line]:
+def _lines(segments: Iterable[Segment]) -> list[Line]:
     """The lines of a text, each in pieces that are marked the same way throughout."""
     lines: list[Line] = [[]]
     for segment in segments:

@@ -9,10 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import rag_core
 from pages.shared import faults, observing
 from pages.shared.engine import Engine
+from rag_core.documents.documents import BUILTIN
+from rag_core.explain import AnswerDifferences, answer_differences
+from rag_core.pipeline.stream import calls_of
+from rag_core.runtime.spending import Payer, paying
+from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
+
+if TYPE_CHECKING:
+    from rag_core.catalog.setup import SetupSpec
 
 LETTERS = "ABCD"  # of the columns
 UNWATCHED_S = 300.0  # without a page that shows it, a run is stopped: it may be spending money
@@ -41,7 +50,7 @@ class Column:
     error: rag_core.RagError | None = None
     stopping: bool = False
     stopped: str = ""
-    models: rag_core.ModelChoice = field(default_factory=rag_core.ModelChoice)
+    models: ModelChoice = field(default_factory=ModelChoice)
     corpus: str = ""
     asks_server: bool = False
     ahead: Callable[[], int] = lambda: 0
@@ -120,7 +129,7 @@ class Comparison:
         question: str,
         columns: Sequence[Column],
         country: str = "",
-        corpus: str = rag_core.BUILTIN,
+        corpus: str = BUILTIN,
         calls: tuple[rag_core.ModelCall, ...] = (),
         left_out: Sequence[str] = (),
     ) -> None:
@@ -151,9 +160,9 @@ class Comparison:
         return [column.trace for column in self.columns if column.trace]
 
     @property
-    def differences(self) -> rag_core.AnswerDifferences:
+    def differences(self) -> AnswerDifferences:
         """How the answers differ, by the places of their columns."""
-        return rag_core.answer_differences([column.trace for column in self.columns])
+        return answer_differences([column.trace for column in self.columns])
 
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
@@ -181,11 +190,11 @@ class LiveRun(Comparison):
         self,
         engine: Engine,
         question: str,
-        setups: Sequence[rag_core.SetupSpec],
+        setups: Sequence[SetupSpec],
         earlier: Sequence[rag_core.Trace] = (),
         country: str = "",
-        corpus: str = rag_core.BUILTIN,
-        payer: rag_core.Payer | None = None,
+        corpus: str = BUILTIN,
+        payer: Payer | None = None,
     ) -> None:
         provider = engine.settings is not None and engine.settings.uses_openai
         columns = [
@@ -193,7 +202,7 @@ class LiveRun(Comparison):
                 one.strategy,
                 models=one.models,
                 corpus=one.corpus,
-                asks_server=provider and one.models.model != rag_core.OFFLINE_MODEL,
+                asks_server=provider and one.models.model != OFFLINE_MODEL,
                 ahead=lambda: engine.admission.ahead(self),
             )
             for one in map(rag_core.set_up, setups)
@@ -201,7 +210,7 @@ class LiveRun(Comparison):
         super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country, corpus)
         self._engine = engine
         self._earlier = earlier
-        self._payer = payer or rag_core.Payer()
+        self._payer = payer or Payer()
         self._settled: list[rag_core.Done | rag_core.Failed | rag_core.StoppedEarly] = []
         self._stop = threading.Event()
         self._over = threading.Event()
@@ -222,7 +231,7 @@ class LiveRun(Comparison):
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
         """The model calls of this comparison so far, failed and stopped columns included; each call once."""
-        return rag_core.calls_of(self._settled, self._earlier)
+        return calls_of(self._settled, self._earlier)
 
     def stop(self) -> None:
         """Stop; finished stages are kept."""
@@ -239,7 +248,7 @@ class LiveRun(Comparison):
         try:
             lab = self._engine.wait(self.corpus)
             setups = [column.setup for column in self.columns]
-            with self._turn(), rag_core.paying(self._payer):  # the threads of the stream take it over
+            with self._turn(), paying(self._payer):  # the threads of the stream take it over
                 for event in lab.stream(
                     self.question, setups, reuse=self._earlier, stop=self._stop, country=self.country
                 ):

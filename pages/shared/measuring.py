@@ -16,6 +16,7 @@ from pages.shared import account, budgets, controls, corpora, outcomes, permalin
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
+from rag_core.values.types import spent_so_far
 
 BUILTIN_LABEL = declared("Built-in questions")
 _started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
@@ -203,11 +204,11 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
             st.success(t("{title}: done.", title=title))
         case "stopped":
             st.info(
-                f"{title}: {translated(STOPPED[job.kind])} {label(translated(rag_core.spent_so_far(status.calls)))}"
+                f"{title}: {translated(STOPPED[job.kind])} {label(translated(spent_so_far(status.calls)))}"
             )
         case _:
             kept = t("What was measured is kept.") if job.kind == "run" and status.done else ""
-            spent = translated(rag_core.spent_so_far(status.calls))
+            spent = translated(spent_so_far(status.calls))
             st.error(f"{title}: {label(f'{problem(status.error)} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
         st.caption(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
+from rag_core.values.prompt_injection import GIVES_ORDERS
+
+if TYPE_CHECKING:
+    from rag_core.lab.adding import FileOutcome
 
 WORDS = {
     "failed": declared("not added"),
@@ -21,7 +25,7 @@ WORDS = {
 CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
-def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
+def draw(title: str, files: Sequence[FileOutcome]) -> None:
     """Draw a line with the counts, then a table.
 
     Args:
@@ -49,7 +53,7 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
         )
 
 
-def table(files: Sequence[rag_core.FileOutcome]) -> str:
+def table(files: Sequence[FileOutcome]) -> str:
     """One row per file."""
     rows = "".join(
         f'<tr><td>{escape(one.name)}</td><td><span class="rl-label {CSS[one.status]}">{translated(WORDS[one.status])}</span></td>'
@@ -62,7 +66,7 @@ def table(files: Sequence[rag_core.FileOutcome]) -> str:
     )
 
 
-def _notes(one: rag_core.FileOutcome) -> str:
+def _notes(one: FileOutcome) -> str:
     """The reason, what of the file is not read, and whether it gives orders."""
     notes = []
     if one.reason:
@@ -73,7 +77,7 @@ def _notes(one: rag_core.FileOutcome) -> str:
     if one.documents > 1:
         notes.append(t("Its {count:d} entries are searched one by one.", count=one.documents))
     if one.orders:
-        notes.append(f"<b>{escape(translated(rag_core.GIVES_ORDERS))}</b>")
+        notes.append(f"<b>{escape(translated(GIVES_ORDERS))}</b>")
     if one.hidden:
         pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
         notes.append(

@@ -18,6 +18,8 @@ from pages.drawing.translate import PARAMETER, t, translated
 from pages.shared import corpora, country, setups
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 from pages.shared.live import Comparison
+from rag_core.catalog.address import from_address, to_address
+from rag_core.documents.documents import BUILTIN
 
 
 def enter(page: str) -> None:
@@ -45,22 +47,22 @@ def went_back() -> bool:
 def put(run: Comparison) -> None:
     """Write the comparison that is shown into the address, in one step of the browser's history."""
     columns = [column.setup for column in run.columns]
-    corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = {**rag_core.to_address(columns, run.country, corpus), "run": [run.id]}
+    corpus = "" if run.corpus == BUILTIN else run.corpus
+    wanted = {**to_address(columns, run.country, corpus), "run": [run.id]}
     if PARAMETER in st.query_params:
         wanted[PARAMETER] = [st.query_params[PARAMETER]]
     if parameters() != wanted:
         st.query_params.from_dict(wanted)
 
 
-def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = rag_core.BUILTIN) -> None:
+def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = BUILTIN) -> None:
     """Draw a link from another page to Compare with these columns and documents; the question in its box stays.
 
     A link, and no button with `st.switch_page`: Streamlit leaves the new page blank when a fragment of the old one is
     due to be redrawn just then.
     """
-    named = "" if corpus == rag_core.BUILTIN else corpus
-    wanted = rag_core.to_address(columns, country.chosen(), named)
+    named = "" if corpus == BUILTIN else corpus
+    wanted = to_address(columns, country.chosen(), named)
     st.session_state.pop("address", None)  # it is followed again after the columns were changed there
     st.page_link(
         "pages/compare/compare.py", label=label, icon=":material/compare_arrows:", query_params=wanted
@@ -75,7 +77,7 @@ def take() -> None:
         return
     st.session_state["address"] = lasting
     fewest = 2 if "s" in given else SHOWN_COLUMNS
-    found = rag_core.from_address(given, DEFAULT_COLUMNS, fewest, setups.offered())
+    found = from_address(given, DEFAULT_COLUMNS, fewest, setups.offered())
     if found is None:
         return
     problems = list(found.problems)

@@ -10,6 +10,8 @@ import rag_core
 from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import label, plain
 from pages.shared import account
+from rag_core.catalog import Preset, SavedPresets, presets_of, saved_presets, spelled
+from rag_core.catalog.presets import MOST_LETTERS
 
 Values = Mapping[str, object]
 TITLES = {  # name of a preset -> what it is called on screen
@@ -26,10 +28,10 @@ TITLES = {  # name of a preset -> what it is called on screen
 }
 
 
-def offered(recipe: rag_core.Recipe) -> tuple[rag_core.Preset, ...]:
+def offered(recipe: rag_core.Recipe) -> tuple[Preset, ...]:
     """Those of a strategy; where the saved ones cannot be read, those it came with, and the reason on screen."""
     try:
-        return rag_core.presets_of(recipe)
+        return presets_of(recipe)
     except rag_core.RagError as error:
         st.warning(label(problem(error)))
         return recipe.presets
@@ -41,7 +43,7 @@ def saved() -> dict[str, tuple[str, Values]]:
     problems = []
     for name, recipe in rag_core.RECIPES.items():
         try:
-            for preset in rag_core.saved_presets().of(recipe):
+            for preset in saved_presets().of(recipe):
                 try:
                     found[_written(recipe, preset.name)] = name, recipe.build(**preset.values).controls
                 except rag_core.RagError as error:
@@ -58,7 +60,7 @@ def title(name: str) -> str:
     return translated(TITLES[name]) if name in TITLES else name
 
 
-def helps(presets: tuple[rag_core.Preset, ...]) -> str:
+def helps(presets: tuple[Preset, ...]) -> str:
     """A line for each, as Markdown."""
     return "\n\n".join(f"**{label(title(one.name))}**: {label(translated(one.help))}" for one in presets)
 
@@ -104,7 +106,7 @@ def save_as(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values]) 
     if not account.may_operate():
         return
     with st.popover(t("Save as…"), key=f"{prefix}.save"):
-        st.text_input(t("Name of this setting"), key=f"{prefix}.save.name", max_chars=rag_core.MOST_LETTERS)
+        st.text_input(t("Name of this setting"), key=f"{prefix}.save.name", max_chars=MOST_LETTERS)
         st.caption(
             t(
                 "Saved are the controls and prompts, not the models or documents. Everyone who can open the app can use, "
@@ -126,7 +128,7 @@ def save_as(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values]) 
 
 
 def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], replace: bool = False) -> None:
-    kept, key = rag_core.saved_presets(), f"{prefix}.save"
+    kept, key = saved_presets(), f"{prefix}.save"
     name = st.session_state[f"{key}.name"]
     st.session_state[f"{key}.taken"] = False
     try:
@@ -138,9 +140,9 @@ def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], re
         st.session_state[f"{key}.done"] = t("Saved as {written}.", written=_written(recipe, name))
 
 
-def _is_saved(kept: rag_core.SavedPresets, recipe: rag_core.Recipe, name: str) -> bool:
+def _is_saved(kept: SavedPresets, recipe: rag_core.Recipe, name: str) -> bool:
     try:
-        return rag_core.spelled(name) in {preset.name for preset in kept.of(recipe)}
+        return spelled(name) in {preset.name for preset in kept.of(recipe)}
     except rag_core.RagError:  # already on screen
         return False
 
@@ -157,7 +159,7 @@ def edit(recipe: rag_core.Recipe, preset: str, key: str) -> None:
     if not account.may_operate():
         return
     with st.popover(t("Rename or delete"), key=f"{key}.edit"):
-        st.text_input(t("New name"), key=f"{key}.edit.name", max_chars=rag_core.MOST_LETTERS)
+        st.text_input(t("New name"), key=f"{key}.edit.name", max_chars=MOST_LETTERS)
         with st.container(horizontal=True):
             st.button(t("Rename"), key=f"{key}.rename", on_click=_change, args=(recipe, preset, key))
             st.button(
@@ -171,7 +173,7 @@ def edit(recipe: rag_core.Recipe, preset: str, key: str) -> None:
 
 
 def _change(recipe: rag_core.Recipe, preset: str, key: str, delete: bool = False) -> None:
-    kept = rag_core.saved_presets()
+    kept = saved_presets()
     try:
         if delete:
             kept.delete(recipe, preset)

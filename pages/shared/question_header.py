@@ -13,6 +13,8 @@ from pages.drawing.translate import language, t
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country
 from pages.shared.live import Comparison
+from rag_core.language.questions import question_notice
+from rag_core.safety import urgency
 
 
 def draw(run: Comparison, look: str = "") -> None:
@@ -25,7 +27,7 @@ def draw(run: Comparison, look: str = "") -> None:
     searched = [column.corpus or run.corpus for column in run.columns] or [run.corpus]
     draw_urgent(run.question, searched, key="urgent")
     known = corpora.profile(run.corpus)
-    if known and (notice := rag_core.question_notice(run.question, known.languages, language())):
+    if known and (notice := question_notice(run.question, known.languages, language())):
         st.warning(untrusted.label(notice))
 
 
@@ -39,14 +41,14 @@ def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "u
     known = (
         corpora.profile(name or corpora.chosen()) for name in searched
     )  # None while one is opened: it may be about maternity
-    read = [rag_core.triage_for(one.subject if one else "")(question) for one in set(known)]
+    read = [urgency.triage_for(one.subject if one else "")(question) for one in set(known)]
     draw_notice(next((one for one in read if one.urgent), read[0]), key=key)
 
 
 def draw_notice(triage: rag_core.Triage, *, key: str) -> None:
     """What to do at once, as a question was read; nothing for a routine one."""
     numbers = country.numbers()
-    found = rag_core.urgent_notice(triage, numbers)
+    found = urgency.urgent_notice(triage, numbers)
     if found is None:
         return
     with st.container(key=key):
@@ -55,7 +57,7 @@ def draw_notice(triage: rag_core.Triage, *, key: str) -> None:
             country.ask(f"country.{key}")
 
 
-def _notice(triage: rag_core.Triage, found: rag_core.UrgentNotice) -> str:
+def _notice(triage: rag_core.Triage, found: urgency.UrgentNotice) -> str:
     numbers = "".join(f"<li>{dial(number)}</li>" for number in found.numbers)
     return (
         f'<div class="rl-urgent rl-{escape(triage.level)}" role="alert" lang="{escape(triage.language)}"><h3>{escape(found.title)}</h3>'

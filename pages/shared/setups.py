@@ -9,6 +9,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared import controls, corpora
 from pages.shared.engine import engine
+from rag_core.values.model_choice import OFFLINE_MODEL
 
 SAME = ""  # the option that chooses nothing
 LANGUAGE_MODELS = ("model", "rewriter_model", "judge_model")
@@ -79,11 +80,11 @@ def runs_on(setup: rag_core.Setup) -> str:
 
 def called(model: str) -> str:
     """A language model's name for people."""
-    return t("offline engine") if model.startswith(rag_core.OFFLINE_MODEL) else model
+    return t("offline engine") if model.startswith(OFFLINE_MODEL) else model
 
 
 def _reranker(name: str) -> str:
-    return t("offline scorer") if name == rag_core.OFFLINE_MODEL else name
+    return t("offline scorer") if name == OFFLINE_MODEL else name
 
 
 def title(setup: rag_core.Setup) -> str:
@@ -168,7 +169,7 @@ def _model(position: int, name: str, title: str, same: str, settings: rag_core.S
     options = list(dict.fromkeys((SAME, *offered, chosen)))
 
     def shown(model: str) -> str:
-        if model == rag_core.OFFLINE_MODEL:
+        if model == OFFLINE_MODEL:
             return t("Offline engine (no language model)")
         return untrusted.plain(model or same)
 

@@ -20,6 +20,7 @@ from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora
 from pages.shared.engine import engine
+from rag_core.documents.documents import BUILTIN
 
 RESULTS = Path(__file__).parents[2] / "data" / "results.json"
 NAME = "shipped"  # of this measurement in the address of Evaluate
@@ -64,7 +65,7 @@ def _written(label: str) -> str:
 def figure(setup: rag_core.Setup) -> str:
     """What was measured of a column as it is set; empty unless it searches those documents with those settings."""
     label = _labels().get(setup.strategy.without_answer().fingerprint)
-    if label is None or setup.models or (setup.corpus or corpora.chosen()) != rag_core.BUILTIN:
+    if label is None or setup.models or (setup.corpus or corpora.chosen()) != BUILTIN:
         return ""
     opening = engine()
     if not opening.settled.is_set():
@@ -87,7 +88,7 @@ def measured(trace: rag_core.Trace) -> tuple[float, float, float] | None:
     """nDCG@10 of what a trace ran, its mean and 95 % interval; None unless it ran as measured."""
     strategy = rag_core.build((trace.strategy, trace.controls)).without_answer()
     label = _labels().get(strategy.fingerprint)
-    if label is None or trace.models or trace.corpus != rag_core.BUILTIN:
+    if label is None or trace.models or trace.corpus != BUILTIN:
         return None
     score = _score(label)
     return (
@@ -114,7 +115,7 @@ def _digest(index: str | None) -> str:
 
 def draw() -> None:
     """The strategies in one line, best first, its intervals one click away; nothing for one's own documents."""
-    if corpora.chosen() != rag_core.BUILTIN:
+    if corpora.chosen() != BUILTIN:
         return
     with st.container(horizontal=True, vertical_alignment="top", gap="small", key="shipped"):
         untrusted.draw(_line())

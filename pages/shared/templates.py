@@ -6,6 +6,7 @@ The session keeps the last valid texts under the control's key; what is refused 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,6 +14,11 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared.engine import engine
+from rag_core.prompts.prompt import CONTEXT_PROMPT, Template
+from rag_core.prompts.templates import MAX_TEMPLATES
+
+if TYPE_CHECKING:
+    from rag_core.catalog import PromptText, Templates
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
 HEIGHT = 200  # px of a text box
@@ -20,14 +26,14 @@ HEIGHT = 200  # px of a text box
 Take = Callable[[Mapping[str, str]], None]  # stores what the boxes say, or raises
 
 
-def prompt_editor(control: rag_core.PromptText, key: str, idle: str) -> None:
+def prompt_editor(control: PromptText, key: str, idle: str) -> None:
     """Draw the editor of one prompt, in a box of its own.
 
     Args:
         key: where the session stores the template.
         idle: why the prompt has no effect; empty if it has one.
     """
-    template: rag_core.Template = st.session_state.setdefault(key, control.default)
+    template: Template = st.session_state.setdefault(key, control.default)
 
     def take(texts: Mapping[str, str]) -> None:
         st.session_state[key] = control.parse(texts)
@@ -39,11 +45,9 @@ def prompt_editor(control: rag_core.PromptText, key: str, idle: str) -> None:
             st.button(t("Back to the original"), key=f"{key}.original", on_click=forget, args=(key,))
 
 
-def templates_editor(control: rag_core.Templates, key: str, idle: str) -> None:
+def templates_editor(control: Templates, key: str, idle: str) -> None:
     """Draw the editor of a list of rewriting templates; see `prompt_editor`."""
-    templates: tuple[rag_core.Template, ...] = st.session_state.setdefault(
-        key, control.parse(control.default)
-    )
+    templates: tuple[Template, ...] = st.session_state.setdefault(key, control.parse(control.default))
     unread = idle or _unread(control.purpose)
     for place, template in enumerate(templates):
         slot = f"{key}.{place}.{template.name}"
@@ -59,7 +63,7 @@ def templates_editor(control: rag_core.Templates, key: str, idle: str) -> None:
                 st.button(t("Remove"), key=f"{slot}.remove", on_click=_remove, args=(key, place))
     left = [name for name in control.names if name not in {one.name for one in templates}]
     addable = left if unread else [*left, "custom"]
-    if len(templates) < rag_core.MAX_TEMPLATES and addable:
+    if len(templates) < MAX_TEMPLATES and addable:
         st.pills(
             t("Add a template"),
             addable,
@@ -84,7 +88,7 @@ def context_prompt(key: str) -> None:
         for name, title in (("system", t("System message")), ("text", t("User message"))):
             st.text_area(
                 title,
-                untrusted.plain(getattr(rag_core.CONTEXT_PROMPT, name)),
+                untrusted.plain(getattr(CONTEXT_PROMPT, name)),
                 key=f"{key}.context.{name}",
                 height=HEIGHT,
                 disabled=True,
@@ -99,7 +103,7 @@ def forget(key: str) -> None:
     st.session_state.pop(key, None)
 
 
-def _boxes(slot: str, template: rag_core.Template, take: Take, unread: str, *, named: bool = False) -> None:
+def _boxes(slot: str, template: Template, take: Take, unread: str, *, named: bool = False) -> None:
     """The boxes of one template; a change of one is checked and taken at once.
 
     Args:
@@ -153,7 +157,7 @@ def _remove(key: str, place: int) -> None:
     st.session_state[key] = templates[:place] + templates[place + 1 :]
 
 
-def _add(control: rag_core.Templates, key: str) -> None:
+def _add(control: Templates, key: str) -> None:
     chosen = st.session_state[f"{key}.add"]
     if not chosen:
         return

@@ -15,6 +15,9 @@ from pages.shared import controls, corpora, history_sync, permalink, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
+from rag_core.catalog.address import from_address, to_address
+from rag_core.documents.documents import BUILTIN
+from rag_core.explain import ControlTips, Move, Tuner
 
 STRATEGY, RUN, BENCH, KEPT, PINNED = "tune.strategy", "tune.run", "tune.bench", "tune.kept", "tune.pinned"
 SETUP, FROM = "tune.setup", "tune.from"  # what it runs on; the column of Compare that it was opened from
@@ -22,17 +25,17 @@ DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
 REST_S = 0.4  # that a setting stands before its tipping points are worked out
 MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
 
-Tips = Mapping[str, tuple[rag_core.ControlTips, ...]]
+Tips = Mapping[str, tuple[ControlTips, ...]]
 
 
 class Tipping:
     """Tipping points around one setting, worked out in the background once the controls rest, so that no slider waits."""
 
-    def __init__(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
+    def __init__(self, tuner: Tuner, moved: rag_core.Trace) -> None:
         self.fingerprint = moved.fingerprint
         self.over = threading.Event()
         self.drawn = False
-        self._found: dict[str, tuple[rag_core.ControlTips, ...]] = {}
+        self._found: dict[str, tuple[ControlTips, ...]] = {}
         self._stop = threading.Event()
         threading.Thread(target=self._work, args=(tuner, moved), daemon=True).start()
 
@@ -45,7 +48,7 @@ class Tipping:
         """Stop after the control in hand: the reader moved on."""
         self._stop.set()
 
-    def _work(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
+    def _work(self, tuner: Tuner, moved: rag_core.Trace) -> None:
         if self._stop.wait(REST_S):
             return
         try:
@@ -73,19 +76,19 @@ class Bench:
 
     run: Comparison
     base: rag_core.Trace
-    tuner: rag_core.Tuner
+    tuner: Tuner
     pinned: rag_core.Trace
     shown: rag_core.Trace
     answers: dict[str, rag_core.Trace] = field(default_factory=dict)
     tipping: Tipping | None = None
-    last: tuple[rag_core.Strategy, rag_core.Move] | None = None
+    last: tuple[rag_core.Strategy, Move] | None = None
 
     @property
     def offline(self) -> bool:
         """Whether the offline engine writes the answers: at once, at no cost."""
         return str(self.base.engine["llm"]).startswith("offline")
 
-    def move(self, strategy: rag_core.Strategy) -> rag_core.Move:
+    def move(self, strategy: rag_core.Strategy) -> Move:
         """Move to a setting of the strategy; its result is shown if no model has to be called.
 
         Raises:
@@ -181,8 +184,8 @@ def setup() -> rag_core.Setup:
 
 def link(run: Comparison, column: Column, position: int) -> None:
     """Draw the link from a column of Compare to Tune, with what was run; a column without a result has none yet."""
-    corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = rag_core.to_address([column.setup], run.country, corpus)
+    corpus = "" if run.corpus == BUILTIN else run.corpus
+    wanted = to_address([column.setup], run.country, corpus)
     st.page_link(
         "pages/compare/tune.py", label=t("Tune this"), icon=":material/tune:", disabled=column.trace is None,
         query_params={**wanted, "run": [f"{run.id}.{LETTERS[position]}"]},
@@ -225,7 +228,7 @@ def restore() -> None:
     parameters = permalink.parameters()
     if not permalink.is_wish() or not parameters:
         return
-    found = rag_core.from_address(parameters, (DEFAULT,), fewest=1, models=setups.offered())
+    found = from_address(parameters, (DEFAULT,), fewest=1, models=setups.offered())
     if found:
         (column, *_) = found.columns
         chosen = column.strategy
@@ -270,7 +273,7 @@ def put_address(run: Comparison, chosen: rag_core.Setup, pinned: rag_core.Trace 
     comparisons().keep(run)
     run.settings = {PINNED: pinned}
     st.session_state[PINNED] = pinned
-    corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = {**rag_core.to_address([chosen], run.country, corpus), "run": [run.id]}
+    corpus = "" if run.corpus == BUILTIN else run.corpus
+    wanted = {**to_address([chosen], run.country, corpus), "run": [run.id]}
     if permalink.parameters() != wanted:
         st.query_params.from_dict(wanted)

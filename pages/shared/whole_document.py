@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,6 +14,12 @@ from pages.drawing import untrusted
 from pages.drawing.translate import t, translated
 from pages.shared.engine import engine
 from pages.shared.lists import with_lists
+from rag_core.documents.documents import BUILTIN
+from rag_core.language.highlight import highlight
+from rag_core.values.prompt_injection import GIVES_ORDERS, gives_orders
+
+if TYPE_CHECKING:
+    from rag_core.indexing import CorpusIndex
 
 
 def draw(document: rag_core.Document) -> None:
@@ -22,7 +29,7 @@ def draw(document: rag_core.Document) -> None:
         untrusted.draw(
             f'<p class="rl-note"><a href="#quoted">{t("Highlighted: the sentences that the answer rests on")}</a></p>'
         )
-    parts = rag_core.parts_of(document) or ("",)
+    parts = _parts(document)
     part = _quoted_part(document, parts, quotes)
     if len(parts) > 1:
         part = st.selectbox(
@@ -36,7 +43,7 @@ def draw(document: rag_core.Document) -> None:
 
 def at_quotes(document: rag_core.Document, quotes: Sequence[str]) -> str:
     """Its text as HTML; of a very long one, the part with the first quoted sentence."""
-    parts = rag_core.parts_of(document) or ("",)
+    parts = _parts(document)
     part = parts[_quoted_part(document, parts, quotes)]
     body = _body(document.title, part, document.language, tuple(quotes))
     return _orders(document) + body.replace("<mark>", '<mark tabindex="-1">', 1)
@@ -45,7 +52,7 @@ def at_quotes(document: rag_core.Document, quotes: Sequence[str]) -> str:
 def find(corpus: str, name: str) -> rag_core.Document | None:
     """A document of a corpus that is open here; None if there is none."""
     opened = engine()
-    lab = opened.lab if corpus == rag_core.BUILTIN else opened.others.find(corpus)
+    lab = opened.lab if corpus == BUILTIN else opened.others.find(corpus)
     try:
         return _documents(lab.index.name, lab.index).get(name) if lab else None
     except rag_core.RagError:  # it was deleted since
@@ -53,15 +60,24 @@ def find(corpus: str, name: str) -> rag_core.Document | None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _documents(name: str, _index: rag_core.CorpusIndex) -> Mapping[str, rag_core.Document]:
+def _documents(name: str, _index: CorpusIndex) -> Mapping[str, rag_core.Document]:
     """The documents of a corpus; `name` names the generation of its index."""
-    return {one.document.id: one.document for one in rag_core.indexed_documents(_index)}
+    from rag_core.lab.browsing import indexed_documents  # as in `_parts`
+
+    return {one.document.id: one.document for one in indexed_documents(_index)}
+
+
+def _parts(document: rag_core.Document) -> Sequence[str]:
+    """Its text in parts, one at least."""
+    from rag_core.lab.browsing import parts_of  # with the indexes' code, which Compare is drawn without
+
+    return parts_of(document) or ("",)
 
 
 def _orders(document: rag_core.Document) -> str:
-    if not rag_core.gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
+    if not gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
         return ""
-    return f'<p class="rl-orders">{untrusted.escape(translated(rag_core.GIVES_ORDERS))}</p>'
+    return f'<p class="rl-orders">{untrusted.escape(translated(GIVES_ORDERS))}</p>'
 
 
 def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequence[str]) -> int:
@@ -70,7 +86,7 @@ def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequ
         return 0
     quoted = (
         place for place, part in enumerate(parts)
-        if any(one.quoted for one in rag_core.highlight(part, "", document.language, quotes))
+        if any(one.quoted for one in highlight(part, "", document.language, quotes))
     )  # fmt: skip
     return next(quoted, 0)
 
@@ -84,7 +100,7 @@ def _body(title: str, text: str, language: str, quotes: tuple[str, ...]) -> str:
         if part.startswith("#"):
             parts.append(f"<h4>{untrusted.escape(part.lstrip('# '))}</h4>")
         elif part.strip():
-            segments = rag_core.highlight(part.strip(), "", language, quotes)
+            segments = highlight(part.strip(), "", language, quotes)
             marked = [one._replace(matched=one.quoted, quoted=False) for one in segments]
             parts.append(f'<div class="rl-text">{with_lists(marked)}</div>')
     return "".join(parts)

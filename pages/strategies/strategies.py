@@ -13,6 +13,9 @@ from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets
 from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column
+from rag_core.catalog import Control, format_value
+from rag_core.catalog.outline import OutlinedStage, outline
+from rag_core.explain import stage_title
 
 KINDS = {
     "transform": declared("writes queries"),
@@ -85,7 +88,7 @@ def _calls(counted: Mapping[str, int]) -> str:
 def _controls(recipe: rag_core.Recipe) -> str:
     rows = "".join(
         f"<tr><td>{escape(translated(control.title))}<br><small>{escape(control.name)}</small></td>"
-        f"<td>{escape(rag_core.format_value(control.plain(control.parse(control.default))))}</td>"
+        f"<td>{escape(format_value(control.plain(control.parse(control.default))))}</td>"
         f"<td>{escape(_range(control))}</td><td>{escape(translated(control.help))}</td></tr>"
         for control in recipe.controls
     )
@@ -95,7 +98,7 @@ def _controls(recipe: rag_core.Recipe) -> str:
     )
 
 
-def _range(control: rag_core.Control) -> str:
+def _range(control: Control) -> str:
     shape = control.as_json()
     if shape["choices"]:
         return ", ".join(shape["choices"])
@@ -162,13 +165,13 @@ def _claims() -> None:
 
 def _diagram(strategy: rag_core.Strategy) -> str:
     """The stages in order, each with its parameters and one sentence."""
-    steps = "".join(_step(stage) for stage in rag_core.outline(strategy))
+    steps = "".join(_step(stage) for stage in outline(strategy))
     return f'<ol class="rl-flow" aria-label="{t("Stages of {strategy}", strategy=escape(strategy.name))}">{steps}</ol>'
 
 
-def _step(stage: rag_core.OutlinedStage) -> str:
+def _step(stage: OutlinedStage) -> str:
     boxes = "".join(
-        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(rag_core.stage_title(part.name)))}</b>'
+        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(stage_title(part.name)))}</b>'
         f"<small>{escape(part.params)}</small><p>{escape(translated(part.summary))}</p></div>"
         for part in stage.parts
     )

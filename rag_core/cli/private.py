@@ -28,8 +28,7 @@ def cleared(question: str, *, redacting: bool, sending: bool, country: str | Non
         InputError: it has private data, a model is external, and nothing says what to do; the message names kinds only.
     """
     from ..language.questions import check_question
-    from ..safety.privacy.find import find_private, redact
-    from ..safety.privacy.words import kinds_in_words
+    from ..safety.privacy import find_private, kinds_in_words, redact
     from ..values.settings import read_settings
 
     if redacting and sending:

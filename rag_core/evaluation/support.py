@@ -14,7 +14,7 @@ class AnswerCheck:
     """Sentences and citations of one answer; all zero for an abstention.
 
     Args:
-        supported, weak, unsupported: sentences with this support (see `rag_core.HOW_GROUNDED`).
+        supported, weak, unsupported: sentences with this support (see `rag_core.values.answers.HOW_GROUNDED`).
         citations: markers the model wrote.
         valid_citations: markers that name a passage it was shown.
     """

@@ -12,7 +12,7 @@ from ..documents.benchmark import read_builtin
 from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
 from ..runtime.services import Grounder
-from ..safety.privacy.find import find_private
+from ..safety.privacy import find_private
 from ..safety.urgency.triage import triage
 from ..values.answers import Claim
 from ..values.errors import DataError

@@ -13,6 +13,8 @@ from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from rag_core.catalog import Choice, Number, PromptText, Switch, Templates, Weights
+from rag_core.explain import stage_title
 from rag_core.values.errors import MissingResource
 
 TITLES = [recipe.title for recipe in rag_core.RECIPES.values()]
@@ -40,12 +42,12 @@ def chosen(app: AppTest, name: str) -> AppTest:
 
 def test_every_control_of_every_strategy_has_its_widget(app: AppTest) -> None:
     kinds = {
-        rag_core.Number: "slider",
-        rag_core.Switch: "toggle",
-        rag_core.Choice: "button_group",
-        rag_core.Weights: "slider",  # one a rewrite
-        rag_core.PromptText: "text_area",  # several boxes, their keys begin with the control's
-        rag_core.Templates: "text_area",
+        Number: "slider",
+        Switch: "toggle",
+        Choice: "button_group",
+        Weights: "slider",  # one a rewrite
+        PromptText: "text_area",  # several boxes, their keys begin with the control's
+        Templates: "text_area",
     }
     app.button(key="settings.0").click().run()
     missing = []
@@ -127,7 +129,7 @@ class TestGuide:
         drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
         for recipe in rag_core.RECIPES.values():
             for stage in recipe.build().stages:
-                titles = [rag_core.stage_title(part) for part in stage.name.split(" ∥ ")]
+                titles = [stage_title(part) for part in stage.name.split(" ∥ ")]
                 assert all(f"<b>{title}</b>" in drawn for title in titles), titles
             assert all(
                 f"<td>{control.title}<br><small>{control.name}</small></td>" in drawn

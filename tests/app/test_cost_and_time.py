@@ -17,7 +17,8 @@ import rag_core
 from pages.compare.bills import bill
 from pages.compare.waterfall import REUSED, together, waterfall
 from pages.shared.amounts import money
-from rag_core import Recipe, build, spans
+from rag_core import Recipe, build
+from rag_core.explain.bill import spans
 from rag_core.runtime.services import Services
 from rag_core.values.pricing import PriceList
 

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.shared import faults
+from rag_core.catalog.address import to_address
 
 
 def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
@@ -24,7 +25,7 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     )
     app = start(OPENAI_BASE_URL=server.url, RAG_MODELS="no-such-model")
     columns = [rag_core.set_up("multi_query"), rag_core.set_up("bm25", model="no-such-model")]
-    for name, values in rag_core.to_address(columns).items():
+    for name, values in to_address(columns).items():
         app.query_params[name] = values
     ask(app.run(), ENGLISH)
     shown = html(app)

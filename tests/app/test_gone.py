@@ -16,9 +16,10 @@ from playwright.sync_api import Browser, expect
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
-from rag_core import Settings, remove_corpus
+from rag_core import Settings
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
+from rag_core.lab.removing import remove_corpus
 from rag_core.sessions.history import Asked, AskedColumn, open_history
 
 QUESTION = "What are the visiting hours on the ward"

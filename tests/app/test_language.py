@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, expect
 
 import rag_core
 from pages.drawing import translate
+from rag_core.catalog import describe_changes
 from rag_core.values import translation
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
@@ -116,7 +117,7 @@ def test_a_date_is_written_as_the_language_writes_it(code: str, written: str) ->
 
 def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translate, "language", lambda: "es")
-    changed = rag_core.describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
+    changed = describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
     assert translate.translated(changed) == "grupo tras la fusión 20, MMR: no"
 
 

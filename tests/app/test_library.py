@@ -15,8 +15,8 @@ from helpers.source_files import write
 from playwright.sync_api import Browser, expect
 from streamlit.testing.v1 import AppTest
 
-import rag_core
 from rag_core.indexing import CorpusStore, read_path
+from rag_core.lab.browsing import position_of, search_passages, size_of
 from rag_core.lab.corpora import keep_title
 from rag_core.lab.lab import Lab
 
@@ -94,7 +94,7 @@ def test_passages_are_found_by_their_words_open_their_document_and_lead_to_compa
     page = context.new_page()
     page.goto(f"{app}/documents")
     expect(page.locator(".rl-dot")).to_be_visible(timeout=ANSWER_MS)
-    hits = rag_core.search_passages(lab, WORDS).hits
+    hits = search_passages(lab, WORDS).hits
     documents = {hit.passage.doc_id for hit in hits}
     box = page.get_by_role("textbox", name="Words to search for")
     box.fill(WORDS)
@@ -118,7 +118,7 @@ def test_passages_are_found_by_their_words_open_their_document_and_lead_to_compa
     found.get_by_role("button", name=re.compile(r"^2\. ")).click()
     expect(back).to_be_hidden()
     expect(opened).to_contain_text(second.text.split("\n")[0][:80])
-    number, pieces = rag_core.position_of(second) + 1, rag_core.size_of(lab, second)
+    number, pieces = position_of(second) + 1, size_of(lab, second)
     about = f"{number}. {second.heading} · {pieces} word pieces, {len(second.text)} characters"
     expect(opened).to_contain_text(about)
     expect(opened.locator(".rl-context")).to_contain_text("Context:")

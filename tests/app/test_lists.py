@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.shared.lists import with_lists
-from rag_core import Segment, highlight
+from rag_core.language.highlight import Segment, highlight
 
 
 def test_lines_with_a_dash_are_items_and_the_others_stay_text():

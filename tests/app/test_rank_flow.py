@@ -12,7 +12,8 @@ from helpers.in_process import ask, explain, html, text, visitor
 from streamlit.testing.v1 import AppTest
 
 from pages.compare.rank_flow import LOWEST, MOST, rank_flow
-from rag_core import Recipe, build, fates, flow_columns
+from rag_core import Recipe, build
+from rag_core.explain import fates, flow_columns
 from rag_core.runtime.services import Services
 
 

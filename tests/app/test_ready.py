@@ -20,7 +20,7 @@ from helpers.small import ROOT
 
 from pages.frame.addresses import PATHS
 from pages.frame.shell import LIVE
-from rag_core import MAX_UPLOAD
+from rag_core.indexing.uploads import MAX_UPLOAD
 from rag_core.lab.lab import Lab
 
 READY_S = 60

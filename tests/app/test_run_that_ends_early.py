@@ -36,7 +36,7 @@ def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(
             shown.append(self)
 
     monkeypatch.setattr("rag_core.open_lab", open_no_lab, raising=False)
-    monkeypatch.setattr("rag_core.triage_for", triage_while_the_run_ends, raising=False)
+    monkeypatch.setattr("rag_core.safety.urgency.triage_for", triage_while_the_run_ends)
     monkeypatch.setattr("pages.compare.asking.LiveRun", Seen)
     st.cache_resource.clear()
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()

@@ -13,8 +13,8 @@ from helpers.in_process import ask, html, text
 from helpers.openai_server import OpenAIServer
 from streamlit.testing.v1 import AppTest
 
-import rag_core
 from pages.drawing.tips import dial
+from rag_core.values.profile import Profile
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 BREATHING = "I am struggling to breathe at rest, 30 weeks"
@@ -55,7 +55,7 @@ def test_a_model_that_buries_the_action_is_outlined_and_counted(
 def test_documents_about_another_subject_have_no_notice_above_the_results(
     drawn: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages.shared.corpora.profile", lambda name: rag_core.Profile("bicycles"))
+    monkeypatch.setattr("pages.shared.corpora.profile", lambda name: Profile("bicycles"))
     ask(drawn.run(), BREATHING)
     assert "Results for:" in html(drawn)
     assert "rl-urgent" not in html(drawn)

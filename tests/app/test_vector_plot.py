@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rag_core
 from pages.documents.vector_plot import COLOURS, figure
-from rag_core import PlacedPassage, PlacedQuery, VectorMap
+from rag_core.lab.vector_map import PlacedPassage, PlacedQuery, VectorMap
 
 
 def placed(identity: str, count: int, near: float | None = None) -> list[PlacedPassage]:

@@ -14,7 +14,7 @@ import sys
 from streamlit.testing.v1 import AppTest
 from pages.shared.engine import Engine
 opened = []
-Engine.start = lambda self: opened.append(sorted({"llama_index", "chromadb", "nltk", "scipy", "sqlalchemy", "torch", "rag_core.lab.lab"} & sys.modules.keys()))
+Engine.start = lambda self: opened.append(sorted({"llama_index", "chromadb", "nltk", "phonenumbers", "scipy", "sqlalchemy", "torch", "rag_core.lab.lab"} & sys.modules.keys()))
 page = AppTest.from_file("app.py", default_timeout=120).run()
 assert not page.exception
 print([button.label for button in page.button].count("Run"), opened)

@@ -9,9 +9,9 @@ from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core import RECIPES, build, from_address, set_up, to_address
+from rag_core import RECIPES, build, set_up
 from rag_core.catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
-from rag_core.catalog.address import LONGEST
+from rag_core.catalog.address import LONGEST, from_address, to_address
 from rag_core.language.questions import MAX_QUESTION
 from rag_core.values.errors import ConfigError
 

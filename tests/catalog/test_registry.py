@@ -27,7 +27,7 @@ from rag_core.values.errors import ConfigError
 OURS = list(RECIPES.values())  # loads the registry of this process before a test installs a package
 STRATEGY = """\
 from dataclasses import dataclass
-from rag_core import Number, Recipe
+from rag_core.catalog import Number, Recipe
 from rag_core.stages import Bm25, Generate, Retrieve, SelectStage
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import yaml
 from helpers.small import ROOT
 from streamlit import config
 
-from rag_core import MAX_UPLOAD
+from rag_core.indexing.uploads import MAX_UPLOAD
 from rag_core.values.settings import Settings
 
 GUIDE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 
 import rag_core
 from rag_core import evaluation as ev
+from rag_core.catalog.outline import outline
 from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
+from rag_core.documents.documents import builtin_profile
 from rag_core.upkeep.documents import TOPICS
 from rag_core.values.labels import LABELS
+from rag_core.values.prompt_injection import GIVES_ORDERS
 
 from .small import ROOT
 
@@ -73,11 +76,11 @@ def _declared() -> Iterator[tuple[str, str]]:
         for control in recipe.controls:
             texts += [control.title, control.help, control.limit, control.as_json()["unit"]]
         for values in ({}, *(preset.values for preset in recipe.presets)):
-            outlined = rag_core.outline(recipe.build(**values))
+            outlined = outline(recipe.build(**values))
             texts += [part.summary for stage in outlined for part in stage.parts]
         for text in filter(None, texts):
             yield text, f"strategy {recipe.name}"
-    yield rag_core.builtin_profile(ROOT / "data").subject, "profile"
+    yield builtin_profile(ROOT / "data").subject, "profile"
     for label in LABELS:
         yield label, "label"
     for metric in (*ev.DEFAULT_METRICS, "recall@100"):
@@ -88,4 +91,4 @@ def _declared() -> Iterator[tuple[str, str]]:
     judgements = tomllib.loads((ROOT / "data/questions/judgements.toml").read_text(encoding="utf-8"))
     yield judgements["judged_by"], "judgements"
     yield rag_core.NOTICE, "notice"
-    yield rag_core.GIVES_ORDERS, "notice"
+    yield GIVES_ORDERS, "notice"

@@ -11,12 +11,13 @@ import pytest
 from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import provider_lab
 
-from rag_core import warm_up
 from rag_core.lab.lab import Lab
+from rag_core.lab.warming import warm_up
 
 PROGRAM = """
 import sys
-from rag_core import RECIPES, open_lab, warm_up
+from rag_core import RECIPES, open_lab
+from rag_core.lab.warming import warm_up
 from rag_core.models import tokenizer
 lab = open_lab()
 for language in ("en", "es"):

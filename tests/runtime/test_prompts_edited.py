@@ -8,8 +8,9 @@ import pytest
 from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import QUESTION, obliging, provider_lab
 
-from rag_core import RECIPES, PromptText, build, describe_changes, from_address, to_address
-from rag_core.catalog.address import LONGEST
+from rag_core import RECIPES, build
+from rag_core.catalog import PromptText, describe_changes
+from rag_core.catalog.address import LONGEST, from_address, to_address
 from rag_core.lab.lab import Lab
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE
 from rag_core.sessions import parse_session, session_json

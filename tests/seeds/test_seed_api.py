@@ -27,10 +27,12 @@ from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.seed_api import (
+    format_docs,
     process_hybrid_rrf_query,
     process_rewriter_query,
     query_for_evaluation,
     ragas_samples,
+    retrieve_hybrid_rrf,
 )
 from rag_core.stages.messages import abstention
 from rag_core.values.errors import ConfigError, RagError, StageError
@@ -484,8 +486,8 @@ class TestHybridFunctions:
         assert arguments(rag_core.mmr_select) == {
             "query": None, "candidate_docs": None, "top_k": None, "lambda_mult": 0.7,
         }  # fmt: skip
-        assert arguments(rag_core.retrieve_hybrid_rrf) == {"query": None}
-        assert arguments(rag_core.format_docs) == {"docs": None}
+        assert arguments(retrieve_hybrid_rrf) == {"query": None}
+        assert arguments(format_docs) == {"docs": None}
 
     def test_reciprocal_rank_fusion_by_hand(self):
         fused = rag_core.reciprocal_rank_fusion([[node("a"), node("b")], [node("c"), node("a")]])
@@ -504,7 +506,7 @@ class TestHybridFunctions:
         ]
         pool = rag_core.reciprocal_rank_fusion(both, top_k=10)
         final = rag_core.mmr_select(QUESTION, pool, 5, lab=animals)
-        assert ids(final) == ids(rag_core.retrieve_hybrid_rrf(QUESTION, lab=animals))
+        assert ids(final) == ids(retrieve_hybrid_rrf(QUESTION, lab=animals))
         trace = animals.run(QUESTION, "hybrid_rrf")
         assert ids(final) == [hit.id for hit in trace.ranking]
         assert [found.score for found in final] == [hit.score for hit in trace.ranking]
@@ -518,10 +520,10 @@ class TestHybridFunctions:
             rag_core.mmr_select(QUESTION, [node("x")], 1, lab=animals)
 
     def test_format_docs_is_what_the_answer_prompt_holds(self, animals):
-        found = rag_core.retrieve_hybrid_rrf(QUESTION, lab=animals)
+        found = retrieve_hybrid_rrf(QUESTION, lab=animals)
         trace = animals.run(QUESTION, "hybrid_rrf")
-        assert rag_core.format_docs(found) == str(Sources(trace.ranking.hits))
-        assert rag_core.format_docs([node("a", "Cats <purr>.", "High"), node("b")]) == (
+        assert format_docs(found) == str(Sources(trace.ranking.hits))
+        assert format_docs([node("a", "Cats <purr>.", "High"), node("b")]) == (
             '<source n="1" relevance="High" title="T">\nCats &lt;purr&gt;.\n</source>\n'
             '<source n="2" relevance="unknown" title="T">\nAbout b.\n</source>'
         )
@@ -533,7 +535,7 @@ class TestHybridFunctions:
         forms = [
             process_hybrid_rrf_query(QUESTION, lab=animals)["retrieved_documents"],
             query_for_evaluation(QUESTION, strategy="hybrid_rrf", lab=animals)["source_documents"],
-            rag_core.retrieve_hybrid_rrf(QUESTION, lab=animals),
+            retrieve_hybrid_rrf(QUESTION, lab=animals),
             animals.query_engine("hybrid_rrf").query(QUESTION).source_nodes,
             trace.ranking.hits,
             [hit.passage for hit in trace.ranking],
@@ -542,13 +544,13 @@ class TestHybridFunctions:
             assert ids(rag_core.reciprocal_rank_fusion([documents, documents])) == order
             assert ids(rag_core.mmr_select(QUESTION, documents, 3, lab=animals)) == nearest
         labelled = str(Sources(trace.ranking.hits))
-        assert [rag_core.format_docs(documents) == labelled for documents in forms] == [True] * 5 + [False]
-        assert rag_core.format_docs(forms[-1]).count('relevance="unknown"') == 5  # a passage has no label
+        assert [format_docs(documents) == labelled for documents in forms] == [True] * 5 + [False]
+        assert format_docs(forms[-1]).count('relevance="unknown"') == 5  # a passage has no label
 
     def test_a_text_is_no_document(self, animals):
         found = query_for_evaluation(QUESTION, strategy="bm25", lab=animals)
         with pytest.raises(ConfigError, match=r"not str\. .*source_documents"):
-            rag_core.format_docs(found["contexts"])
+            format_docs(found["contexts"])
 
 
 class TestOpening:

@@ -1,5 +1,6 @@
 """What a result took: seconds, tokens and dollars of every stage, at other prices, and over a month."""
 
-from .lines import Bill, BillLine, bill_of
-from .quotes import TYPED, Projection, Quote, cost_at, of_offline_engine, project, quotes, texts_of
-from .spans import Span, spans
+import lazy_loader
+
+# quotes count tokens as the models do, whose code a page without a result does not need
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

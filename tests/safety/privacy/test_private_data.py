@@ -11,7 +11,8 @@ from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core import find_private, kinds_in_words, redact, triage
+from rag_core import triage
+from rag_core.safety.privacy import find_private, kinds_in_words, redact
 
 NAME, PHONE, EMAIL, RECORD, ID, ADDRESS = (
     "name_and_birth_date", "phone", "email", "record_number", "national_id", "address",

@@ -1,0 +1,13 @@
+from .lines import Bill as Bill
+from .lines import BillLine as BillLine
+from .lines import bill_of as bill_of
+from .other_prices import TYPED as TYPED
+from .other_prices import Projection as Projection
+from .other_prices import Quote as Quote
+from .other_prices import cost_at as cost_at
+from .other_prices import of_offline_engine as of_offline_engine
+from .other_prices import project as project
+from .other_prices import quotes as quotes
+from .other_prices import texts_of as texts_of
+from .timing import Span as Span
+from .timing import spans as spans
