@@ -31,6 +31,10 @@ _BORN = words(
 _ONLY_AFTER_BIRTH = words(
     r"(?:gave|given) birth|after (?:the |a |giving )?birth|postpartum|postnatal|tras el parto|despues del parto|posparto|puerperio|dio a luz"
 )
+_OF_A_LOSS = words(
+    r"still ?b\w+|died|dies|dead|deaths?|demise|iufd|lost|loss\w*|losing|bereave\w*|grie\w+|mourn\w*|funeral|bur(?:y|ied|ial)|post ?mortem|autops\w+|no heartbeat|"
+    r"muert\w+|murio|muere|fallec\w+|obito|mortinat\w+|duelo|luto|perdi\w*|entierro|sin latido"
+)
 _IN_PREGNANCY = words(r"pregnan\w+|embaraz\w+")
 DELICATE = ("low-mood", "psychosis")  # besides the flagged signs
 
@@ -52,11 +56,13 @@ class Urgent:
         return any(sign.flag or sign.id in DELICATE for sign in signs_of(self.triage))
 
     def suits(self, section: Sequence[Sentence]) -> bool:
-        """Whether a section is not about another patient: for a born baby, it names babies."""
+        """Whether a section is not about another patient: a born baby, whom it names, or parents whose baby died."""
         text = " ".join([section[0].context, *(each.text for each in section)])
         if is_about_born_baby(plain(self.question)) and not (
             section[0].patient == "baby" or _BABY.search(plain(text))
         ):
+            return False
+        if section[0].patient == "bereaved" and not _OF_A_LOSS.search(plain(self.question)):
             return False
         return not (self.triage.signs and all(self.is_of_another(each) for each in section))
 

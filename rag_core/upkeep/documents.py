@@ -24,7 +24,7 @@ TOPICS = frozenset(
         "emergency",
     ]
 )
-PATIENTS = frozenset(["baby", "child", "partner"])  # besides the mother, who is not named
+PATIENTS = frozenset(["baby", "bereaved", "child", "partner"])  # besides the mother, who is not named
 TYPES = frozenset(["guideline", "leaflet", "consensus", "review", "drug label", "statistics", "law"])
 FIRST_YEAR = {"law": 1900}  # of a source, by type; otherwise 1990
 WORDS = (400, 900)  # shortest and longest body of a document

@@ -105,6 +105,15 @@ def test_a_document_may_say_whose_it_is_where_its_words_do_not():
     assert rank(umbilical, replace(navel, passage=replace(navel.passage, patient="baby"))) == 1
 
 
+def test_who_has_lost_no_baby_is_not_answered_from_what_bereaved_parents_read():
+    milk = hit("a", "Milk usually comes in after two to four days, which can be very distressing.")
+    of_a_loss = replace(milk, passage=replace(milk.passage, patient="bereaved"))
+    for question in ("When will my milk come in?", "¿Cuándo sube la leche?"):
+        assert answer(question, [milk]).endswith("[1]")
+        assert answer(question, [of_a_loss]).startswith(NO_EVIDENCE)
+    assert answer("After my stillbirth, when will milk come in?", [of_a_loss]).endswith("[1]")
+
+
 def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_what_to_do_now():
     question = "Secundigesta de 24 semanas con 39 °C, tiritona y puñopercusión renal derecha positiva. ¿Fosfomicina y a casa?"
     cystitis = hit("a", "La cistitis se trata con fosfomicina, 3 g por boca en dosis única.", "es")

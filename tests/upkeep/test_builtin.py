@@ -107,7 +107,7 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         ("id: en-good", "id: en-other", "not en-'good'"),
         ("language: en", "language: es", "does not match the folder"),
         ("topic: labour", "topic: gardening", "topic 'gardening' is not one of"),
-        ("topic: labour", "topic: labour\npatient: cat", "patient 'cat' is not one of baby, child, partner"),
+        ("topic: labour", "topic: labour\npatient: cat", "patient 'cat' is not one of baby, bereaved, child, partner"),
         ("year: 2018", "year: 1066", "is malformed"),
         ("year: 2018", "year: soon", "missing or invalid"),
         ("title: A good document", "title: Another", "does not start with the title"),
