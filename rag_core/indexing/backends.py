@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..values.types import Vectors
-from .bm25 import Scores
+from .bm25 import Bm25Index, Scores
 from .mapped import MappedTexts
 
 
@@ -29,9 +29,18 @@ class VectorBackend(Protocol):
     """Where vectors are kept. What it writes is searched once CURRENT names the generation."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
+        self,
+        generation: Path,
+        ids: Sequence[str],
+        vectors: Vectors,
+        bm25: Bm25Index,
+        stored: Callable[[int], None],
     ) -> None:
-        """Keep (n, d) vectors with rows of length 1, by id; `stored` is told how many are."""
+        """Keep (n, d) vectors with rows of length 1, by id; `stored` is told how many are.
+
+        Args:
+            bm25: of the same passages; its files are in the generation's folder.
+        """
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """What `write` kept, until `resources` are closed.
@@ -39,6 +48,14 @@ class VectorBackend(Protocol):
         Raises:
             IndexDamaged: it cannot be opened, or has other passages.
             StorageError: it cannot be opened here or now.
+        """
+
+    def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
+        """What searches a generation by words.
+
+        Args:
+            bm25: read from the generation's folder.
+            vectors: gives what `open` gave, and opens it first if need be.
         """
 
     def keep_only(self, folder: Path, generations: Collection[str]) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 from ..values.errors import IndexDamaged, StorageError
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import OpenVectors
+from .backends import Lexical, OpenVectors
+from .bm25 import Bm25Index
 from .chroma import chroma_client, chroma_reader, clear_unused
 from .mapped import MappedTexts
 
@@ -31,7 +32,12 @@ class ChromaVectors:
     """A collection in a folder of the generation, with ids and vectors alone."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
+        self,
+        generation: Path,
+        ids: Sequence[str],
+        vectors: Vectors,
+        bm25: Bm25Index,
+        stored: Callable[[int], None],
     ) -> None:
         """Keep vectors in batches, as Chroma limits them."""
         with chroma_client(generation / FOLDER) as client:
@@ -64,6 +70,10 @@ class ChromaVectors:
             raise IndexDamaged(
                 Message("the vector store cannot be opened ({reason}).", reason=error)
             ) from error
+
+    def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
+        """What the generation's folder has."""
+        return bm25
 
     def keep_only(self, folder: Path, generations: Collection[str]) -> None:
         """Nothing is kept outside of the generations' folders."""

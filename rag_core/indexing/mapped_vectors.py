@@ -11,7 +11,8 @@ import numpy as np
 from ..values.errors import IndexDamaged
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import OpenVectors
+from .backends import Lexical, OpenVectors
+from .bm25 import Bm25Index
 from .mapped import MappedTexts, map_array
 
 FILE = "vectors.npy"
@@ -21,7 +22,12 @@ class MappedVectors:
     """(n, d) float32 in one file; rows are read where a search or a lookup touches them."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
+        self,
+        generation: Path,
+        ids: Sequence[str],
+        vectors: Vectors,
+        bm25: Bm25Index,
+        stored: Callable[[int], None],
     ) -> None:
         """Keep vectors in the order of their ids."""
         stored(0)
@@ -49,6 +55,10 @@ class MappedVectors:
                 )
             )
         return _Rows(ids, rows)
+
+    def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
+        """What the generation's folder has."""
+        return bm25
 
     def keep_only(self, folder: Path, generations: Collection[str]) -> None:
         """Nothing is kept outside of the generations' folders."""

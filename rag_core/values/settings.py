@@ -192,6 +192,11 @@ class Settings(BaseSettings):
         description="Chroma server or cluster that keeps the vectors, as in http://127.0.0.1:8000 or "
         "https://TOKEN@HOST/TENANT/DATABASE; files in the state folder if unset.",
     )
+    milvus_uri: SecretStr | None = Field(
+        None,
+        description="Milvus that keeps and searches vectors and words, as in https://TOKEN@HOST:PORT/DATABASE or "
+        "./index.db; files in the state folder if unset.",
+    )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
         ROOT / "data",

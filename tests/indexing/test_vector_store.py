@@ -15,12 +15,14 @@ from helpers.small import WordEmbedder
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, stores
 from rag_core.indexing.backends import OpenVectors, VectorBackend
+from rag_core.indexing.bm25 import Bm25Index
 from rag_core.indexing.mapped import MappedTexts
 from rag_core.indexing.stores import Stores
 from rag_core.values.errors import ConfigError, IndexDamaged, StorageError
 from rag_core.values.settings import Settings
 
 IDS = [f"d{number:02d}:0:ab" for number in range(40)]
+BM25 = Bm25Index.fit([["cats", "sleep"]] * len(IDS))
 WORDS = [
     "cats",
     "dogs",
@@ -61,19 +63,41 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-@pytest.fixture(params=[stores.MAPPED, stores.CHROMA, stores.SERVER])
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The path of a file of Milvus Lite."""
+    for package in ("pymilvus", "milvus_lite"):
+        pytest.importorskip(package, reason=f"{package}, of the extra milvus, is not installed")
+    from milvus_lite import server_manager_instance
+
+    path = str(tmp_path_factory.mktemp("milvus") / "index.db")
+    yield path
+    server_manager_instance.release_server(path)
+
+
+@pytest.fixture(
+    params=[
+        (stores.MAPPED, 1000),
+        (stores.CHROMA, 0),
+        (stores.SERVER, 1000),
+        (stores.MILVUS, 1000),
+        (stores.MILVUS, 0),
+    ],
+    ids=["mapped", "chroma", "chroma server", "milvus exact", "milvus hnsw"],
+)
 def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Of each store, which is then the one for a new generation."""
-    name = str(request.param)
-    monkeypatch.setattr(stores, "EXACT", 0 if name == stores.CHROMA else 1000)
-    return name
+    name, exact = request.param
+    monkeypatch.setattr(stores, "EXACT", exact)
+    return str(name)
 
 
 @pytest.fixture
 def known(name: str, request: pytest.FixtureRequest) -> Stores:
     """The stores, with a server's if that is the one."""
     url = request.getfixturevalue("server") if name == stores.SERVER else None
-    return stores.stores_of(Settings(chroma_url=url))
+    uri = request.getfixturevalue("file") if name == stores.MILVUS else None
+    return stores.stores_of(Settings(chroma_url=url, milvus_uri=uri))
 
 
 @pytest.fixture
@@ -83,7 +107,7 @@ def store(name: str, known: Stores) -> VectorBackend:
 
 def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend, tmp_path: Path) -> None:
     vectors, told = drawn(len(IDS)), []
-    store.write(tmp_path, IDS, vectors, told.append)
+    store.write(tmp_path, IDS, vectors, BM25, told.append)
     assert told[0] == 0
     with ExitStack() as resources:
         held = opened(store, tmp_path, resources)
@@ -100,7 +124,7 @@ def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend
 
 def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBackend, tmp_path: Path) -> None:
     vectors = drawn(len(IDS))
-    store.write(tmp_path, IDS, vectors, lambda done: None)
+    store.write(tmp_path, IDS, vectors, BM25, lambda done: None)
     with ExitStack() as resources:
         got = opened(store, tmp_path, resources).get([IDS[7], "unknown", IDS[3]])
         assert set(got) == {IDS[3], IDS[7]}
@@ -112,7 +136,7 @@ def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBack
 def test_vectors_of_other_passages_are_damage(
     store: VectorBackend, tmp_path: Path, ids: Sequence[str]
 ) -> None:
-    store.write(tmp_path, IDS, drawn(len(IDS)), lambda done: None)
+    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
     with ExitStack() as resources, pytest.raises(IndexDamaged, match=f"not the {len(ids)} of the index"):
         opened(store, tmp_path, resources, ids)
 
