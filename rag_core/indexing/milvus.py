@@ -31,7 +31,10 @@ ROUNDING = 1e-4  # relative error of a sum of float32, for up to some 800 terms
 HNSW = {"M": 16, "efConstruction": 200}
 EF_SEARCH = 1000
 SECONDS = 10.0  # an engine that takes longer to answer, also when it is asked again, counts as lost
+# else connections share when to try an engine again, up to two minutes after its return
+ALONE = {"grpc.use_local_subchannel_pool": 1}
 WRITING = 600.0  # seconds in which it has to index, or to load, a generation
+RELEASED = 101  # Milvus's code of an error: a collection is not loaded
 SCHEMES = ("http", "https")
 FILE = ".db"  # how the name of a file of Milvus Lite ends, which one process can use
 
@@ -148,10 +151,16 @@ class Milvus:
     def _client(self) -> Iterator[Any]:
         from pymilvus import MilvusClient
 
-        for package in ("pymilvus", "milvus_lite"):  # which log what they raise, with its traceback
+        for package in (
+            "pymilvus",
+            "milvus_lite",
+            "grpc._server",
+        ):  # which log what they raise, with tracebacks
             logging.getLogger(package).setLevel(logging.CRITICAL)
         with self._asking():
-            client: Any = MilvusClient(self.address, timeout=SECONDS, dedicated=True, **self._more)
+            client: Any = MilvusClient(
+                self.address, timeout=SECONDS, dedicated=True, grpc_options=ALONE, **self._more
+            )
         try:
             yield client
         finally:
@@ -204,10 +213,9 @@ class _Asked:
         places = {place: one for one in ids if (place := self._ids.get(one)) is not None}
         asked = iter(places)
         found: dict[str, Vectors] = {}
-        with self._asking():
-            while batch := list(islice(asked, BATCH)):
-                rows = self._client.get(self._name, batch, output_fields=[DENSE], timeout=SECONDS)
-                found.update({places[row[PLACE]]: np.array(row[DENSE], np.float32) for row in rows})
+        while batch := list(islice(asked, BATCH)):
+            rows = self._loaded(self._client.get, batch, output_fields=[DENSE])
+            found.update({places[row[PLACE]]: np.array(row[DENSE], np.float32) for row in rows})
         return found
 
     def leading(self, weights: Mapping[int, int], count: int) -> tuple[NDArray[np.intp], Scores]:
@@ -216,17 +224,28 @@ class _Asked:
         return np.array([hit[PLACE] for hit in found], np.intp), np.array([hit["distance"] for hit in found])
 
     def _search(self, field: str, sought: Any, count: int, params: Mapping[str, Any]) -> Sequence[Any]:
-        with self._asking():
-            (found,) = self._client.search(
-                self._name,
-                [sought],
-                anns_field=field,
-                limit=min(count, MOST),
-                output_fields=[DENSE] if field == DENSE else [],
-                search_params={"params": dict(params)},
-                timeout=SECONDS,
-            )
+        (found,) = self._loaded(
+            self._client.search,
+            [sought],
+            anns_field=field,
+            limit=min(count, MOST),
+            output_fields=[DENSE] if field == DENSE else [],
+            search_params={"params": dict(params)},
+        )
         return list(found)
+
+    def _loaded(self, ask: Callable[..., Any], *given: Any, **more: Any) -> Any:
+        """What the engine answers; what it has released, as Milvus Lite does when it ends, is loaded again."""
+        from pymilvus.exceptions import MilvusException
+
+        with self._asking():
+            try:
+                return ask(self._name, *given, **more, timeout=SECONDS)
+            except MilvusException as error:
+                if error.code != RELEASED:
+                    raise
+                self._client.load_collection(self._name, timeout=WRITING)
+                return ask(self._name, *given, **more, timeout=SECONDS)
 
 
 class _Words:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import chromadb
 import numpy as np
 import pytest
-from helpers.chroma_server import chroma_server, free_port
+from helpers.chroma_server import chroma_server, free_port, milvus_server
 from helpers.small import WordEmbedder
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, stores
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, milvus, stores
 from rag_core.indexing.backends import OpenVectors, VectorBackend
 from rag_core.indexing.bm25 import Bm25Index
 from rag_core.indexing.mapped import MappedTexts
+from rag_core.indexing.milvus import _Asked
 from rag_core.indexing.stores import Stores
-from rag_core.values.errors import ConfigError, IndexDamaged, StorageError
+from rag_core.language.analysis import query_tokens
+from rag_core.values.errors import ConfigError, IndexDamaged, MissingResource, StorageError
 from rag_core.values.settings import Settings
 
 IDS = [f"d{number:02d}:0:ab" for number in range(40)]
@@ -184,58 +187,143 @@ def test_an_unknown_passage_has_no_vector(index: CorpusIndex) -> None:
         index.vectors([*index.passages, "unknown"])
 
 
-def on(port: int) -> Stores:
-    return stores.stores_of(Settings(chroma_url=f"http://127.0.0.1:{port}"))
+def test_words_find_the_same_passages_with_the_same_scores(
+    index: CorpusIndex, name: str, known: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded = Bm25Index.load(index.generation)
+    asked, ids = [], list(index.passages)
+    if name == stores.MILVUS:
+        leading = _Asked.leading
+        monkeypatch.setattr(milvus, "MARGIN", 3)  # so that ties need more candidates
+        monkeypatch.setattr(_Asked, "leading", lambda *given: asked.append(given[1:]) or leading(*given))
+    random, again = np.random.default_rng(1), 0
+    for text in ["cats", "zebra", *(" ".join(random.choice([*WORDS, "zebra"], 4)) for _ in range(8))]:
+        query = query_tokens(text, ["en"])
+        for k, k1, b in ((1, 1.5, 0.75), (7, 1.5, 0.75), (100, 1.5, 0.75), (7, 0.9, 0.4)):
+            places, scores = embedded.best(query, k, k1, b)
+            before = len(asked)
+            found, given = index._bm25.best(query, k, k1, b)
+            assert (found.tolist(), given.tolist()) == (places.tolist(), scores.tolist())
+            assert len(asked) == before or k1 == 1.5
+            again += len(asked) > before + 1
+            best = sorted((-score, ids[place]) for place, score in zip(places, scores, strict=True))
+            assert [(-hit.score, hit.id) for hit in index.lexical(text, k, k1, b)] == best[:k]
+    assert (bool(asked), bool(again)) == ((name == stores.MILVUS,) * 2)
 
 
-def collections(port: int) -> set[str]:
+@contextmanager
+def in_chroma(port: int) -> Iterator[tuple[list[str], Callable[[str], None]]]:
+    """The collections of a Chroma server, and what deletes one."""
     with chromadb.HttpClient("127.0.0.1", port) as client:
-        return {one.name.rpartition("-gen-")[2] for one in client.list_collections()}
+        yield [one.name for one in client.list_collections()], client.delete_collection
 
 
-def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(tmp_path: Path) -> None:
+@contextmanager
+def in_milvus(port: int) -> Iterator[tuple[list[str], Callable[[str], None]]]:
+    """The collections of Milvus, and what deletes one."""
+    from pymilvus import MilvusClient
+
+    client = MilvusClient(f"http://127.0.0.1:{port}")
+    yield client.list_collections(), client.drop_collection
+    client.close()
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A store outside of the state folder, and a server that is it."""
+
+    setting: str
+    name: str
+    serve: Callable[[Path, int], AbstractContextManager[object]]
+    inside: Callable[[int], AbstractContextManager[tuple[list[str], Callable[[str], None]]]]
+
+    def on(self, port: int) -> Stores:
+        return stores.stores_of(Settings(**{self.setting: f"http://127.0.0.1:{port}"}))
+
+    def generations(self, port: int) -> set[str]:
+        with self.inside(port) as (names, _):
+            return {name[-6:] for name in names}
+
+
+@pytest.fixture(
+    params=[
+        Outside("chroma_url", "Chroma server", chroma_server, in_chroma),
+        Outside("milvus_uri", "Milvus at", milvus_server, in_milvus),
+    ],
+    ids=["chroma", "milvus"],
+)
+def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Outside:
+    """Each store outside of the state folder."""
+    if request.param.setting == "milvus_uri":
+        request.getfixturevalue("file")  # or skipped
+    monkeypatch.setattr(milvus, "SECONDS", 5.0)
+    return request.param
+
+
+def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(
+    outside: Outside, tmp_path: Path
+) -> None:
     port = free_port()
-    corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port))
+    corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
     (vector,), _ = WordEmbedder().embed(["cats sleep"])
-    with pytest.raises(StorageError, match=f"Chroma server http://127.0.0.1:{port} does not answer") as down:
+    address = f"{outside.name} http://127.0.0.1:{port}"
+    with pytest.raises(StorageError, match=f"{address} does not answer") as down:
         corpus.update(texts())
     assert "\n" not in str(down.value)
     assert not corpus.exists
-    with chroma_server(tmp_path / "server", port):
+    with outside.serve(tmp_path / "server", port):
         corpus.update(texts())
         index = corpus.open()
         assert index is not None
         found = [hit.id for hit in index.dense(vector, 5)]
+        words = [hit.id for hit in index.lexical("cats", 1, 1.5, 0.75)]
     with pytest.raises(StorageError, match="does not answer"):
         index.dense(vector, 5)
     with pytest.raises(StorageError, match="does not answer"):
-        CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port)).open()
-    assert index.lexical("cats", 1, 1.5, 0.75), "a search by words needs no server"
-    with chroma_server(tmp_path / "server", port):
+        CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port)).open()
+    if outside.setting == "chroma_url":
+        assert index.lexical("cats", 1, 1.5, 0.75), "a search by words needs no server"
+    else:
+        with pytest.raises(StorageError, match="does not answer"):
+            index.lexical("cats", 1, 1.5, 0.75)
+        assert index.lexical("cats", 1, 0.9, 0.4), "with another k1 and b it needs none"
+    with outside.serve(tmp_path / "server", port):
         assert [hit.id for hit in index.dense(vector, 5)] == found
+        assert [hit.id for hit in index.lexical("cats", 1, 1.5, 0.75)] == words
 
 
-def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others(tmp_path: Path) -> None:
-    with chroma_server(tmp_path / "server") as (_, port):
-        corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port))
+def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others(
+    outside: Outside, tmp_path: Path
+) -> None:
+    port = free_port()
+    with outside.serve(tmp_path / "server", port):
+        corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
         for seed in range(3):
             corpus.update(texts(seed))
-        assert collections(port) == {one.name[4:] for one in corpus.folder.glob("gen-*")}
-        with chromadb.HttpClient("127.0.0.1", port) as client:
-            for one in client.list_collections():
-                client.delete_collection(one.name)
-        again = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port))
-        with pytest.raises(IndexDamaged, match="has no vectors of it"):
+        assert outside.generations(port) == {one.name[4:] for one in corpus.folder.glob("gen-*")}
+        with outside.inside(port) as (names, delete):
+            for name in names:
+                delete(name)
+        again = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
+        with pytest.raises(IndexDamaged, match=r"has (no vectors|nothing) of it"):
             again.open()
         assert again.rebuild().embedded == 0
-        assert len(collections(port)) == 1
-        forget_corpus(tmp_path / "home", "animals", on(port))
-        assert collections(port) == set()
+        assert len(outside.generations(port)) == 1
+        forget_corpus(tmp_path / "home", "animals", outside.on(port))
+        assert outside.generations(port) == set()
 
 
-def test_vectors_move_to_a_server_and_back_and_are_not_embedded_again(tmp_path: Path, server: str) -> None:
-    url = Settings(chroma_url=server)
-    for known, name in ((stores.STORES, stores.MAPPED), (stores.stores_of(url), stores.SERVER)) * 2:
+def test_vectors_move_between_stores_and_are_not_embedded_again(
+    tmp_path: Path, server: str, file: str
+) -> None:
+    chroma, both = Settings(chroma_url=server), Settings(chroma_url=server, milvus_uri=file)
+    for known, name in (
+        (stores.STORES, stores.MAPPED),
+        (stores.stores_of(chroma), stores.SERVER),
+        (stores.stores_of(both), stores.MILVUS),
+        (stores.stores_of(chroma), stores.SERVER),
+        (stores.STORES, stores.MAPPED),
+    ):
         embedder = WordEmbedder()
         corpus = CorpusStore(tmp_path, "animals", embedder, stores=known)
         report = corpus.update(texts())
@@ -246,8 +334,41 @@ def test_vectors_move_to_a_server_and_back_and_are_not_embedded_again(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "http://", "ftp://host", "http://host/tenant", "http://h:x"]
+    ("setting", "url"),
+    [
+        *(("chroma_url", url) for url in ("localhost:8000", "http://", "http://host/tenant", "http://h:x")),
+        *(("milvus_uri", uri) for uri in ("localhost:19530", "http://", "ftp://host/x.db", "http://h:x")),
+    ],
 )
-def test_a_malformed_address_is_told(url: str) -> None:
-    with pytest.raises(ConfigError, match="RAG_CHROMA_URL is no address"):
-        stores.stores_of(Settings(chroma_url=url))
+def test_a_malformed_address_is_told(setting: str, url: str) -> None:
+    with pytest.raises(ConfigError, match=f"RAG_{setting.upper()} is no address"):
+        stores.stores_of(Settings(**{setting: url}))
+
+
+@pytest.mark.parametrize(
+    ("uri", "package"), [("http://127.0.0.1:1", "pymilvus"), ("./index.db", "milvus_lite")]
+)
+def test_a_package_that_is_not_installed_is_told(
+    uri: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus, "find_spec", lambda name: None if name == package else name)
+    with pytest.raises(MissingResource, match=f"needs the package {package}") as missing:
+        stores.stores_of(Settings(milvus_uri=uri))
+    assert "extra `milvus`" in str(missing.value.next_step)
+
+
+def test_the_token_is_sent_and_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pymilvus = pytest.importorskip("pymilvus", reason="pymilvus, of the extra milvus, is not installed")
+    made = []
+
+    def refuse(address: str, **more: object) -> None:
+        made.append((address, more["token"], more["db_name"]))
+        raise pymilvus.MilvusException(message="auth check failure")
+
+    monkeypatch.setattr(pymilvus, "MilvusClient", refuse)
+    engine = stores.stores_of(Settings(milvus_uri="https://root:a%40b@host:443/lab"))[stores.MILVUS]
+    with ExitStack() as resources, pytest.raises(StorageError, match="https://host:443") as refused:
+        opened(engine, tmp_path, resources)
+    assert made == [("https://host:443", "root:a@b", "lab")]
+    assert "a@b" not in str(refused.value)
+    assert "a%40b" not in str(refused.value)
