@@ -149,6 +149,24 @@ def test_what_was_never_written_is_damage(store: VectorBackend, tmp_path: Path) 
         opened(store, tmp_path, resources)
 
 
+def test_what_a_writer_left_halfway_is_damage_and_the_next_one_replaces_it(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(done: int) -> None:
+        if done:
+            raise InterruptedError
+
+    monkeypatch.setattr(milvus, "BATCH", 10)
+    store = stores.stores_of(Settings(milvus_uri=file))[stores.MILVUS]
+    with pytest.raises(InterruptedError):
+        store.write(tmp_path, IDS, drawn(len(IDS)), BM25, stop)
+    with ExitStack() as resources:
+        with pytest.raises(IndexDamaged, match="has 10 passages, not the 40"):
+            opened(store, tmp_path, resources)
+        store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+        assert len(opened(store, tmp_path, resources).nearest(drawn(1)[0], 100)) == len(IDS)
+
+
 def texts(seed: int = 0) -> SourceFiles:
     """Sixty documents, some with the same words."""
     random = np.random.default_rng(seed)
