@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..values.errors import ConfigError, IndexDamaged, MissingResource, StorageError
 from ..values.message import Message
+from ..values.owner_only import private_folder
 from ..values.types import Vectors
 from .backends import Lexical, OpenVectors
 from .bm25 import Bm25Index, Scores
@@ -89,6 +90,8 @@ class Milvus:
     ) -> None:
         """Keep vectors, and what each word adds to a score, in a new collection; then index and load it."""
         name = _name(generation)
+        if not self._more:
+            private_folder(Path(self.address))  # what Milvus Lite calls a file
         with self._client() as client, self._asking():
             if client.has_collection(name, timeout=SECONDS):
                 client.drop_collection(name, timeout=SECONDS)  # of a writer that was killed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -373,6 +374,23 @@ def test_a_package_that_is_not_installed_is_told(
     with pytest.raises(MissingResource, match=f"needs the package {package}") as missing:
         stores.stores_of(Settings(milvus_uri=uri))
     assert "extra `milvus`" in str(missing.value.next_step)
+
+
+def test_a_server_that_says_nothing_is_given_up(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus, "SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, ExitStack() as resources:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        store = stores.stores_of(Settings(milvus_uri=uri))[stores.MILVUS]
+        with pytest.raises(StorageError, match="does not answer"):
+            opened(store, tmp_path, resources)
+
+
+def test_a_file_is_its_owners_alone(file: str, tmp_path: Path) -> None:
+    store = stores.stores_of(Settings(milvus_uri=file))[stores.MILVUS]
+    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+    assert Path(file).stat().st_mode & 0o777 == 0o700
 
 
 def test_the_token_is_sent_and_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
