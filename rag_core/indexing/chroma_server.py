@@ -13,7 +13,7 @@ import httpx
 from ..values.errors import ConfigError, IndexDamaged, StorageError
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import Lexical, OpenVectors
+from .backends import OpenVectors, VectorBackend, other_passages
 from .bm25 import Bm25Index
 from .chroma_vectors import EF_SEARCH, Collected, add, check_ids
 from .collection_names import collection_name, has_collections, unneeded
@@ -26,7 +26,7 @@ NAMES = 1000  # collections listed in one request
 SCHEMES = {"http": 80, "https": 443}
 
 
-class ChromaServer:
+class ChromaServer(VectorBackend):
     """A server by its address: http(s)://[TOKEN@]HOST[:PORT][/TENANT/DATABASE].
 
     Raises:
@@ -52,13 +52,9 @@ class ChromaServer:
         self.address = f"{parts.scheme}://{self._host}:{self._port}"
 
     def write(
-        self,
-        generation: Path,
-        ids: Sequence[str],
-        vectors: Vectors,
-        bm25: Bm25Index,
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Keep vectors in a new collection, and mark it ready once the server has them all."""
         with self._client() as client, self._asking():
             name = collection_name(generation)
@@ -85,18 +81,8 @@ class ChromaServer:
                 )
             collection = client.get_collection(name, embedding_function=None)
             if not (collection.metadata or {}).get(READY) or collection.count() != len(ids):
-                raise IndexDamaged(
-                    Message(
-                        "the vector store has {count} passages, not the {expected} of the index.",
-                        count=collection.count(),
-                        expected=len(ids),
-                    )
-                )
+                raise other_passages(collection.count(), len(ids))
         return _Asked(collection, self._asking)
-
-    def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
-        """What the generation's folder has."""
-        return bm25
 
     def keep_only(self, folder: Path, generations: Collection[str]) -> None:
         """Delete the collections of an index's other generations."""

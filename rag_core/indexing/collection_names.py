@@ -22,9 +22,7 @@ def has_collections(folder: Path) -> bool:
 
 
 def unneeded(names: Iterable[str], folder: Path, generations: Collection[str]) -> list[str]:
-    """Those of these names that are of an index's folder, but of other generations than these, named as on disk."""
-    if not has_collections(folder):
-        return []
+    """Those of these names that are of a folder with collections, but of no generation named here."""
     kept = {collection_name(folder / one) for one in generations}
     return [name for name in names if name.startswith(f"{_owner(folder)}-") and name not in kept]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..values.errors import ConfigError, IndexDamaged, MissingResource, StorageE
 from ..values.message import Message
 from ..values.owner_only import private_folder
 from ..values.types import Vectors
-from .backends import Lexical, OpenVectors
+from .backends import Lexical, OpenVectors, VectorBackend, other_passages
 from .bm25 import Bm25Index, Scores
 from .collection_names import collection_name, has_collections, unneeded
 from .mapped import MappedTexts
@@ -40,7 +41,7 @@ SCHEMES = ("http", "https")
 FILE = ".db"  # how the name of a file of Milvus Lite ends, which one process can use
 
 
-class Milvus:
+class Milvus(VectorBackend):
     """An engine by its address, http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file's path.
 
     Args:
@@ -81,13 +82,9 @@ class Milvus:
         self._more = {"token": unquote(userinfo), "db_name": parts.path.strip("/")} if served else {}
 
     def write(
-        self,
-        generation: Path,
-        ids: Sequence[str],
-        vectors: Vectors,
-        bm25: Bm25Index,
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Keep vectors, and what each word adds to a score, in a new collection; then index and load it."""
         name = _name(generation)
         if not self._more:
@@ -106,12 +103,7 @@ class Milvus:
             client.load_collection(name, timeout=WRITING)
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
-        """Open the generation's collection; each question asks the engine.
-
-        Raises:
-            IndexDamaged: it has no such collection, or one with other passages.
-            StorageError: it does not answer.
-        """
+        """Open the generation's collection; each question asks the engine."""
         client = resources.enter_context(self._client())
         name = _name(generation) if has_collections(generation.parent) else ""
         with self._asking():
@@ -119,13 +111,7 @@ class Milvus:
                 raise IndexDamaged(Message("Milvus at {address} has nothing of it.", address=self.address))
             count = client.get_collection_stats(name, timeout=SECONDS)["row_count"]
             if count != len(ids):
-                raise IndexDamaged(
-                    Message(
-                        "the vector store has {count} passages, not the {expected} of the index.",
-                        count=count,
-                        expected=len(ids),
-                    )
-                )
+                raise other_passages(count, len(ids))
             client.load_collection(name, timeout=WRITING)
             kind = client.describe_index(name, DENSE, timeout=SECONDS)["index_type"]
         return _Asked(client, name, ids, kind == "HNSW", self._asking)
@@ -191,17 +177,15 @@ class Milvus:
             ) from error
 
 
+@dataclass(frozen=True)
 class _Asked:
     """An open collection in the engine."""
 
-    def __init__(
-        self, client: Any, name: str, ids: MappedTexts, approximate: bool, asking: Callable[[], Any]
-    ) -> None:
-        self._client = client
-        self._name = name
-        self._ids = ids
-        self._approximate = approximate
-        self._asking = asking
+    _client: Any
+    _name: str
+    _ids: MappedTexts
+    _approximate: bool
+    _asking: Callable[[], Any]
 
     def nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
         params = {"ef": max(EF_SEARCH, count)} if self._approximate else {}

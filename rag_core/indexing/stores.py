@@ -10,10 +10,7 @@ from .chroma_vectors import ChromaVectors
 from .mapped_vectors import MappedVectors
 
 MAPPED, CHROMA, SERVER, MILVUS = "mapped", "chroma", "chroma server", "milvus"
-SETTINGS = {
-    SERVER: "RAG_CHROMA_URL",
-    MILVUS: "RAG_MILVUS_URI",
-}  # what names a store outside of the state folder
+SETTINGS = {SERVER: "RAG_CHROMA_URL", MILVUS: "RAG_MILVUS_URI"}  # what names those elsewhere
 EXACT = 200_000  # passages up to this number are searched exactly: 50 ms for as many of MiniLM's vectors
 
 Stores = Mapping[str, VectorBackend]
