@@ -10,8 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..values.errors import IndexDamaged
+from ..values.message import Message
 from ..values.types import Vectors
-from .bm25 import Scores
+from .bm25 import Bm25Index, Scores
 from .mapped import MappedTexts
 
 
@@ -29,9 +31,14 @@ class VectorBackend(Protocol):
     """Where vectors are kept. What it writes is searched once CURRENT names the generation."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
-    ) -> None:
-        """Keep (n, d) vectors with rows of length 1, by id; `stored` is told how many are."""
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        stored: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        """Keep (n, d) vectors with rows of length 1, by id; `stored` is told how many are.
+
+        Args:
+            bm25: of the same passages; its files are in the generation's folder.
+        """
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """What `write` kept, until `resources` are closed.
@@ -41,8 +48,29 @@ class VectorBackend(Protocol):
             StorageError: it cannot be opened here or now.
         """
 
+    def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
+        """What searches a generation by words: what its folder has, unless the store does that too.
+
+        Args:
+            bm25: read from the generation's folder.
+            vectors: gives what `open` gave, and opens it first if need be.
+        """
+        return bm25
+
     def keep_only(self, folder: Path, generations: Collection[str]) -> None:
         """Delete what is kept outside of an index's folder for other generations than these, named as on disk."""
+        return
+
+
+def other_passages(count: int, expected: int) -> IndexDamaged:
+    """What is raised of a store that has another number of passages, or others, than the index."""
+    return IndexDamaged(
+        Message(
+            "the vector store has {count} passages, not the {expected} of the index.",
+            count=count,
+            expected=expected,
+        )
+    )
 
 
 class Lexical(Protocol):

@@ -8,7 +8,8 @@ import math
 import operator
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,6 +149,35 @@ class Bm25Index:
         leading = _leading(scores, k)
         return places[leading], scores[leading]
 
+    def by_passage(self, k1: float = 1.5, b: float = 0.75) -> Iterator[tuple[NDArray[np.intp], Scores]]:
+        """The rows of each passage's terms, and what each adds to the score of a query that has it once."""
+        idf, starts, columns, kinds, *_ = self._statistics
+        order = np.argsort(columns, kind="stable")
+        rows = np.repeat(np.arange(len(idf)), np.diff(starts))[order]
+        impacts = idf[rows] * self._saturations(k1, b)[kinds[order]]
+        ends = np.cumsum(np.bincount(columns, minlength=self._passages))[:-1]
+        parts = zip(np.split(rows, ends), np.split(impacts, ends), strict=True)
+        return islice(parts, self._passages)  # none has one part
+
+    def weights(self, query: Sequence[str]) -> Counter[int]:
+        """How often a query has the term of each row, if all of them raise a score; else nothing."""
+        counted = Counter(self._rows(query))
+        return counted if all(self._statistics.idf[row] > 0 for row in counted) else Counter()
+
+    def best_of(
+        self, places: NDArray[np.intp], query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+    ) -> tuple[NDArray[np.intp], Scores]:
+        """`best` among passages whose places, in order, are given: only their postings are read."""
+        _, starts, columns, *_ = self._statistics
+        scores = np.zeros(len(places))
+        for row in self._rows(query):
+            held = columns[starts[row] : starts[row + 1]]
+            found = np.searchsorted(held, places.astype(held.dtype))
+            has = np.flatnonzero(held[np.minimum(found, len(held) - 1)] == places)
+            scores[has] += self._impacts(row, k1, b, found[has])
+        leading = _leading(scores, k)
+        return places[leading], scores[leading]
+
     def document_frequency(self, query: Sequence[str]) -> int:
         """Number of passages that contain a query term."""
         return len(self.matches(query))
@@ -185,10 +215,12 @@ class Bm25Index:
         starts = self._statistics.starts
         return self._statistics.columns[starts[row] : starts[row + 1]].astype(np.intp)
 
-    def _impacts(self, row: int, k1: float, b: float) -> Scores:
-        """What a row's term adds to the score of each of its passages."""
+    def _impacts(
+        self, row: int, k1: float, b: float, among: slice | NDArray[np.intp] = slice(None)
+    ) -> Scores:
+        """What a row's term adds to the score of each of its passages, or of those at some of its postings."""
         idf, starts, _, all_kinds, *_ = self._statistics
-        kinds, saturations = all_kinds[starts[row] : starts[row + 1]], self._saturations(k1, b)
+        kinds, saturations = all_kinds[starts[row] : starts[row + 1]][among], self._saturations(k1, b)
         if len(kinds) < len(saturations):
             return np.asarray(idf[row] * saturations.take(kinds), np.float64)
         return np.asarray((idf[row] * saturations).take(kinds), np.float64)

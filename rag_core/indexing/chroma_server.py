@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,13 +12,13 @@ import httpx
 
 from ..values.errors import ConfigError, IndexDamaged, StorageError
 from ..values.message import Message
-from ..values.owner_only import private_file
 from ..values.types import Vectors
-from .backends import OpenVectors
+from .backends import OpenVectors, VectorBackend, other_passages
+from .bm25 import Bm25Index
 from .chroma_vectors import EF_SEARCH, Collected, add, check_ids
+from .collection_names import collection_name, has_collections, unneeded
 from .mapped import MappedTexts
 
-OWNER = "SERVER"  # file of an index's folder: what the names of its collections begin with
 SECONDS = 30.0  # a server that takes longer counts as lost
 HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}
 READY = "ready"  # in the metadata of a collection that has every vector
@@ -27,7 +26,7 @@ NAMES = 1000  # collections listed in one request
 SCHEMES = {"http": 80, "https": 443}
 
 
-class ChromaServer:
+class ChromaServer(VectorBackend):
     """A server by its address: http(s)://[TOKEN@]HOST[:PORT][/TENANT/DATABASE].
 
     Raises:
@@ -49,15 +48,16 @@ class ChromaServer:
         self.address = f"{parts.scheme}://{self._host}:{self._port}"
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
-    ) -> None:
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        stored: Callable[[int], None],
+    ) -> None:  # fmt: skip
         """Keep vectors in a new collection, and mark it ready once the server has them all.
 
         Raises:
             StorageError: the server does not answer, or has not kept them.
         """
         with self._client() as client, self._asking():
-            name = _name(generation)
+            name = collection_name(generation)
             if name in _names(client):
                 client.delete_collection(name)  # of a writer that was killed
             collection = client.create_collection(name, configuration={"hnsw": HNSW}, embedding_function=None)
@@ -87,31 +87,23 @@ class ChromaServer:
         """
         client = resources.enter_context(self._client())
         with self._asking():
-            name = _name(generation) if (generation.parent / OWNER).is_file() else ""
+            name = collection_name(generation) if has_collections(generation.parent) else ""
             if name not in _names(client):
                 raise IndexDamaged(
                     Message("the Chroma server {address} has no vectors of it.", address=self.address)
                 )
             collection = client.get_collection(name, embedding_function=None)
             if not (collection.metadata or {}).get(READY) or collection.count() != len(ids):
-                raise IndexDamaged(
-                    Message(
-                        "the vector store has {count} passages, not the {expected} of the index.",
-                        count=collection.count(),
-                        expected=len(ids),
-                    )
-                )
+                raise other_passages(collection.count(), len(ids))
         return _Asked(collection, self._asking)
 
     def keep_only(self, folder: Path, generations: Collection[str]) -> None:
         """Delete the collections of an index's other generations."""
-        if not (folder / OWNER).is_file():
+        if not has_collections(folder):
             return
-        kept = {_name(folder / one) for one in generations}
         with self._client() as client, self._asking():
-            for name in _names(client):
-                if name.startswith(f"{_owner(folder)}-") and name not in kept:
-                    client.delete_collection(name)
+            for name in unneeded(_names(client), folder, generations):
+                client.delete_collection(name)
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
@@ -172,19 +164,3 @@ def _names(client: Any) -> list[str]:
     while page := client.list_collections(limit=NAMES, offset=len(names)):
         names += [one.name for one in page]
     return names
-
-
-def _name(generation: Path) -> str:
-    """The name of a generation's collection."""
-    return f"{_owner(generation.parent)}-{generation.name}"
-
-
-def _owner(folder: Path) -> str:
-    """What the names of an index's collections begin with: drawn once, so that the state folder can move."""
-    file = folder / OWNER
-    if not file.is_file():
-        draft = folder / f"{OWNER}.new"
-        private_file(draft)
-        draft.write_text(f"rag-{uuid.uuid4().hex}", encoding="utf-8")
-        draft.replace(file)
-    return file.read_text(encoding="utf-8").strip()

@@ -12,7 +12,8 @@ import numpy as np
 from ..values.errors import IndexDamaged, StorageError
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import OpenVectors
+from .backends import OpenVectors, VectorBackend, other_passages
+from .bm25 import Bm25Index
 from .chroma import chroma_client, chroma_reader, clear_unused
 from .mapped import MappedTexts
 
@@ -27,12 +28,13 @@ CHECKED_NEIGHBOURS = 1000  # passages the health check requests from the vector 
 DIFFERENT = "different"  # how many different vectors a collection has, in its metadata
 
 
-class ChromaVectors:
+class ChromaVectors(VectorBackend):
     """A collection in a folder of the generation, with ids and vectors alone."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
-    ) -> None:
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        stored: Callable[[int], None],
+    ) -> None:  # fmt: skip
         """Keep vectors in batches, as Chroma limits them."""
         with chroma_client(generation / FOLDER) as client:
             collection = client.create_collection(
@@ -64,9 +66,6 @@ class ChromaVectors:
             raise IndexDamaged(
                 Message("the vector store cannot be opened ({reason}).", reason=error)
             ) from error
-
-    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
-        """Nothing is kept outside of the generations' folders."""
 
 
 class Collected:
@@ -112,13 +111,7 @@ def check_ids(collection: Any, ids: Sequence[str]) -> None:
     if (configured.get("hnsw") or configured["spann"])["space"] != "cosine":  # SPANN in a cluster
         raise IndexDamaged(Message("the vector store does not use cosine distance."))
     if _ids(collection) != set(ids):
-        raise IndexDamaged(
-            Message(
-                "the vector store has {count} passages, not the {expected} of the index.",
-                count=collection.count(),
-                expected=len(ids),
-            )
-        )
+        raise other_passages(collection.count(), len(ids))
 
 
 def _check_neighbours(collection: Any, count: int, dimensions: int) -> None:

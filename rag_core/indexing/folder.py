@@ -32,7 +32,7 @@ from .enrich import Enricher
 from .locking import locked
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
-from .stores import SERVER, STORES, Stores
+from .stores import STORES, Stores, outside
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
@@ -78,7 +78,7 @@ class IndexFolder:
         self._waiting = waiting
         self._stores = stores
         self._opened: CorpusIndex | None = None
-        self._grace = GRACE if SERVER in stores else 0.0
+        self._grace = GRACE if outside(stores) else 0.0
         self._dropped = 0.0  # when old generations were last looked for, by the clock of `time.monotonic`
 
     def open(self) -> CorpusIndex | None:
@@ -136,8 +136,9 @@ class IndexFolder:
 
     def is_current(self, index: CorpusIndex) -> bool:
         """Whether an index was written by this version, for this embedding model and its gloss, where it is to be."""
-        served = index.manifest.store == SERVER
-        return index.manifest.made_with(self._embedder.key) and served == (SERVER in self._stores)
+        store = index.manifest.store
+        placed = (None if store in STORES else store) == outside(self._stores)
+        return index.manifest.made_with(self._embedder.key) and placed
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:

@@ -15,7 +15,7 @@ from ..values.message import Message
 from ..values.profile import Profile
 from . import bm25, chroma_vectors, mapped_vectors, passages
 from .chunking import DEFAULT, Chunking
-from .stores import MAPPED, SERVER, Stores
+from .stores import MAPPED, SERVER, SETTINGS, STORES, Stores
 
 FORMAT = 3
 SEARCHED = (
@@ -147,13 +147,14 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
     if manifest.store not in stores:
         raise IndexOutdated(
             Message(
-                "{name}: its vectors are in the store {store!r}, and RAG_CHROMA_URL is not set.",
+                "{name}: its vectors are in the store {store!r}, and {setting} is not set.",
                 name=generation.name,
                 store=manifest.store,
+                setting=SETTINGS.get(manifest.store, SETTINGS[SERVER]),
             )
         )
     missing = sorted(set(CHECKED) - manifest.checksums.keys())
-    if manifest.store != SERVER and not any(map(of_vectors, manifest.checksums)):
+    if manifest.store in STORES and not any(map(of_vectors, manifest.checksums)):
         missing.append(mapped_vectors.FILE if manifest.store == MAPPED else chroma_vectors.FOLDER)
     if missing:
         raise IndexDamaged(

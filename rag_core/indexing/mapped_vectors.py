@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,18 +11,20 @@ import numpy as np
 from ..values.errors import IndexDamaged
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import OpenVectors
+from .backends import OpenVectors, VectorBackend
+from .bm25 import Bm25Index
 from .mapped import MappedTexts, map_array
 
 FILE = "vectors.npy"
 
 
-class MappedVectors:
+class MappedVectors(VectorBackend):
     """(n, d) float32 in one file; rows are read where a search or a lookup touches them."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, stored: Callable[[int], None]
-    ) -> None:
+        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        stored: Callable[[int], None],
+    ) -> None:  # fmt: skip
         """Keep vectors in the order of their ids."""
         stored(0)
         np.save(generation / FILE, np.ascontiguousarray(vectors, np.float32))
@@ -49,9 +51,6 @@ class MappedVectors:
                 )
             )
         return _Rows(ids, rows)
-
-    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
-        """Nothing is kept outside of the generations' folders."""
 
 
 class _Rows:

@@ -136,14 +136,15 @@ class CorpusIndex:
             manifest = Manifest.read(generation)
             check_listed(generation, manifest, stores)
             check_files(generation, manifest, CHECKED)
-            bm25, passages = Bm25Index.load(generation), Passages(generation)
+            passages = Passages(generation)
             vectors = _Vectors(generation, manifest, passages, stores, resources)
+            lexical = stores[manifest.store].lexical(Bm25Index.load(generation), vectors)
             if not vectors_later:
                 vectors()
         except BaseException:
             resources.close()
             raise
-        index = cls(manifest, passages, bm25, vectors, generation, read)
+        index = cls(manifest, passages, lexical, vectors, generation, read)
         index._identity = identity
         weakref.finalize(index, resources.close)  # readers may still use it when a newer one is opened
         return index

@@ -9,7 +9,8 @@ from .backends import VectorBackend
 from .chroma_vectors import ChromaVectors
 from .mapped_vectors import MappedVectors
 
-MAPPED, CHROMA, SERVER = "mapped", "chroma", "chroma server"
+MAPPED, CHROMA, SERVER, MILVUS = "mapped", "chroma", "chroma server", "milvus"
+SETTINGS = {SERVER: "RAG_CHROMA_URL", MILVUS: "RAG_MILVUS_URI"}  # what names those elsewhere
 EXACT = 200_000  # passages up to this number are searched exactly: 50 ms for as many of MiniLM's vectors
 
 Stores = Mapping[str, VectorBackend]
@@ -18,20 +19,29 @@ STORES: Stores = {MAPPED: MappedVectors(), CHROMA: ChromaVectors()}
 
 
 def stores_of(settings: Settings) -> Stores:
-    """The stores by name, with the Chroma server that the settings name, if they name one.
+    """The stores by name, with the Chroma server and the Milvus that the settings name, if they name one.
 
     Raises:
-        ConfigError: its address is malformed.
+        ConfigError: an address is malformed.
+        MissingResource: the packages for Milvus are not installed.
     """
-    if settings.chroma_url is None:
-        return STORES
-    from .chroma_server import ChromaServer  # with httpx, which a search by words does without
+    stores = dict(STORES)
+    if settings.chroma_url is not None:
+        from .chroma_server import ChromaServer  # with httpx, which a search by words does without
 
-    return {**STORES, SERVER: ChromaServer(settings.chroma_url.get_secret_value())}
+        stores[SERVER] = ChromaServer(settings.chroma_url.get_secret_value())
+    if settings.milvus_uri is not None:
+        from .milvus import Milvus
+
+        stores[MILVUS] = Milvus(settings.milvus_uri.get_secret_value(), EXACT)
+    return stores
+
+
+def outside(stores: Stores) -> str | None:
+    """The name of the store that takes new generations out of the state folder; None if none does."""
+    return next((name for name in (MILVUS, SERVER) if name in stores), None)
 
 
 def store_for(passages: int, stores: Stores) -> str:
     """The name of the store for a new generation of this many passages."""
-    if SERVER in stores:
-        return SERVER
-    return MAPPED if passages <= EXACT else CHROMA
+    return outside(stores) or (MAPPED if passages <= EXACT else CHROMA)

@@ -59,16 +59,18 @@ def write_generation(
     nodes = pipeline.run(documents=list(documents))
     _save_documents(target / "docstore.json", documents)
     passages = [passage_in(node) for node in nodes]
+    progress("lexical", 0, 1)
+    bm25 = Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages)
+    bm25.save(target)
     store = store_for(len(nodes), stores)
     stores[store].write(
         target,
         [one.id for one in passages],
         embed.vectors,
+        bm25,
         lambda done: progress("store", done, len(passages)),
     )
     save_passages(target, nodes)
-    progress("lexical", 0, 1)
-    Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages).save(target)
     enriched = enrich.done if enrich else None
     Manifest(
         format=FORMAT,

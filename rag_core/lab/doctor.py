@@ -14,7 +14,7 @@ from ..catalog import RECIPES
 from ..documents.benchmark import read_builtin
 from ..documents.documents import BUILTIN
 from ..indexing import CorpusIndex, Progress, no_progress
-from ..indexing.stores import CHROMA, MAPPED, SERVER
+from ..indexing.stores import CHROMA, MAPPED, MILVUS, SERVER
 from ..models.embedding import LlamaEmbedder
 from ..models.minilm import MINILM
 from ..values.errors import DataError, RagError
@@ -122,6 +122,7 @@ def _vectors(index: CorpusIndex) -> str:
         MAPPED: "in a file that is mapped into memory, compared one by one",
         CHROMA: "in files of Chroma, by its approximate index",
         SERVER: "on the Chroma server of RAG_CHROMA_URL, by its approximate index",
+        MILVUS: "in the Milvus of RAG_MILVUS_URI, which searches words too where k1 and b are the defaults",
     }[index.manifest.store]
 
 

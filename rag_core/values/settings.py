@@ -12,7 +12,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -70,6 +70,10 @@ class Server:
         parts = urlsplit(self.url)
         shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         return without_url_secrets(shown).rstrip("/")
+
+
+def _is_http(url: SecretStr) -> bool:
+    return url.get_secret_value().startswith(("http://", "https://"))
 
 
 def _is_loopback(host: str) -> bool:
@@ -192,6 +196,11 @@ class Settings(BaseSettings):
         description="Chroma server or cluster that keeps the vectors, as in http://127.0.0.1:8000 or "
         "https://TOKEN@HOST/TENANT/DATABASE; files in the state folder if unset.",
     )
+    milvus_uri: SecretStr | None = Field(
+        None,
+        description="Milvus that keeps and searches vectors and words, as in https://TOKEN@HOST:PORT/DATABASE or "
+        "./index.db; files in the state folder if unset.",
+    )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
         ROOT / "data",
@@ -258,10 +267,12 @@ class Settings(BaseSettings):
     def _clean_url(cls, url: object) -> object:
         return clean_url(url) if isinstance(url, str) and url.strip() else None if url == "" else url
 
-    @field_validator("chroma_url")
+    @field_validator("chroma_url", "milvus_uri")
     @classmethod
-    def _clean_secret_url(cls, url: SecretStr | None) -> SecretStr | None:
-        return SecretStr(clean_url(url.get_secret_value())) if url else None
+    def _clean_secret_url(cls, url: SecretStr | None, about: ValidationInfo) -> SecretStr | None:
+        if url is None or (about.field_name == "milvus_uri" and not _is_http(url)):  # a file
+            return url
+        return SecretStr(clean_url(url.get_secret_value()))
 
     @field_validator("home", "data")
     @classmethod
@@ -363,11 +374,10 @@ class Settings(BaseSettings):
         """Hosts a question is sent to that are not this machine; empty if nothing leaves it.
 
         Another program on a loopback address is this machine: what it does with a question is its owner's affair.
-        A Chroma server gets a question's vector, which tells much of its text to whoever has the model.
+        A store elsewhere gets a question's vector, which tells much of its text to whoever has the model.
         """
-        servers = self._asked
-        if self.chroma_url is not None:
-            servers.append(Server(self.chroma_url.get_secret_value(), None))
+        stores = [url for url in (self.chroma_url, self.milvus_uri) if url and _is_http(url)]
+        servers = [*self._asked, *(Server(url.get_secret_value(), None) for url in stores)]
         return tuple(dict.fromkeys(one.host for one in servers if one and not one.on_this_machine))
 
     @property
@@ -425,7 +435,7 @@ def read_settings(**arguments: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = _as_given(str(first["loc"][0]), arguments)
-        secret = "key" in name.lower() or "url" in name.lower()  # never repeated
+        secret = any(part in name.lower() for part in ("key", "url", "uri"))  # never repeated
         value = (
             Message("has an invalid value")
             if secret

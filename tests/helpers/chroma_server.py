@@ -1,4 +1,4 @@
-"""A Chroma server on loopback, as `chroma run` starts it."""
+"""Servers of stores on loopback, as `chroma run` and `milvus-lite server` start them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,6 +43,22 @@ def chroma_server(folder: Path, port: int | None = None) -> Iterator[tuple[int, 
         "--port",
         str(port),
     ]
+    with _listening(command, port) as process:
+        yield process, port
+
+
+@contextmanager
+def milvus_server(folder: Path, port: int | None = None) -> Iterator[str]:
+    """Milvus Lite as a server that keeps what it has in a folder: its address."""
+    port = port or free_port()
+    where = ["--data-dir", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    with _listening([sys.executable, "-m", "milvus_lite.cmdline", "server", *where], port):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def _listening(command: Sequence[str], port: int) -> Iterator[int]:
+    """A server on a port, once it listens: its process id."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while True:  # until it listens; the test's own limit ends the wait
@@ -51,9 +67,9 @@ def chroma_server(folder: Path, port: int | None = None) -> Iterator[tuple[int, 
                 break
             except OSError:
                 if process.poll() is not None:
-                    raise RuntimeError("the Chroma server ended") from None
+                    raise RuntimeError("the server ended") from None
                 time.sleep(0.05)
-        yield process.pid, port
+        yield process.pid
     finally:
         process.terminate()
         process.wait(timeout=60)

@@ -20,7 +20,7 @@ from rag_core.values.errors import IndexBusy, StorageError
 OLD = {document.id for document in DOCUMENTS}
 CHANGED = [*DOCUMENTS[1:], Document("g", "Goats", "en", "Goats climb on rocks.")]
 NEW = {document.id for document in CHANGED}
-EVENTS = ("split", "embed", "store", "lexical", "check", "commit", "ready")
+EVENTS = ("split", "embed", "lexical", "store", "check", "commit", "ready")
 
 
 def assert_whole(index: CorpusIndex | None, documents: set[str]) -> None:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import chromadb
 import numpy as np
 import pytest
-from helpers.chroma_server import chroma_server, collections, free_port
+from helpers.chroma_server import chroma_server, free_port, milvus_server
 from helpers.small import WordEmbedder
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, stores
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, milvus, stores
 from rag_core.indexing import chroma_server as chroma_server_store
 from rag_core.indexing.backends import OpenVectors, VectorBackend
+from rag_core.indexing.bm25 import Bm25Index
 from rag_core.indexing.mapped import MappedTexts
+from rag_core.indexing.milvus import _Asked
 from rag_core.indexing.stores import Stores
-from rag_core.values.errors import ConfigError, IndexDamaged, SettingsError, StorageError
+from rag_core.language.analysis import query_tokens
+from rag_core.values.errors import ConfigError, IndexDamaged, MissingResource, SettingsError, StorageError
 from rag_core.values.settings import Settings, read_settings
 
 IDS = [f"d{number:02d}:0:ab" for number in range(40)]
+BM25 = Bm25Index.fit([["cats", "sleep"]] * len(IDS))
 WORDS = [
     "cats",
     "dogs",
@@ -62,19 +68,41 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-@pytest.fixture(params=[stores.MAPPED, stores.CHROMA, stores.SERVER])
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The path of a file of Milvus Lite."""
+    for package in ("pymilvus", "milvus_lite"):
+        pytest.importorskip(package, reason=f"{package}, of the extra milvus, is not installed")
+    from milvus_lite import server_manager_instance
+
+    path = str(tmp_path_factory.mktemp("milvus") / "index.db")
+    yield path
+    server_manager_instance.release_server(path)
+
+
+@pytest.fixture(
+    params=[
+        (stores.MAPPED, 1000),
+        (stores.CHROMA, 0),
+        (stores.SERVER, 1000),
+        (stores.MILVUS, 1000),
+        (stores.MILVUS, 0),
+    ],
+    ids=["mapped", "chroma", "chroma server", "milvus exact", "milvus hnsw"],
+)
 def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Of each store, which is then the one for a new generation."""
-    name = str(request.param)
-    monkeypatch.setattr(stores, "EXACT", 0 if name == stores.CHROMA else 1000)
-    return name
+    name, exact = request.param
+    monkeypatch.setattr(stores, "EXACT", exact)
+    return str(name)
 
 
 @pytest.fixture
 def known(name: str, request: pytest.FixtureRequest) -> Stores:
     """The stores, with a server's if that is the one."""
     url = request.getfixturevalue("server") if name == stores.SERVER else None
-    return stores.stores_of(Settings(chroma_url=url))
+    uri = request.getfixturevalue("file") if name == stores.MILVUS else None
+    return stores.stores_of(Settings(chroma_url=url, milvus_uri=uri))
 
 
 @pytest.fixture
@@ -84,7 +112,7 @@ def store(name: str, known: Stores) -> VectorBackend:
 
 def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend, tmp_path: Path) -> None:
     vectors, told = drawn(len(IDS)), []
-    store.write(tmp_path, IDS, vectors, told.append)
+    store.write(tmp_path, IDS, vectors, BM25, told.append)
     assert told[0] == 0
     with ExitStack() as resources:
         held = opened(store, tmp_path, resources)
@@ -101,7 +129,7 @@ def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend
 
 def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBackend, tmp_path: Path) -> None:
     vectors = drawn(len(IDS))
-    store.write(tmp_path, IDS, vectors, lambda done: None)
+    store.write(tmp_path, IDS, vectors, BM25, lambda done: None)
     with ExitStack() as resources:
         got = opened(store, tmp_path, resources).get([IDS[7], "unknown", IDS[3]])
         assert set(got) == {IDS[3], IDS[7]}
@@ -113,7 +141,7 @@ def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBack
 def test_vectors_of_other_passages_are_damage(
     store: VectorBackend, tmp_path: Path, ids: Sequence[str]
 ) -> None:
-    store.write(tmp_path, IDS, drawn(len(IDS)), lambda done: None)
+    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
     with ExitStack() as resources, pytest.raises(IndexDamaged, match=f"not the {len(ids)} of the index"):
         opened(store, tmp_path, resources, ids)
 
@@ -121,6 +149,24 @@ def test_vectors_of_other_passages_are_damage(
 def test_what_was_never_written_is_damage(store: VectorBackend, tmp_path: Path) -> None:
     with ExitStack() as resources, pytest.raises(IndexDamaged):
         opened(store, tmp_path, resources)
+
+
+def test_what_a_writer_left_halfway_is_damage_and_the_next_one_replaces_it(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(done: int) -> None:
+        if done:
+            raise InterruptedError
+
+    monkeypatch.setattr(milvus, "BATCH", 10)
+    store = stores.stores_of(Settings(milvus_uri=file))[stores.MILVUS]
+    with pytest.raises(InterruptedError):
+        store.write(tmp_path, IDS, drawn(len(IDS)), BM25, stop)
+    with ExitStack() as resources:
+        with pytest.raises(IndexDamaged, match="has 10 passages, not the 40"):
+            opened(store, tmp_path, resources)
+        store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+        assert len(opened(store, tmp_path, resources).nearest(drawn(1)[0], 100)) == len(IDS)
 
 
 def texts(seed: int = 0) -> SourceFiles:
@@ -161,53 +207,143 @@ def test_an_unknown_passage_has_no_vector(index: CorpusIndex) -> None:
         index.vectors([*index.passages, "unknown"])
 
 
-def on(port: int) -> Stores:
-    return stores.stores_of(Settings(chroma_url=f"http://127.0.0.1:{port}"))
+def test_words_find_the_same_passages_with_the_same_scores(
+    index: CorpusIndex, name: str, known: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded = Bm25Index.load(index.generation)
+    asked, ids = [], list(index.passages)
+    if name == stores.MILVUS:
+        leading = _Asked.leading
+        monkeypatch.setattr(milvus, "MARGIN", 3)  # so that ties need more candidates
+        monkeypatch.setattr(_Asked, "leading", lambda *given: asked.append(given[1:]) or leading(*given))
+    random, again = np.random.default_rng(1), 0
+    for text in ["cats", "zebra", *(" ".join(random.choice([*WORDS, "zebra"], 4)) for _ in range(8))]:
+        query = query_tokens(text, ["en"])
+        for k, k1, b in ((1, 1.5, 0.75), (7, 1.5, 0.75), (100, 1.5, 0.75), (7, 0.9, 0.4)):
+            places, scores = embedded.best(query, k, k1, b)
+            before = len(asked)
+            found, given = index._bm25.best(query, k, k1, b)
+            assert (found.tolist(), given.tolist()) == (places.tolist(), scores.tolist())
+            assert len(asked) == before or k1 == 1.5
+            again += len(asked) > before + 1
+            best = sorted((-score, ids[place]) for place, score in zip(places, scores, strict=True))
+            assert [(-hit.score, hit.id) for hit in index.lexical(text, k, k1, b)] == best[:k]
+    assert (bool(asked), bool(again)) == ((name == stores.MILVUS,) * 2)
 
 
-def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(tmp_path: Path) -> None:
+@contextmanager
+def in_chroma(port: int) -> Iterator[tuple[list[str], Callable[[str], None]]]:
+    """The collections of a Chroma server, and what deletes one."""
+    with chromadb.HttpClient("127.0.0.1", port) as client:
+        yield [one.name for one in client.list_collections()], client.delete_collection
+
+
+@contextmanager
+def in_milvus(port: int) -> Iterator[tuple[list[str], Callable[[str], None]]]:
+    """The collections of Milvus, and what deletes one."""
+    from pymilvus import MilvusClient
+
+    client = MilvusClient(f"http://127.0.0.1:{port}")
+    yield client.list_collections(), client.drop_collection
+    client.close()
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A store outside of the state folder, and a server that is it."""
+
+    setting: str
+    name: str
+    serve: Callable[[Path, int], AbstractContextManager[object]]
+    inside: Callable[[int], AbstractContextManager[tuple[list[str], Callable[[str], None]]]]
+
+    def on(self, port: int) -> Stores:
+        return stores.stores_of(Settings(**{self.setting: f"http://127.0.0.1:{port}"}))
+
+    def generations(self, port: int) -> set[str]:
+        with self.inside(port) as (names, _):
+            return {name[-6:] for name in names}
+
+
+@pytest.fixture(
+    params=[
+        Outside("chroma_url", "Chroma server", chroma_server, in_chroma),
+        Outside("milvus_uri", "Milvus at", milvus_server, in_milvus),
+    ],
+    ids=["chroma", "milvus"],
+)
+def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Outside:
+    """Each store outside of the state folder."""
+    if request.param.setting == "milvus_uri":
+        request.getfixturevalue("file")  # or skipped
+    monkeypatch.setattr(milvus, "SECONDS", 5.0)
+    return request.param
+
+
+def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(
+    outside: Outside, tmp_path: Path
+) -> None:
     port = free_port()
-    corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port))
+    corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
     (vector,), _ = WordEmbedder().embed(["cats sleep"])
-    with pytest.raises(StorageError, match=f"Chroma server http://127.0.0.1:{port} does not answer") as down:
+    address = f"{outside.name} http://127.0.0.1:{port}"
+    with pytest.raises(StorageError, match=f"{address} does not answer") as down:
         corpus.update(texts())
     assert "\n" not in str(down.value)
     assert not corpus.exists
-    with chroma_server(tmp_path / "server", port):
+    with outside.serve(tmp_path / "server", port):
         corpus.update(texts())
         index = corpus.open()
         assert index is not None
         found = [hit.id for hit in index.dense(vector, 5)]
+        words = [hit.id for hit in index.lexical("cats", 1, 1.5, 0.75)]
     with pytest.raises(StorageError, match="does not answer"):
         index.dense(vector, 5)
     with pytest.raises(StorageError, match="does not answer"):
-        CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port)).open()
-    assert index.lexical("cats", 1, 1.5, 0.75), "a search by words needs no server"
-    with chroma_server(tmp_path / "server", port):
+        CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port)).open()
+    if outside.setting == "chroma_url":
+        assert index.lexical("cats", 1, 1.5, 0.75), "a search by words needs no server"
+    else:
+        with pytest.raises(StorageError, match="does not answer"):
+            index.lexical("cats", 1, 1.5, 0.75)
+        assert index.lexical("cats", 1, 0.9, 0.4), "with another k1 and b it needs none"
+    with outside.serve(tmp_path / "server", port):
         assert [hit.id for hit in index.dense(vector, 5)] == found
+        assert [hit.id for hit in index.lexical("cats", 1, 1.5, 0.75)] == words
 
 
-def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others(tmp_path: Path) -> None:
-    with chroma_server(tmp_path / "server") as (_, port):
-        corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port))
+def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others(
+    outside: Outside, tmp_path: Path
+) -> None:
+    port = free_port()
+    with outside.serve(tmp_path / "server", port):
+        corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
         for seed in range(3):
             corpus.update(texts(seed))
-        assert collections(port) == {one.name[4:] for one in corpus.folder.glob("gen-*")}
-        with chromadb.HttpClient("127.0.0.1", port) as client:
-            for one in client.list_collections():
-                client.delete_collection(one.name)
-        again = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=on(port))
-        with pytest.raises(IndexDamaged, match="has no vectors of it"):
+        assert outside.generations(port) == {one.name[4:] for one in corpus.folder.glob("gen-*")}
+        with outside.inside(port) as (names, delete):
+            for name in names:
+                delete(name)
+        again = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
+        with pytest.raises(IndexDamaged, match=r"has (no vectors|nothing) of it"):
             again.open()
         assert again.rebuild().embedded == 0
-        assert len(collections(port)) == 1
-        forget_corpus(tmp_path / "home", "animals", on(port))
-        assert collections(port) == set()
+        assert len(outside.generations(port)) == 1
+        forget_corpus(tmp_path / "home", "animals", outside.on(port))
+        assert outside.generations(port) == set()
 
 
-def test_vectors_move_to_a_server_and_back_and_are_not_embedded_again(tmp_path: Path, server: str) -> None:
-    url = Settings(chroma_url=server)
-    for known, name in ((stores.STORES, stores.MAPPED), (stores.stores_of(url), stores.SERVER)) * 2:
+def test_vectors_move_between_stores_and_are_not_embedded_again(
+    tmp_path: Path, server: str, file: str
+) -> None:
+    chroma, both = Settings(chroma_url=server), Settings(chroma_url=server, milvus_uri=file)
+    for known, name in (
+        (stores.STORES, stores.MAPPED),
+        (stores.stores_of(chroma), stores.SERVER),
+        (stores.stores_of(both), stores.MILVUS),
+        (stores.stores_of(chroma), stores.SERVER),
+        (stores.STORES, stores.MAPPED),
+    ):
         embedder = WordEmbedder()
         corpus = CorpusStore(tmp_path, "animals", embedder, stores=known)
         report = corpus.update(texts())
@@ -217,18 +353,39 @@ def test_vectors_move_to_a_server_and_back_and_are_not_embedded_again(tmp_path: 
         assert bool(report.embedded) == (index.generation.name == "gen-000001")
 
 
-def test_a_tenant_without_a_database_is_told() -> None:
-    with pytest.raises(ConfigError, match="RAG_CHROMA_URL is no address"):
-        stores.stores_of(Settings(chroma_url="http://host/tenant"))
+@pytest.mark.parametrize(
+    ("setting", "url"),
+    [
+        ("chroma_url", "http://host/tenant"),
+        ("milvus_uri", "localhost:19530"),
+        ("milvus_uri", "ftp://host/x.db"),
+    ],
+)
+def test_an_address_that_is_of_no_store_is_told(setting: str, url: str) -> None:
+    with pytest.raises(ConfigError, match=f"RAG_{setting.upper()} is no address"):
+        stores.stores_of(Settings(**{setting: url}))
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "http://", "ftp://host", "http://t0ken@h:x", "http://t0ken@[x"]
+    ("setting", "url"),
+    [
+        *(
+            ("chroma_url", url)
+            for url in ("localhost:8000", "http://", "ftp://host", "http://t0ken@h:x", "http://t0ken@[x")
+        ),
+        *(("milvus_uri", url) for url in ("http://", "http://t0ken@h:x", "http://t0ken@[x")),
+    ],
 )
-def test_a_malformed_address_is_told_without_its_token(url: str) -> None:
-    with pytest.raises(SettingsError, match="Setting chroma_url has an invalid value") as told:
-        read_settings(chroma_url=url)
+def test_a_malformed_address_is_told_without_its_token(setting: str, url: str) -> None:
+    with pytest.raises(SettingsError, match=f"Setting {setting} has an invalid value") as told:
+        read_settings(**{setting: url})
     assert "t0ken" not in str(told.value)
+
+
+def test_a_store_on_another_host_counts_as_outside() -> None:
+    assert Settings(chroma_url="http://chroma.example:8000").outside == ("chroma.example:8000",)
+    assert Settings(milvus_uri="https://t0ken@milvus.example:443").outside == ("milvus.example:443",)
+    assert Settings(chroma_url="http://127.0.0.1:8000", milvus_uri="./index.db").outside == ()
 
 
 def test_an_index_waits_for_all_of_it_to_be_on_the_server(
@@ -251,3 +408,49 @@ def test_an_index_waits_for_all_of_it_to_be_on_the_server(
     monkeypatch.undo()
     corpus.update(texts(1))
     assert corpus.open() is not before
+
+
+@pytest.mark.parametrize(
+    ("uri", "package"), [("http://127.0.0.1:1", "pymilvus"), ("./index.db", "milvus_lite")]
+)
+def test_a_package_that_is_not_installed_is_told(
+    uri: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus, "find_spec", lambda name: None if name == package else name)
+    with pytest.raises(MissingResource, match=f"needs the package {package}") as missing:
+        stores.stores_of(Settings(milvus_uri=uri))
+    assert "extra `milvus`" in str(missing.value.next_step)
+
+
+def test_a_server_that_says_nothing_is_given_up(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus, "SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, ExitStack() as resources:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        store = stores.stores_of(Settings(milvus_uri=uri))[stores.MILVUS]
+        with pytest.raises(StorageError, match="does not answer"):
+            opened(store, tmp_path, resources)
+
+
+def test_a_file_is_its_owners_alone(file: str, tmp_path: Path) -> None:
+    store = stores.stores_of(Settings(milvus_uri=file))[stores.MILVUS]
+    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+    assert Path(file).stat().st_mode & 0o777 == 0o700
+
+
+def test_the_token_is_sent_and_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pymilvus = pytest.importorskip("pymilvus", reason="pymilvus, of the extra milvus, is not installed")
+    made = []
+
+    def refuse(address: str, **more: object) -> None:
+        made.append((address, more["token"], more["db_name"]))
+        raise pymilvus.MilvusException(message="auth check failure")
+
+    monkeypatch.setattr(pymilvus, "MilvusClient", refuse)
+    engine = stores.stores_of(Settings(milvus_uri="https://root:a%40b@host:443/lab"))[stores.MILVUS]
+    with ExitStack() as resources, pytest.raises(StorageError, match="https://host:443") as refused:
+        opened(engine, tmp_path, resources)
+    assert made == [("https://host:443", "root:a@b", "lab")]
+    assert "a@b" not in str(refused.value)
+    assert "a%40b" not in str(refused.value)

@@ -58,6 +58,7 @@ KEYS = {
     "judge_api_key": "RAG_JUDGE_API_KEY",
     "database_url": "RAG_DATABASE_URL",
     "chroma_url": "RAG_CHROMA_URL",
+    "milvus_uri": "RAG_MILVUS_URI",
 }
 
 
