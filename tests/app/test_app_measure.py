@@ -100,7 +100,7 @@ def test_results_fit_a_phone_and_a_row_of_a_table_opens_what_it_names(browser: B
     expect(page.get_by_text("Choose one run to see its results")).to_be_visible()
     runs = page.get_by_test_id("stDataFrame")
     expect(runs).to_have_count(1)  # the tables of the results are gone
-    expect(runs.get_by_role("gridcell").first).to_be_attached()
+    expect(runs.locator("canvas").first).to_be_visible()
     runs.click(position={"x": 15, "y": 55})
     page.get_by_role("button", name="See its results").click()
     expect(page.get_by_role("tab", name="Figures")).to_be_visible()
