@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from helpers.browser import ENGLISH, SHIFTS, Visit, assert_still, drawn_at
+from helpers.browser import ENGLISH, SHIFTS, Visit, assert_still, moved_by_run, wait_until_drawn
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.browser
@@ -36,14 +36,15 @@ def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_
     page.reload()
     expect(page.locator(".rl-dot")).to_be_attached()
     expect(page.locator(".st-key-card2")).to_be_attached()
-    drawn = drawn_at(page)
+    wait_until_drawn(page)
     desk.pick(ENGLISH)
     desk.run()
+    since = moved_by_run(page)
     desk.wait_until_done()
     for answer in page.locator(".rl-answer").all():
         assert answer.bounding_box()["y"] < 380  # below what differs, in the upper half
     expect(page.locator(".rl-found")).to_be_attached()  # what stands below the columns comes last
-    assert_still(page, drawn)
+    assert_still(page, since)
 
     page.wait_for_function("window.spoken.length >= 3")
     answers = page.locator(".rl-answer").all_inner_texts()

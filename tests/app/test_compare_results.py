@@ -12,8 +12,9 @@ from helpers.browser import (
     SPANISH,
     Visit,
     assert_still,
-    drawn_at,
+    moved_by_run,
     strategy_boxes,
+    wait_until_drawn,
 )
 from playwright.sync_api import Browser, expect
 
@@ -126,12 +127,13 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
 def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: Browser, app: str) -> None:
     visit = Visit(browser, app, width=390, height=844, script=SHIFTS)
     expect(visit.page.locator(".st-key-card2")).to_be_attached()
-    drawn = drawn_at(visit.page)
+    wait_until_drawn(visit.page)
     visit.pick(SPANISH)
     visit.run()
+    since = moved_by_run(visit.page)
     visit.wait_until_done()
     expect(visit.page.locator(".rl-found")).to_be_attached()
-    assert_still(visit.page, drawn)
+    assert_still(visit.page, since)
     wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 390
     citation = visit.page.locator("button.rl-cite").first
