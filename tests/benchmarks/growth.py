@@ -59,8 +59,11 @@ class RandomVectors(ToyEmbedder):
 def texts(count: int, words: int, seed: int) -> list[str]:
     random = np.random.default_rng(seed)
     shares = 1 / np.arange(1, VOCABULARY + 1)
-    drawn = random.choice(VOCABULARY, (count, words), p=shares / shares.sum())
-    return [" ".join(f"w{word}" for word in row) for row in drawn.tolist()]
+    found: list[str] = []
+    for start in range(0, count, 10_000):  # a million at once would take gigabytes
+        drawn = random.choice(VOCABULARY, (min(10_000, count - start), words), p=shares / shares.sum())
+        found += [" ".join(f"w{word}" for word in row) for row in drawn.tolist()]
+    return found
 
 
 def documents(passages: int) -> list[Document]:
