@@ -1,8 +1,8 @@
-"""What a generation is searched by: two ports. A store is one small adapter, whose name the manifest keeps."""
+"""The two ports through which a generation is searched: vectors and words. Its manifest names the store behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
@@ -28,20 +28,21 @@ class OpenVectors(Protocol):
 
 
 class VectorBackend(Protocol):
-    """Where vectors are kept. What it writes is searched once CURRENT names the generation."""
+    """A place that keeps vectors. A generation's are searched once CURRENT names it."""
 
     def write(
         self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
     ) -> None:  # fmt: skip
-        """Keep (n, d) vectors with rows of length 1, by id; `stored` is told how many are.
+        """Keep (n, d) vectors, whose rows have length 1, under their ids.
 
         Args:
             bm25: of the same passages; its files are in the generation's folder.
+            stored: called with the number of vectors kept so far.
         """
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
-        """What `write` kept, until `resources` are closed.
+        """Open what `write` kept, until `resources` is closed.
 
         Raises:
             IndexDamaged: it cannot be opened, or has other passages.
@@ -49,21 +50,21 @@ class VectorBackend(Protocol):
         """
 
     def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
-        """What searches a generation by words: what its folder has, unless the store does that too.
+        """The index that searches a generation by words: its folder's, unless the store searches words too.
 
         Args:
             bm25: read from the generation's folder.
-            vectors: gives what `open` gave, and opens it first if need be.
+            vectors: returns what `open` returned, opening it first if need be.
         """
         return bm25
 
-    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
-        """Delete what is kept outside of an index's folder for other generations than these, named as on disk."""
+    def drop(self, unneeded: Callable[[str], bool]) -> None:
+        """Delete the collections whose names satisfy a condition; a store in the generation's folder has none."""
         return
 
 
 def other_passages(count: int, expected: int) -> IndexDamaged:
-    """What is raised of a store that has another number of passages, or others, than the index."""
+    """The error for a store whose passages are not those of the index."""
     return IndexDamaged(
         Message(
             "the vector store has {count} passages, not the {expected} of the index.",

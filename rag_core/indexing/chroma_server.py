@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,7 +16,7 @@ from ..values.types import Vectors
 from .backends import OpenVectors, VectorBackend, other_passages
 from .bm25 import Bm25Index
 from .chroma_vectors import EF_SEARCH, Collected, add, check_ids
-from .collection_names import collection_name, has_collections, unneeded
+from .collection_names import collection_name, has_collections
 from .mapped import MappedTexts
 
 SECONDS = 30.0  # a server that takes longer counts as lost
@@ -97,12 +97,10 @@ class ChromaServer(VectorBackend):
                 raise other_passages(collection.count(), len(ids))
         return _Asked(collection, self._asking)
 
-    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
-        """Delete the collections of an index's other generations."""
-        if not has_collections(folder):
-            return
+    def drop(self, unneeded: Callable[[str], bool]) -> None:
+        """Delete the collections whose names satisfy a condition."""
         with self._client() as client, self._asking():
-            for name in unneeded(_names(client), folder, generations):
+            for name in filter(unneeded, _names(client)):
                 client.delete_collection(name)
 
     @contextmanager
@@ -118,10 +116,8 @@ class ChromaServer(VectorBackend):
                 Settings(anonymized_telemetry=False), **database,
             )  # fmt: skip
         client._server._session.timeout = httpx.Timeout(SECONDS)  # else it waits for ever
-        try:
+        with closing(client):
             yield client
-        finally:
-            client.close()
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

@@ -1,12 +1,13 @@
-"""What the collections of generations are called on a server or in an engine that others use too."""
+"""The collections of generations on a server or in an engine that others use too: their names, and when they go."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..values.owner_only import private_file
+from .stores import Stores
 
 OWNER = "SERVER"  # file of an index's folder: what the names of its collections begin with
 
@@ -21,10 +22,21 @@ def has_collections(folder: Path) -> bool:
     return (folder / OWNER).is_file()
 
 
-def unneeded(names: Iterable[str], folder: Path, generations: Collection[str]) -> list[str]:
-    """Those of these names that are of a folder with collections, but of no generation named here."""
+def drop_others(stores: Stores, folder: Path, generations: Iterable[str]) -> None:
+    """Drop the collections of an index's other generations from every store.
+
+    Args:
+        generations: names of those that stay.
+
+    Raises:
+        StorageError: a store does not answer.
+    """
+    if not has_collections(folder):
+        return
     kept = {collection_name(folder / one) for one in generations}
-    return [name for name in names if name.startswith(f"{_owner(folder)}-") and name not in kept]
+    ours = f"{_owner(folder)}-"
+    for store in stores.values():
+        store.drop(lambda name: name.startswith(ours) and name not in kept)
 
 
 def _owner(folder: Path) -> str:

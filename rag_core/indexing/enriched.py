@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 
 from ..values.errors import IndexDamaged, IndexOutdated
+from .collection_names import drop_others
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder
 from .manifest import Manifest
@@ -79,8 +80,7 @@ class EnrichedStore(IndexFolder):
         """
         if self.folder.is_dir():
             with self._writing():
-                for store in self._stores.values():
-                    store.keep_only(self.folder, ())
+                drop_others(self._stores, self.folder, ())
                 shutil.rmtree(self.folder)
             self._opened = None
 

@@ -28,6 +28,7 @@ from ..values.owner_only import FILE, private_file, private_folder, private_home
 from ..values.profile import Profile
 from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
+from .collection_names import drop_others
 from .enrich import Enricher
 from .locking import locked
 from .manifest import Manifest
@@ -185,7 +186,11 @@ class IndexFolder:
         for path in generations(self.folder):
             if path.name != current_name(self.folder):
                 shutil.rmtree(path, ignore_errors=True)
-        keep_stored(self.folder, self._stores)
+        self._drop_collections()
+
+    def _drop_collections(self) -> None:
+        """Drop the collections of generations that are gone; for the process with the write lock."""
+        drop_others(self._stores, self.folder, [path.name for path in generations(self.folder)])
 
     @property
     def profile(self) -> Profile:
@@ -258,7 +263,7 @@ class IndexFolder:
             [path for path in generations(self.folder) if (before or "") < path.name < target.name]
         )
         with suppress(StorageError):  # the next writer deletes them
-            keep_stored(self.folder, self._stores)
+            self._drop_collections()
         progress("ready", 1, 1)
         return written
 
@@ -309,16 +314,6 @@ def _replaced_within(seconds: float, written: Sequence[Path]) -> set[Path]:
         with suppress(OSError):  # unfinished, or just deleted by another process
             ages[path] = time.time() - (path / "manifest.json").stat().st_mtime
     return {path for path, successor in pairwise(ages) if ages[successor] < seconds}
-
-
-def keep_stored(folder: Path, stores: Stores) -> None:
-    """Delete what stores keep elsewhere for generations that are gone; for the process with the write lock.
-
-    Raises:
-        StorageError: a store does not answer.
-    """
-    for store in stores.values():
-        store.keep_only(folder, [path.name for path in generations(folder)])
 
 
 def _hashes(generation: Path) -> set[tuple[str, str]] | None:

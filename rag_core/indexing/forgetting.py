@@ -20,6 +20,7 @@ from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE
 from .build import CorpusStore
+from .collection_names import drop_others
 from .enrich import CACHE, OFFLINE, Enricher
 from .key_value_cache import KeyValueCache
 from .manifest import Manifest
@@ -194,8 +195,7 @@ def _contains(index: Path, documents: Collection[str]) -> bool:
 def _remove(index: Path, stores: Stores) -> None:
     try:
         with FileLock(index / "LOCK", timeout=0, mode=FILE):
-            for store in stores.values():
-                store.keep_only(index, ())
+            drop_others(stores, index, ())
             shutil.rmtree(index)
     except Timeout as error:
         raise IndexBusy(

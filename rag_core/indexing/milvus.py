@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
@@ -21,7 +21,7 @@ from ..values.owner_only import private_folder
 from ..values.types import Vectors
 from .backends import Lexical, OpenVectors, VectorBackend, other_passages
 from .bm25 import Bm25Index, Scores
-from .collection_names import collection_name, has_collections, unneeded
+from .collection_names import collection_name, has_collections
 from .mapped import MappedTexts
 
 PLACE, DENSE, WORDS = "place", "dense", "words"  # fields of a collection: a passage's place is its key
@@ -120,14 +120,12 @@ class Milvus(VectorBackend):
         """The collection, where `k1` and `b` are those it was written with."""
         return _Words(bm25, vectors)
 
-    def keep_only(self, folder: Path, generations: Collection[str]) -> None:
-        """Drop the collections of an index's other generations."""
-        if not has_collections(folder):
-            return
+    def drop(self, unneeded: Callable[[str], bool]) -> None:
+        """Delete the collections whose names, with hyphens again, satisfy a condition."""
         with self._client() as client, self._asking():
-            names = [name.replace("_", "-") for name in client.list_collections(timeout=SECONDS)]
-            for name in unneeded(names, folder, generations):
-                client.drop_collection(name.replace("-", "_"), timeout=SECONDS)
+            for name in client.list_collections(timeout=SECONDS):
+                if unneeded(name.replace("_", "-")):
+                    client.drop_collection(name, timeout=SECONDS)
 
     def _indexes(self, client: Any, passages: int) -> Any:
         indexes = client.prepare_index_params()
@@ -140,20 +138,14 @@ class Milvus(VectorBackend):
     def _client(self) -> Iterator[Any]:
         from pymilvus import MilvusClient
 
-        for package in (
-            "pymilvus",
-            "milvus_lite",
-            "grpc._server",
-        ):  # which log what they raise, with tracebacks
+        for package in ("pymilvus", "milvus_lite", "grpc._server"):  # log what they raise, with tracebacks
             logging.getLogger(package).setLevel(logging.CRITICAL)
         with self._asking():
             client: Any = MilvusClient(
                 self.address, timeout=SECONDS, dedicated=True, grpc_options=ALONE, **self._more
             )
-        try:
+        with closing(client):
             yield client
-        finally:
-            client.close()
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

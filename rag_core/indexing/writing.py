@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from llama_index.core.constants import DATA_KEY
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.schema import TransformComponent
-from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.storage.docstore.utils import doc_to_json
 
 from ..language.analysis import ANALYSER, MAIN_LANGUAGE, languages_of, tokens
 from ..runtime.services import Embedder
@@ -106,9 +108,11 @@ def write_generation(
 
 
 def _save_documents(path: Path, documents: Sequence[LlamaDocument]) -> None:
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(documents)
-    docstore.persist(str(path))
+    """Write what LlamaIndex's `SimpleDocumentStore` reads, with each text once: it would write it twice."""
+    data = {document.id_: doc_to_json(document) for document in documents}
+    for one in data.values():
+        one[DATA_KEY].pop("text", None)
+    path.write_text(json.dumps({"docstore/data": data}), encoding="utf-8")
 
 
 def _spoken(passages: Sequence[Passage]) -> list[str]:

@@ -1,7 +1,8 @@
 """The stores of vectors compared: the same answers of every strategy, and kills at random moments of indexing.
 
 `python tests/benchmarks/stores.py answers` asks the built-in test questions of the mapped store, of embedded Chroma and of a
-Chroma server on loopback; `... kills` kills twenty writers into each. Both print a line per store, and fail at a difference.
+Chroma server on loopback; `... kills` kills twenty writers into each of these and into Milvus Lite, likewise a server, or into
+the stores that are named behind it. Both print a line per store, and fail at a difference.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from helpers.chroma_server import chroma_server
+from helpers.chroma_server import chroma_server, milvus_server
 from helpers.kills import documents_of, kill_writer, version_served, writer_moments
 from helpers.processes import held_by_each_part
 from helpers.small import ROOT, WordEmbedder
@@ -43,6 +44,9 @@ def served(name: str, folder: Path) -> Iterator[Settings]:
             with chroma_server(folder / "server") as (_, port):
                 url = SecretStr(f"http://127.0.0.1:{port}")
                 yield Settings(home=folder / "home", llm="offline", chroma_url=url)
+        elif name == stores.MILVUS:
+            with milvus_server(folder / "server") as address:
+                yield Settings(home=folder / "home", llm="offline", milvus_uri=SecretStr(address))
         else:
             yield Settings(home=folder / "home", llm="offline")
     finally:
@@ -87,19 +91,18 @@ def compare_searches(one: Lab, other: Lab, question: str) -> float:
     return max(abs(score - dense[1][identity]) for identity, score in dense[0].items())
 
 
-def kills() -> None:
+def kills(*names: str) -> None:
     """Kill writers into each store; the index before is served, or the new one once it was put in place."""
-    for name in (stores.MAPPED, stores.CHROMA, stores.SERVER):
+    for name in names or (stores.MAPPED, stores.CHROMA, stores.SERVER, stores.MILVUS):
         with tempfile.TemporaryDirectory() as folder, served(name, Path(folder)) as settings:
-            url = settings.chroma_url.get_secret_value() if settings.chroma_url else None
             exact, home = stores.EXACT, settings.home
             known = stores.stores_of(settings)
             update(home, known, 0)
-            moments = len(writer_moments(home, 1, url, exact))
+            moments = len(writer_moments(home, 1, settings, exact))
             at = sorted(random.Random(SEED).sample(range(moments), KILLS))
             old = 0
             for version, moment in enumerate(at, 2):
-                assert kill_writer(home, version, moment, url, exact) == -signal.SIGKILL
+                assert kill_writer(home, version, moment, settings, exact) == -signal.SIGKILL
                 found = whole_version(home, known)
                 assert found in (version - 1, version), (moment, found)
                 old += found < version
@@ -127,4 +130,4 @@ def whole_version(home: Path, known: stores.Stores) -> int:
 
 
 if __name__ == "__main__":
-    {"answers": answers, "kills": kills}[sys.argv[1]]()
+    {"answers": answers, "kills": kills}[sys.argv[1]](*sys.argv[2:])

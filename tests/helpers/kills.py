@@ -6,12 +6,12 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import httpx
-from pydantic import SecretStr
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, stores
@@ -21,6 +21,7 @@ from .processes import run
 from .small import DOCUMENTS, WordEmbedder
 
 FILE, REQUEST = "file", "request"
+LOCAL = Settings()
 
 
 def documents_of(version: int) -> list[Document]:
@@ -35,22 +36,24 @@ def version_served(index: CorpusIndex) -> int:
     return int(found)
 
 
-def writer_moments(home: Path, version: int, url: str | None = None, exact: int = stores.EXACT) -> list[str]:
+def writer_moments(
+    home: Path, version: int, settings: Settings = LOCAL, exact: int = stores.EXACT
+) -> list[str]:
     """Make an update in another process: its moments, each a FILE or a REQUEST."""
-    code, moments = run(_update, home, version, None, url, exact)
+    code, moments = run(_update, home, version, None, settings, exact)
     assert code == 0
     return list(moments)
 
 
 def kill_writer(
-    home: Path, version: int, moment: int, url: str | None = None, exact: int = stores.EXACT
+    home: Path, version: int, moment: int, settings: Settings = LOCAL, exact: int = stores.EXACT
 ) -> int | None:
     """An update in another process that is killed at a moment, counted from 0; its exit code."""
-    return run(_update, home, version, moment, url, exact)[0]
+    return run(_update, home, version, moment, settings, exact)[0]
 
 
 def _update(
-    sender: Connection, home: Path, version: int, killed_at: int | None, url: str | None, exact: int
+    sender: Connection, home: Path, version: int, killed_at: int | None, settings: Settings, exact: int
 ) -> None:
     passed: list[str] = []
 
@@ -71,9 +74,28 @@ def _update(
 
     sent = httpx.Client.send
     httpx.Client.send = send  # type: ignore[method-assign]
+    if settings.milvus_uri:
+        _intercept_grpc(moment)
     stores.EXACT = exact
-    settings = Settings(chroma_url=SecretStr(url) if url else None)
     store = CorpusStore(home, "animals", WordEmbedder(), stores=stores.stores_of(settings))
     sys.addaudithook(touched)
     store.update(SourceFiles("test", documents_of(version)))
     sender.send(passed)
+
+
+def _intercept_grpc(moment: Callable[[str], None]) -> None:
+    """Count each request to Milvus twice: before it is sent, and once it was answered."""
+    import grpc
+
+    class Counted(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
+        def intercept_unary_unary(
+            self, continuation: Callable[..., Any], details: object, request: object
+        ) -> Any:
+            moment(REQUEST)
+            call = continuation(details, request)
+            call.exception()  # waits for the answer
+            moment(REQUEST)
+            return call
+
+    opened = grpc.insecure_channel
+    grpc.insecure_channel = lambda *given, **named: grpc.intercept_channel(opened(*given, **named), Counted())

@@ -239,6 +239,7 @@ def test_only_what_changed_is_embedded(store: CorpusStore, embedder: WordEmbedde
 def test_nothing_is_left_of_a_removed_or_changed_document(store: CorpusStore, after: list[Document]) -> None:
     _, old = update(store, FIRST)
     assert found(old, BARK) == ["b"]
+    assert (old.generation / "docstore.json").read_text(encoding="utf-8").count(BARK) == 1
     gone = {identity for identity, passage in old.passages.items() if BARK in passage.text}
     _, new = update(store, after)
     assert found(new, BARK) == []

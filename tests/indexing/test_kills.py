@@ -38,19 +38,19 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path: P
 def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_path: Path) -> None:
     """At three requests; tests/benchmarks/stores.py kills at twenty moments, for each store."""
     with chroma_server(tmp_path / "server") as (_, port):
-        url = f"http://127.0.0.1:{port}"
-        known = stores.stores_of(Settings(chroma_url=SecretStr(url)))
+        settings = Settings(chroma_url=SecretStr(f"http://127.0.0.1:{port}"))
+        known = stores.stores_of(settings)
 
         def corpus() -> CorpusStore:
             return CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=known)
 
         corpus().update(SourceFiles("test", documents_of(0)))
-        moments = writer_moments(tmp_path / "home", 1, url)
+        moments = writer_moments(tmp_path / "home", 1, settings)
         requests = [place for place, what in enumerate(moments) if what == REQUEST]
         done = 1
         for version, share in enumerate((0.4, 0.6, 0.8), 2):
             moment = requests[int(share * len(requests))]
-            assert kill_writer(tmp_path / "home", version, moment, url) == -signal.SIGKILL
+            assert kill_writer(tmp_path / "home", version, moment, settings) == -signal.SIGKILL
             index = corpus().open()
             assert index is not None
             assert version_served(index) in (done, version)
