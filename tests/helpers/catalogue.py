@@ -76,8 +76,9 @@ def _declared() -> Iterator[tuple[str, str]]:
     yield builtin_profile(ROOT / "data").subject, "profile"
     for label in LABELS:
         yield label, "label"
-    for metric in (*ev.DEFAULT_METRICS, "recall@100"):
-        yield ev.parse_metric(metric).title, "metric"
+    for metric in ev.DEFAULT_METRICS:
+        title = ev.parse_metric(metric).title
+        yield str(title.fields.get("measure", title.template)), "metric"
     for topic in TOPICS:
         yield topic, "topic"
     yield JUDGED_BY_AUTHORS, "judgements"
