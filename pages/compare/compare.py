@@ -107,14 +107,14 @@ def main() -> None:
             )  # what to do at once does not wait for the choice
             private.ask(pending)
     if run is None or presenter.upcoming():
-        places = [_place(spot) for spot in spots.all]
+        below, *places, top = [_place(spot) for spot in spots.all]
         for position, (setup, place) in enumerate(zip(columns, places, strict=False)):
             with place, st.container(key=f"idle{position}"):
                 _empty(setup)
         if not presenter.on():
-            with places[-2]:
+            with top:
                 shipped.draw()
-            with places[-1]:
+            with below, st.container(key="demos"):
                 offer_demos()
         return
     run.settings = {**controls.settings(), **setups.settings(), **how_it_got_here.settings()}
@@ -131,8 +131,8 @@ class _Spots:
 
     @property
     def all(self) -> Sequence[DeltaGenerator]:
-        """All of them, the columns first."""
-        return [*self.columns, self.above, self.below]
+        """All of them; what stands below goes first, or it moves up before it vanishes as those above it shrink."""
+        return [self.below, *self.columns, self.above]
 
 
 def _ask(run: Comparison | None, *, running: bool) -> bool:
@@ -237,7 +237,7 @@ def _start(
     if started is None:
         return
     _show(started)
-    *_, top, _ = [_place(spot) for spot in spots.all]
+    *_, top = [_place(spot) for spot in spots.all]
     with top:
         _above(started)  # what to do at once comes at once
     st.rerun()
@@ -248,7 +248,7 @@ def _above(run: Comparison) -> None:
 
 
 def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, *, running: bool) -> None:
-    *places, top, below = [
+    below, *places, top = [
         _place(spot) for spot in spots.all
     ]  # all at once: old answers go before the new question comes
     with top:

@@ -10,7 +10,7 @@ import streamlit as st
 import rag_core
 from pages.compare import presenter
 from pages.drawing import untrusted
-from pages.drawing.translate import language, plural, problem, t
+from pages.drawing.translate import language, problem, t
 from pages.drawing.untrusted import escape, label
 from pages.shared import controls, setups
 from pages.shared.engine import engine
@@ -57,51 +57,13 @@ def replaced() -> str | None:
 
 
 def _strip(found: AnswerDifferences) -> str:
-    told = [t("<b>{columns}</b> give the same answer.", columns=_letters(columns)) for columns in found.same]
-    told += [
-        t("<b>{columns}</b> quote the same sections.", columns=_letters(columns)) for columns in found.quoting
-    ]
-    for columns, titles in found.sections.items():
-        quoted = [f"“{title}”" for title in titles]
-        told.append(
-            plural(
-                "Only <b>{columns}</b> quotes {sections}.",
-                "Only <b>{columns}</b> quote {sections}.",
-                len(columns),
-                columns=_letters(columns),
-                sections=_some(quoted),
-            )
-        )
-    for columns, figures in found.figures.items():
-        told.append(
-            plural(
-                "Only <b>{columns}</b> names {figures}.",
-                "Only <b>{columns}</b> name {figures}.",
-                len(columns),
-                columns=_letters(columns),
-                figures=_some(figures),
-            )
-        )
-    if found.declined:
-        told.append(
-            plural(
-                "<b>{columns}</b> declines.",
-                "<b>{columns}</b> decline.",
-                len(found.declined),
-                columns=_letters(found.declined),
-            )
-        )
+    told = found.in_words(language(), escape, NAMED)
     return f'<p class="rl-apart">{" ".join(told)}</p>' if told else ""
 
 
 def _letters(columns: Iterable[int]) -> str:
     """Columns by their letters: "A, B and C"."""
     return escape(listed([LETTERS[place] for place in columns], language()))
-
-
-def _some(words: Sequence[str]) -> str:
-    more = [t("{count} more", count=len(words) - NAMED)] if len(words) > NAMED else []
-    return escape(listed([*words[:NAMED], *more], language()))
 
 
 def _offer(run: Comparison, place: int) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
 
 from pages.drawing import untrusted
-from pages.drawing.translate import t
+from pages.drawing.translate import language, problem, t
 from pages.shared import setups
 from pages.shared.live import Comparison
 from rag_core import sessions
+from rag_core.values.translation import translated
 
 
 def menu(run: Comparison) -> None:
@@ -23,7 +24,8 @@ def menu(run: Comparison) -> None:
     several = len(run.traces) > 1
     name = f"comparison-{run.asked:%Y-%m-%d-%H%M}"
     with st.popover(t("Download"), icon=":material/download:", width="content"):
-        _file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", partial(_html, run))
+        report = partial(_html, run, language(), _failures(run))
+        _file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", report)
         _file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", partial(_json, run))
         _file(t("Passages (CSV)"), f"{name}.csv", "text/csv", partial(_csv, run))
         ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
@@ -57,13 +59,21 @@ def _voted(run: Comparison) -> list[bool]:
     return [place in run.best for place, column in enumerate(run.columns) if column.trace]
 
 
-def _html(run: Comparison) -> str:
-    failures = [
-        f"{setups.title(column.setup)}: {column.error or column.stopped}"
+def _html(run: Comparison, language: str, failures: Sequence[str]) -> str:
+    """The report in a language: a file is made outside the visit, which then has none."""
+    said = [
+        saved.model_copy(update={"warnings": [translated(language, one) for one in trace.warnings]})
+        for saved, trace in zip(_session(run), run.traces, strict=True)
+    ]
+    return sessions.report(said, run.asked, failures, language)
+
+
+def _failures(run: Comparison) -> list[str]:
+    return [
+        f"{setups.title(column.setup)}: {problem(column.error or column.stopped)}"
         for column in run.columns
         if column.error or column.stopped
     ]
-    return sessions.report(_session(run), run.asked, failures)
 
 
 def _json(run: Comparison) -> str:

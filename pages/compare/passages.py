@@ -21,7 +21,7 @@ from rag_core.explain import stage_title
 from rag_core.language.highlight import highlight
 from rag_core.safety import urgency
 from rag_core.values.prompt_injection import GIVES_ORDERS
-from rag_core.values.sources import age_note, age_years, is_old, source_names
+from rag_core.values.sources import age_note, age_years, is_old, source_line, source_names
 
 MOST_QUOTES = 5  # in the address of a document
 NO_LABEL = declared(
@@ -143,11 +143,8 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
         if passage.context
         else ""
     )
-    source = (
-        f'<p class="rl-note">{t("Source: {source}.", source=escape(passage.source))}</p>'
-        if passage.source
-        else ""
-    )
+    line = source_line(passage.sources, language()) or passage.source
+    source = f'<p class="rl-note">{t("Source: {source}.", source=escape(line))}</p>' if line else ""
     if note := age_note(passage.sources):
         source += f'<p class="rl-note rl-strong">{escape(translated(note))}</p>'
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""

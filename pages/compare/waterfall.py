@@ -93,6 +93,7 @@ def title(span: bill.Span) -> str:
         "embed": t("Embedding"),
         "rewrite": t("Rewriting"),
         "judge": t("Judging"),
+        "rerank": t("Reranking"),
         "answer": t("Model"),
     }
     called = names.get(span.name, span.name)

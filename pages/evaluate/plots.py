@@ -209,13 +209,13 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
     slowest = max((1000 * point.seconds for point in points), default=1.0)
     figure.update_xaxes(title=t("milliseconds per question"), range=[-0.08 * slowest, 1.12 * slowest])
     figure.update_yaxes(title=mark(title))
-    lines = sum(trace.name.count("<br>") + 1 for trace in figure.data)
-    _styled(figure, 340 + 22 * lines)
+    names = 5 * len(figure.data) + LINE * sum(trace.name.count("<br>") + 1 for trace in figure.data)
+    _styled(figure, 340 + names)
     # one name per line below the axis, so that the plot has the full width on a phone too
     figure.update_layout(
-        legend={"orientation": "v", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
+        legend={"orientation": "v", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "maxheight": 1},
+        margin={"b": 60 + names},
     )
-    figure.update_layout(margin={"b": 60 + 22 * lines})
     return figure
 
 

@@ -211,7 +211,7 @@ def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str])
         | {"interval": f"{score.ci_low:.3f}–{score.ci_high:.3f}" if (score := row.metrics[names[0]]) else "–"}
         | {
             "n": row.queries,
-            "judged": row.judged_at_10,
+            "judged": None if row.judged_at_10 is None else 100 * row.judged_at_10,
             "ms": None if row.seconds_per_query is None else 1000 * row.seconds_per_query,
             "cost": row.cost_usd,
         }
@@ -222,7 +222,7 @@ def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str])
 def _formats(names: Sequence[str]) -> dict[str, object]:
     number = st.column_config.NumberColumn
     return {name: number(translated(ev.parse_metric(name).title), format="%.3f") for name in names} | {
-        "judged": number(t("Judged"), format="percent"),
+        "judged": number(t("Judged"), format="%.1f %%"),
         "ms": number(t("ms per question"), format="%.0f"),
         "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),
         "n": number(t("Questions")),

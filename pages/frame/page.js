@@ -1,5 +1,6 @@
 // What every page does in the browser beside Streamlit's own scripts; part of its document, see shell.py.
 "use strict";
+window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else a page's own address is asked first, in vain
 {
   const SPOKEN_MS = 7000; // by then a screen reader has taken it up; who reads on by hand need not meet it twice
   const heard = new Set();

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_uppercase
 from typing import TypeVar
 
 from ..language.analysis import language_of
 from ..offline.amounts import quantities
 from ..stages.citations import unmarked
+from ..values.sources import listed
 from ..values.trace import Trace
+from ..values.translation import translate, translate_plural
 
 Columns = tuple[int, ...]  # positions, ascending
 Key = TypeVar("Key")
@@ -43,6 +46,65 @@ class AnswerDifferences:
         """Whether the columns voted best give different answers."""
         return bool(best) and not set(best) <= set(self.alike(best[0]))
 
+    def in_words(self, language: str, escape: Callable[[str], str], most: int | None = None) -> list[str]:
+        """A sentence of HTML for each, which calls the columns by their letters.
+
+        Args:
+            escape: makes HTML of titles and figures.
+            most: of the sections or figures of an answer that are named; the others are counted.
+        """
+
+        def letters(columns: Columns) -> str:
+            return listed(map(letter, columns), language)
+
+        def some(words: Sequence[str]) -> str:
+            named = [*words[:most]]
+            if more := len(words) - len(named):
+                named.append(translate(language, "{count} more", count=more))
+            return escape(listed(named, language))
+
+        told = [
+            translate(language, "<b>{columns}</b> give the same answer.", columns=letters(columns))
+            for columns in self.same
+        ]
+        told += [
+            translate(language, "<b>{columns}</b> quote the same sections.", columns=letters(columns))
+            for columns in self.quoting
+        ]
+        told += [
+            translate_plural(
+                language,
+                "Only <b>{columns}</b> quotes {sections}.",
+                "Only <b>{columns}</b> quote {sections}.",
+                len(columns),
+                columns=letters(columns),
+                sections=some([f"“{title}”" for title in titles]),
+            )
+            for columns, titles in self.sections.items()
+        ]
+        told += [
+            translate_plural(
+                language,
+                "Only <b>{columns}</b> names {figures}.",
+                "Only <b>{columns}</b> name {figures}.",
+                len(columns),
+                columns=letters(columns),
+                figures=some(figures),
+            )
+            for columns, figures in self.figures.items()
+        ]
+        if self.declined:
+            told.append(
+                translate_plural(
+                    language,
+                    "<b>{columns}</b> declines.",
+                    "<b>{columns}</b> decline.",
+                    len(self.declined),
+                    columns=letters(self.declined),
+                )
+            )
+        return told
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -56,6 +118,11 @@ class Told:
     text: str
     abstained: bool
     sections: Mapping[tuple[str, ...], str]
+
+
+def letter(place: int) -> str:
+    """The letter of a column, from 0; after Z its number."""
+    return ascii_uppercase[place] if place < len(ascii_uppercase) else f"{place + 1:d}"
 
 
 def answer_differences(traces: Sequence[Trace | None]) -> AnswerDifferences:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..values.errors import DataError, why_unreadable
 from ..values.notice import NOTICE
+from ..values.sources import Source
 from ..values.trace import Trace
 from ..values.visible import as_json
 
@@ -45,8 +46,8 @@ class SavedContext(_Part):
     text: str = ""
     source: str = ""
     difference: str = ""
-    age_years: int | None = None
-    old: bool = False
+    sources: tuple[Source, ...] = ()
+    differs_from: tuple[Source, ...] = ()
     gives_orders: bool = False
 
 

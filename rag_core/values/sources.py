@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 
 from .jurisdictions import country_of, name_of
+from .message import Message
 from .translation import translate, translate_plural
 
 # A source older than this many years is flagged. NICE checked each guideline every 5 years (Developing NICE guidelines:
@@ -33,8 +34,7 @@ class Source:
     type: str = ""
 
     def __str__(self) -> str:
-        where = f" ({self.jurisdiction})" if self.jurisdiction else ""
-        return f"{self.organisation}, {self.title}, {self.year}{where}"
+        return self.in_full("en")
 
     @property
     def short(self) -> str:
@@ -58,9 +58,9 @@ class Source:
         return f"{self.organisation}, {self.title}, {self.year}{f' ({where})' if where else ''}"
 
 
-def source_line(sources: Iterable[Source]) -> str:
-    """Sources on one line, each once; empty for none."""
-    return "; ".join(map(str, dict.fromkeys(sources)))
+def source_line(sources: Iterable[Source], language: str = "en") -> str:
+    """Sources in full on one line, each once; empty for none."""
+    return "; ".join(one.in_full(language) for one in dict.fromkeys(sources))
 
 
 def source_names(sources: Iterable[Source], language: str = "en") -> str:
@@ -125,8 +125,12 @@ def age_note(sources: Sequence[Source], year: int | None = None) -> str:
     if not is_old(sources, year):
         return ""
     newest = max(source.year for source in sources)
-    what = "From" if len({source.year for source in sources}) == 1 else "Newest source from"
-    return f"{what} {newest}, {age_years(sources, year)} years old: check for newer guidance."
+    age = age_years(sources, year)
+    if len({source.year for source in sources}) == 1:
+        return Message("From {newest}, {age} years old: check for newer guidance.", newest=newest, age=age)
+    return Message(
+        "Newest source from {newest}, {age} years old: check for newer guidance.", newest=newest, age=age
+    )
 
 
 def sources_to_json(sources: Iterable[Source]) -> str:

@@ -21,6 +21,14 @@ from playwright.sync_api import Browser, expect
 pytestmark = pytest.mark.browser
 
 
+def test_the_demo_questions_go_with_the_title_instead_of_moving_into_its_place(visit: Visit) -> None:
+    """As a slow machine draws it: the title is gone already, and the server has not taken the rest away yet."""
+    demos, title = visit.page.locator(".st-key-offered"), visit.page.locator(".st-key-purpose")
+    expect(demos).to_be_visible()
+    title.evaluate("title => title.classList.replace('st-key-purpose', 'st-key-unseen')")
+    expect(demos).to_be_hidden()
+
+
 def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_and_the_columns(
     browser: Browser, app: str
 ) -> None:

@@ -112,8 +112,7 @@ def errors_of(page: Page) -> list[str]:
     errors: list[str] = []
 
     def note(line: ConsoleMessage) -> None:
-        # below another path than "/" Streamlit's page first asks that path for its server, and is told 404
-        if line.type == "error" and "/_stcore/" not in line.location["url"]:
+        if line.type == "error":
             errors.append(line.text)
 
     page.on("console", note)

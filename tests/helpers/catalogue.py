@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import tomllib
 from collections.abc import Iterator
 
@@ -21,17 +20,11 @@ from .small import ROOT
 # What takes a literal message -> the place of the message among its arguments
 PLURALS = {"plural": 0, "translate_plural": 1}
 MARKERS = {"t": 0, "declared": 0, "Message": 0, "translate": 1, **PLURALS}
-_FIELD = re.compile(r"{(\w+)[^{}]*}")
 
 
 def messages() -> dict[str, str]:
     """Every message, a plural by its singular -> where it stands."""
     return {**dict(_declared()), **dict(_in_code())}
-
-
-def fields(message: str) -> set[str]:
-    """The names of a message's {fields}."""
-    return set(_FIELD.findall(message))
 
 
 def _in_code() -> Iterator[tuple[str, str]]:
@@ -83,8 +76,9 @@ def _declared() -> Iterator[tuple[str, str]]:
     yield builtin_profile(ROOT / "data").subject, "profile"
     for label in LABELS:
         yield label, "label"
-    for metric in (*ev.DEFAULT_METRICS, "recall@100"):
-        yield ev.parse_metric(metric).title, "metric"
+    for metric in ev.DEFAULT_METRICS:
+        title = ev.parse_metric(metric).title
+        yield str(title.fields.get("measure", title.template)), "metric"
     for topic in TOPICS:
         yield topic, "topic"
     yield JUDGED_BY_AUTHORS, "judgements"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,6 +22,7 @@ from rag_core.lab.lab import Lab
 from rag_core.runtime.services import Services
 from rag_core.sessions import parse_session, passages_csv, report, session_json, session_text, trec_runs
 from rag_core.values.notice import NOTICE
+from rag_core.values.sources import Source
 from rag_core.values.trace import Trace
 from rag_core.values.types import State
 
@@ -88,7 +89,7 @@ class TestReport:
         page = Page(html_of(traces, ("HyDE: the server did not answer.",)))
         text = page.text
         assert NOTICE in text
-        assert "04 May 2026, 13:30 UTC" in text
+        assert "4 May 2026, 13:30 UTC" in text
         assert "HyDE: the server did not answer." in text
         assert "changed: λ 0.3" in text
         for trace in traces:
@@ -120,7 +121,7 @@ class TestReport:
         text = Page(report(parse_session({"traces": session}), WHEN)).text
         told = (
             "What differs B and C give the same answer. Only A quotes “Bleeding”. Only B and C quote “Birth”. "
-            "Only A names 28 weeks. Only B and C name 34 weeks. D declines to answer. A BM25"
+            "Only A names 28 weeks. Only B and C name 34 weeks. D declines. A BM25"
         )
         assert text[text.index("What differs") :][: len(told)] == told
         assert (
@@ -131,6 +132,21 @@ class TestReport:
         assert "What differs" not in Page(report(parse_session(session[0]), WHEN)).text
         for part in ("Bleeding:0", "rrf", "mini+x@1", "3 passages"):
             assert part not in text
+
+    def test_in_spanish_it_says_everything_of_its_own_in_spanish(self, traces: list[Trace]) -> None:
+        source = Source("NICE", "Sleep", 2015, jurisdiction="UK")
+        session = session_json(traces)
+        session["traces"][0]["contexts"][0]["sources"] = [asdict(source)]
+        written = report(parse_session(session), WHEN, language="es")
+        assert '<html lang="es">' in written
+        text = Page(written).text
+        said = (
+            "4 de mayo de 2026, 13:30", "Palabras clave (BM25)", "Cómo se llegó aquí", "pregunta · peso 1",
+            "NICE, Sleep, 2015 (Reino Unido)", "compruebe si hay guías más recientes", "Etapas, tiempo y coste",
+        )  # fmt: skip
+        assert [one for one in said if one not in text] == []
+        english = ("How it got here", "Passages", "Queries", "Quoted", "Documents", "changed", "Stage")
+        assert [one for one in english if one in text] == []
 
     def test_every_link_leads_to_a_place_in_it(self, traces: list[Trace]) -> None:
         page = Page(html_of(traces))
