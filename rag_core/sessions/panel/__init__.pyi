@@ -23,8 +23,8 @@ from .room import Question as Question
 from .room import Room as Room
 from .room import Round as Round
 from .room import Vote as Vote
+from .room import token_from as token_from
 from .session import PanelSession as PanelSession
-from .session import is_panel as is_panel
 from .session import open_panel as open_panel
 from .session import read_questions as read_questions
 from .session import write_panel as write_panel

@@ -7,18 +7,16 @@ import functools
 import hashlib
 import secrets
 import zlib
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from ...values.errors import DataError
 from ...values.message import Message
-from ...values.packed import pack, unpack, values_of
+from ...values.packed import pack, unpack
 from ...values.trace import Trace
 from ...values.triage import ROUTINE, Triage
-from ...values.types import Passage
 
 Choice: TypeAlias = Literal["left", "right", "tie", "both_unsafe"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
@@ -27,7 +25,7 @@ COMMENT_CHARACTERS = 500
 LEAST, MOST = 2, 4  # answers to a question
 LETTERS = "34679ACDEFHJKMNPQRTUWXY"  # of codes: none looks like another
 CODE_CHARACTERS = 5
-TOKEN_BYTES = 24  # 192 bits
+TOKEN_CHARACTERS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +59,7 @@ class Question:
     def __post_init__(self) -> None:
         labels = {one.label for one in self.answers}
         if not LEAST <= len(self.answers) <= MOST or len(labels) < len(self.answers):
-            raise ValueError(
-                f"a question has {LEAST} to {MOST} answers of different labels: {sorted(labels)}"
-            )
+            raise ValueError(f"a question has {LEAST} to {MOST} answers of different labels: {labels}")
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -89,14 +85,12 @@ class Room:
     Args:
         code: what people type to come in.
         opened: when, in UTC.
-        owner: a digest of who opened it; empty without sign-in.
-        presenter_token: opens the presenter's doors; empty in a room that was looked up.
+        presenter_token: proves who opened it; empty in a room that was looked up by its code.
     """
 
     code: str
     title: str
     opened: datetime
-    owner: str = ""
     presenter_token: str = dataclasses.field(default="", repr=False)
 
 
@@ -170,17 +164,18 @@ def new_code() -> str:
 
 
 def new_token() -> str:
-    """A random token, of URL-safe characters."""
-    return secrets.token_urlsafe(TOKEN_BYTES)
+    """A random token: 128 bits."""
+    return secrets.token_hex(TOKEN_CHARACTERS // 2)
+
+
+def token_from(*parts: object) -> str:
+    """The token that belongs to these values, of which one is secret."""
+    return digest(*parts)[:TOKEN_CHARACTERS]
 
 
 def is_token(text: str) -> bool:
-    """Whether `new_token` may have made it; what browsers send back may be anything."""
-    return (
-        len(text) == len(new_token())
-        and text.isascii()
-        and text.replace("-", "a").replace("_", "a").isalnum()
-    )
+    """Whether a text can be a token; what browsers send back may be anything."""
+    return len(text) == TOKEN_CHARACTERS and text.isascii() and text.isalnum()
 
 
 def digest(*parts: object) -> str:
@@ -196,12 +191,8 @@ def sides(token: str, room: str, number: int, pair: tuple[int, int]) -> Pair:
 
 def to_json(question: Question) -> str:
     """A question with its traces."""
-    answers = [[one.label, one.trace] for one in question.answers]
-    fields: dict[str, Any] = {
-        "text": question.text, "language": question.language, "triage": question.triage, "kind": question.kind,
-        "answers": answers,
-    }  # fmt: skip
-    return pack(fields)
+    fields = {one.name: getattr(question, one.name) for one in dataclasses.fields(question)}
+    return pack({**fields, "answers": [[one.label, one.trace] for one in question.answers]})
 
 
 def from_json(text: str | bytes) -> Question:
@@ -210,8 +201,8 @@ def from_json(text: str | bytes) -> Question:
     Raises:
         DataError: it is damaged, or of a version that this one cannot read.
     """
+    fields = unpack(text)
     try:
-        fields = unpack(text)
         return Question(**{**fields, "answers": tuple(Candidate(*one) for one in fields["answers"])})
     except (TypeError, KeyError, ValueError) as error:
         raise _unreadable(error) from error
@@ -227,27 +218,12 @@ def from_bytes(stored: bytes) -> Question:
     """The question that `to_bytes` wrote.
 
     Raises:
-        DataError: see `from_json`.
+        DataError: it is damaged, or of a version that this one cannot read.
     """
     try:
         return from_json(zlib.decompress(stored))
     except zlib.error as error:
         raise _unreadable(error) from error
-
-
-def shows(stored: bytes, corpus: str, documents: Collection[str] | None) -> bool:
-    """Whether what `to_bytes` wrote has text of these documents of a corpus; if it cannot be read, it may have.
-
-    Args:
-        documents: None for all.
-    """
-    try:
-        found = values_of(zlib.decompress(stored), Passage, "doc_id")
-        return corpus in {one.trace.corpus for one in from_bytes(stored).answers} and (
-            documents is None or not found.isdisjoint(documents)
-        )
-    except (zlib.error, DataError):
-        return True
 
 
 def _unreadable(error: Exception) -> DataError:
