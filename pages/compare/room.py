@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import segno
@@ -47,17 +46,15 @@ def draw(run: Comparison | None, *, running: bool) -> None:
         st.error(untrusted.label(problem(error)))
         return
     with st.container(horizontal=True, gap="small", key="room"):
-        st.button(
+        told = t("People vote on the answers from their phones, without names.")
+        off = t("There are no rooms here: RAG_HISTORY is off.")
+        _button(
             t("Open a room"),
-            key="room.open",
-            shortcut=KEYS["open"],
-            icon=":material/groups:",
+            "open",
+            _open,
             disabled=kept is None,
-            help=t("People vote on the answers from their phones, without names.")
-            if kept
-            else t("There are no rooms here: RAG_HISTORY is off."),
-            on_click=_do,
-            args=(_open,),
+            help=told if kept else off,
+            icon=":material/groups:",
         )
         room_files.offer_to_open()
     room_files.draw_opened()
@@ -75,47 +72,45 @@ def _mine(kept: Rooms) -> Room | None:
 
 
 def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> None:
+    from rag_core.sessions.panel import can_be_asked  # with its database library, as everywhere here
+
     asked = kept.current(room.code)
     shown = run if run and not presenter.upcoming() else None
     same = bool(shown and asked and asked.question.text == shown.question)
     voting = asked is not None and not asked.closed
+    ready = shown and not running and not (same and voting) and can_be_asked(shown.traces)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
         with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=":material/groups:"):
             untrusted.draw(_invitation(room))
             room_files.downloads(kept, room)
-            st.button(t("Open another room"), key="room.open", on_click=_do, args=(_open,), width="stretch")
+            _button(t("Open another room"), "open", _open, width="stretch")
             with st.container(border=True):
                 st.caption(t("Its questions and votes are deleted for good."))
-                st.button(
-                    t("Delete this room"),
-                    key="room.delete",
-                    on_click=_do,
-                    args=(partial(_delete, room=room),),
-                )
-        st.button(
-            t("Ask the room"),
-            key="room.ask",
-            type="primary",
-            shortcut=KEYS["ask"],
-            disabled=shown is None or running or (same and voting) or not _enough(shown),
-            help=t("Puts these answers to the vote, two at a time."),
-            on_click=_do,
-            args=(partial(_ask, room=room, run=shown),),
+                _button(t("Delete this room"), "delete", partial(_delete, room=room))
+        told = t("Puts these answers to the vote, two at a time.")
+        ask = partial(_ask, room=room, run=shown)
+        _button(t("Ask the room"), "ask", ask, type="primary", disabled=not ready, help=told)
+        _button(
+            t("Close voting"),
+            "close",
+            lambda kept: kept.close(asked, room.presenter_token),
+            disabled=not voting,
         )
-        st.button(
-            t("Close voting"), key="room.close", shortcut=KEYS["close"], disabled=not voting, on_click=_do,
-            args=(lambda kept: kept.close(asked, room.presenter_token),),
-        )  # fmt: skip
-        st.button(
+        told = t("Closes voting, and shows the names.")
+        reveal = partial(_reveal, room=room, asked=asked, run=shown)
+        _button(
             t("Show the result"),
-            key="room.reveal",
-            shortcut=KEYS["reveal"],
+            "reveal",
+            reveal,
             disabled=asked is None or asked.revealed or not same,
-            help=t("Closes voting, and shows the names."),
-            on_click=_do,
-            args=(partial(_reveal, room=room, asked=asked, run=shown),),
+            help=told,
         )
         _counts(kept, room)
+
+
+def _button(words: str, name: str, what: Callable[[Rooms], object], **options: Any) -> None:
+    """A button that does something with the rooms."""
+    st.button(words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), **options)
 
 
 def draw_result(run: Comparison) -> None:
@@ -137,8 +132,7 @@ def _counts(kept: Rooms, room: Room) -> None:
     """How many people are in the room and have voted; the answers are not drawn again."""
     try:
         asked = kept.current(room.code)
-        people = kept.people(room.code)
-        parts = [plural("{count} person", "{count} people", people)]
+        parts = [plural("{count} person", "{count} people", kept.people(room.code))]
         if asked:
             count = kept.count(asked)
             parts += [
@@ -153,24 +147,17 @@ def _counts(kept: Rooms, room: Room) -> None:
 
 def _invitation(room: Room) -> str:
     """The code, the address, and the address as a QR code."""
-    base = (st.context.url or "").rstrip("/")
-    address = f"{base}/vote?{rooms.PARAMETER}={room.code}"
+    address = f"{(st.context.url or '').rstrip('/')}/vote?{rooms.PARAMETER}={room.code}"
     picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
-    only_here = (
-        f'<p class="rl-note rl-strong">{escape(t("Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."))}</p>'
-        if (urlsplit(address).hostname or HERE[0]) in HERE
-        else ""
+    told = t(
+        "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
     )
+    here = (urlsplit(address).hostname or HERE[0]) in HERE
+    warning = f'<p class="rl-note rl-strong">{escape(told)}</p>' if here else ""
     return (
         f'<div class="rl-room-code"><img src="{escape(picture)}" alt="{escape(t("The address as a QR code"))}">'
-        f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(room.code)}</b>{escape(address)}</p>{only_here}</div></div>"
+        f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(room.code)}</b>{escape(address)}</p>{warning}</div></div>"
     )
-
-
-def _enough(run: Comparison) -> bool:
-    from rag_core.sessions.panel import can_be_asked  # with its database library, as everywhere here
-
-    return can_be_asked(run.traces)
 
 
 def _do(what: Callable[[Rooms], object]) -> None:
@@ -193,7 +180,6 @@ def _ask(kept: Rooms, room: Room, run: Comparison) -> None:
 
     kind = ev.kind_of(run.question, rag_core.read_settings())
     kept.ask(room.code, room.presenter_token, as_question(run.traces, kind))
-    threading.Thread(target=room_result.warm_up, daemon=True).start()
 
 
 def _reveal(kept: Rooms, room: Room, asked: Round, run: Comparison) -> None:

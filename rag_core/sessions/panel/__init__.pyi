@@ -5,13 +5,16 @@ from .figures import Figures as Figures
 from .figures import Measured as Measured
 from .figures import compare as compare
 from .figures import figures as figures
+from .minutes import HEADS as HEADS
+from .minutes import cells as cells
 from .minutes import minutes as minutes
+from .minutes import told as told
 from .ranking import Ballot as Ballot
 from .ranking import Gap as Gap
 from .ranking import PanelRanking as PanelRanking
 from .ranking import Standing as Standing
 from .ranking import ballots as ballots
-from .ranking import rank_by as rank_by
+from .ranking import parts as parts
 from .ranking import rank_panel as rank_panel
 from .room import CHOICES as CHOICES
 from .room import COMMENT_CHARACTERS as COMMENT_CHARACTERS
