@@ -14,7 +14,7 @@ import streamlit as st
 import rag_core
 from pages.compare import presenter, room_files, room_result
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, problem, t, when
+from pages.drawing.translate import declared, plural, problem, t, translated, when
 from pages.drawing.untrusted import escape
 from pages.shared import rooms
 from pages.shared.live import Comparison
@@ -27,6 +27,10 @@ TICK_S = 2.0  # between two counts
 KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the presenter's own
 ROOM = "panel.room"  # of this session; None if it opened none
 REFUSED = "panel.refused"
+ICON = ":material/groups:"
+UNREACHABLE = declared(
+    "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
+)
 HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
 
 
@@ -45,17 +49,10 @@ def draw(run: Comparison | None, *, running: bool) -> None:
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return
+    off = t("There are no rooms here: RAG_HISTORY is off.")
+    told = t("People vote on the answers from their phones, without names.") if kept else off
     with st.container(horizontal=True, gap="small", key="room"):
-        told = t("People vote on the answers from their phones, without names.")
-        off = t("There are no rooms here: RAG_HISTORY is off.")
-        _button(
-            t("Open a room"),
-            "open",
-            _open,
-            disabled=kept is None,
-            help=told if kept else off,
-            icon=":material/groups:",
-        )
+        _button(t("Open a room"), "open", partial(_open, kept), disabled=not kept, help=told, icon=ICON)
         room_files.offer_to_open()
     room_files.draw_opened()
 
@@ -77,39 +74,27 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
     asked = kept.current(room.code)
     shown = run if run and not presenter.upcoming() else None
     same = bool(shown and asked and asked.question.text == shown.question)
-    voting = asked is not None and not asked.closed
-    ready = shown and not running and not (same and voting) and can_be_asked(shown.traces)
+    ready = shown and not running and (not same or asked.closed) and can_be_asked(shown.traces)
+    over = not same or asked.revealed
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
-        with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=":material/groups:"):
+        with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=ICON):
             untrusted.draw(_invitation(room))
             room_files.downloads(kept, room)
-            _button(t("Open another room"), "open", _open, width="stretch")
+            _button(t("Open another room"), "open", partial(_open, kept), width="stretch")
             with st.container(border=True):
                 st.caption(t("Its questions and votes are deleted for good."))
-                _button(t("Delete this room"), "delete", partial(_delete, room=room))
-        told = t("Puts these answers to the vote, two at a time.")
-        ask = partial(_ask, room=room, run=shown)
+                _button(t("Delete this room"), "delete", partial(_delete, kept, room))
+        ask, told = partial(_ask, kept, room, shown), t("Puts these answers to the vote, two at a time.")
         _button(t("Ask the room"), "ask", ask, type="primary", disabled=not ready, help=told)
-        _button(
-            t("Close voting"),
-            "close",
-            lambda kept: kept.close(asked, room.presenter_token),
-            disabled=not voting,
-        )
-        told = t("Closes voting, and shows the names.")
-        reveal = partial(_reveal, room=room, asked=asked, run=shown)
-        _button(
-            t("Show the result"),
-            "reveal",
-            reveal,
-            disabled=asked is None or asked.revealed or not same,
-            help=told,
-        )
+        close = partial(kept.close, asked, room.presenter_token)
+        _button(t("Close voting"), "close", close, disabled=asked is None or asked.closed)
+        reveal, told = partial(_reveal, kept, room, asked, shown), t("Closes voting, and shows the names.")
+        _button(t("Show the result"), "reveal", reveal, disabled=over, help=told)
         _counts(kept, room)
 
 
-def _button(words: str, name: str, what: Callable[[Rooms], object], **options: Any) -> None:
-    """A button that does something with the rooms."""
+def _button(words: str, name: str, what: Callable[[], object], **options: Any) -> None:
+    """A button that does something with a room."""
     st.button(words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), **options)
 
 
@@ -149,22 +134,18 @@ def _invitation(room: Room) -> str:
     """The code, the address, and the address as a QR code."""
     address = f"{(st.context.url or '').rstrip('/')}/vote?{rooms.PARAMETER}={room.code}"
     picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
-    told = t(
-        "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
-    )
     here = (urlsplit(address).hostname or HERE[0]) in HERE
-    warning = f'<p class="rl-note rl-strong">{escape(told)}</p>' if here else ""
+    warning = f'<p class="rl-note rl-strong">{escape(translated(UNREACHABLE))}</p>' if here else ""
     return (
         f'<div class="rl-room-code"><img src="{escape(picture)}" alt="{escape(t("The address as a QR code"))}">'
         f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(room.code)}</b>{escape(address)}</p>{warning}</div></div>"
     )
 
 
-def _do(what: Callable[[Rooms], object]) -> None:
+def _do(what: Callable[[], object]) -> None:
     """Do what a button says; why it was refused stands on the page then."""
     try:
-        if kept := rooms.store():
-            what(kept)
+        what()
     except rag_core.RagError as error:
         st.session_state[REFUSED] = error
 

@@ -51,7 +51,8 @@ def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
         return
     titles, measured = names(rounds), panel.figures(shown)
     scores = {label: shipped.measured(one.traces[0]) for label, one in measured.items()}
-    untrusted.draw(_tables(found, titles, measured, scores))
+    figures = {label: _figures(one, scores[label]) for label, one in measured.items()}
+    untrusted.draw(_tables(found, titles, figures))
     untrusted.draw(_about(found))
     if found.gaps:
         untrusted.draw(_pairs(found.gaps, titles, scores))
@@ -85,26 +86,21 @@ def names(rounds: Sequence[Round]) -> dict[str, str]:
     return {label: title if several[title] == 1 else label for label, title in titles.items()}
 
 
-def _tables(
-    found: PanelRanking,
-    names: Mapping[str, str],
-    measured: Mapping[str, Figures],
-    scores: Mapping[str, Measured | None],
-) -> str:
+def _tables(found: PanelRanking, names: Mapping[str, str], figures: Mapping[str, Sequence[str]]) -> str:
     """The ranking, with the figures of each strategy beside it; a table for each group that votes connect."""
     from rag_core.sessions.panel import HEADS, cells
 
     explained = {HEADS[2]: STRENGTH, "nDCG@10": shipped.MEANING}
-    figures = (t("Acceptable answers"), t("Supported sentences"), t("Cost of an answer"))
+    others = (t("Acceptable answers"), t("Supported sentences"), t("Cost of an answer"))
     heads = "".join(
         f"<th>{tip(translated(head), translated(explained[head]), 'rl-how') if head in explained else escape(translated(head))}</th>"
-        for head in (*HEADS, "nDCG@10", *figures)
+        for head in (*HEADS, "nDCG@10", *others)
     )
     drawn = "" if found.comparable else f'<p class="rl-box rl-thin">{escape(translated(SPLIT))}</p>'
     for group in cells(found, names):
         rows = ""
         for one, (rank, name, *votes) in group:
-            shown = [*map(translated, votes), *_figures(measured[one.label], scores[one.label])]
+            shown = [*map(translated, votes), *figures[one.label]]
             css = ' class="rl-missed"' if one.unsafe else ""
             rows += (
                 f'<tr{css}><td class="rl-rank">{escape(rank)}</td><th scope="row">{escape(name)}</th>'

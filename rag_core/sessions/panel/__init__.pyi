@@ -1,5 +1,3 @@
-from .asking import as_question as as_question
-from .asking import can_be_asked as can_be_asked
 from .figures import Agreement as Agreement
 from .figures import Figures as Figures
 from .figures import Measured as Measured
@@ -26,6 +24,8 @@ from .room import Question as Question
 from .room import Room as Room
 from .room import Round as Round
 from .room import Vote as Vote
+from .room import as_question as as_question
+from .room import can_be_asked as can_be_asked
 from .room import token_from as token_from
 from .session import PanelSession as PanelSession
 from .session import open_panel as open_panel

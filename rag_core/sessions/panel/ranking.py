@@ -20,6 +20,7 @@ LEVEL = 0.95
 REPEATS = 200  # resamples of each of the three kinds
 SEED = 37  # any number would do
 PRIOR = 0.5  # of a vote each way between every two strategies of a group
+LEAST = 1 / 4  # of the variance of independent votes: one that comes out smaller is not believed
 MOST_FREEDOM = 200  # degrees; with more, the quantile is within 1 % of the normal one
 TIE, UNSAFE = "tie", "both unsafe"
 
@@ -146,11 +147,10 @@ def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
 
     Votes of one person resemble each other, and so do votes on one question. The variance is therefore the bootstrap's
     over questions, plus that over people, less that over cells (one person's votes on one question), which both contain
-    (Cameron, Gelbach and Miller, "Robust inference with multiway clustering", JBES 29(2), 2011). Where this comes out
-    below half the variance of independent votes, as where no vote goes against a strategy, the latter is taken. The
-    quantile is Student's. Its degrees of freedom are Satterthwaite's (1946), but a cluster's variance counts only as far
-    as the cells, which are many, do not account for it: otherwise intervals of small panels are too wide. With a single
-    question, or person, the interval is for that one.
+    (Cameron, Gelbach and Miller, "Robust inference with multiway clustering", JBES 29(2), 2011). Where it comes out far
+    below the variance of independent votes, as where no vote goes against a strategy, the latter is taken. The quantile is
+    Student's, with Satterthwaite's degrees of freedom (1946). With a single question, or person, the interval is for
+    that one.
 
     Two strategies are told apart if the interval of their difference leaves out 0; all such intervals of a group hold
     together (Tukey and Kramer's range). A new rank begins where every strategy above is told apart from every one
@@ -256,19 +256,16 @@ class _Group:
     def _width(self, contrast: Floats, together: int) -> float:
         """Half the interval of a contrast, in which the differences of so many strategies lie together."""
         *clusters, cells = (float(np.var(drawn @ contrast, ddof=1)) for drawn in self.drawn)
+        sizes = [size for size in self.sizes if size > 1]
         between = [
-            (spread * size / (size - 1), size - 1)
-            for spread, size in zip(clusters, self.sizes, strict=False)
-            if size > 1
+            spread * size / (size - 1) for spread, size in zip(clusters, self.sizes, strict=False) if size > 1
         ]
-        total = sum(spread for spread, _ in between) - cells * (len(between) - 1)
+        total = sum(between) - cells * (len(between) - 1)
         own = float(contrast @ self.independent @ contrast)
-        if total < own / 2:
+        if total < own * LEAST:
             total = own
-        uncertain = sum(max(spread**2 - cells**2, 0) / free for spread, free in between)
-        uncertain += cells**2 / max(self.sizes[-1] - 1, 1)
-        least = min((free for _, free in between), default=1)
-        freedom = max(total**2 / uncertain if uncertain else MOST_FREEDOM, least)
+        uncertain = sum(part**2 / (size - 1) for part, size in zip([*between, cells], sizes, strict=False))
+        freedom = max(total**2 / uncertain if uncertain else MOST_FREEDOM, min(sizes, default=2) - 1)
         return _quantile(together, int(min(freedom, MOST_FREEDOM))) * math.sqrt(total)
 
     def _drawn_again(self, counts: Floats, units: Sequence[object], random: np.random.Generator) -> Floats:

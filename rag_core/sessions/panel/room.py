@@ -1,4 +1,4 @@
-"""A room, its questions, and the votes in it, as values."""
+"""A room, its questions, which are comparisons, and the votes in it, as values."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import functools
 import hashlib
 import secrets
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from typing import Literal, TypeAlias, get_args
 
+from ...catalog.setup import titles_of
+from ...language.analysis import language_of
 from ...values.errors import DataError
 from ...values.message import Message
 from ...values.packed import pack, unpack
@@ -158,6 +161,34 @@ class Count:
     votes: int
 
 
+def can_be_asked(traces: Sequence[Trace]) -> bool:
+    """Whether there are as many answers as a room can judge, and not all are the same."""
+    said = [trace.answer.text for trace in traces if trace.answer]
+    return LEAST <= len(said) <= MOST and len(set(said)) > 1
+
+
+def as_question(traces: Sequence[Trace], kind: str = "") -> Question:
+    """The answers of one comparison, each labelled by its strategy in English and what is changed in it.
+
+    Two of the same title, which only their prompts or documents tell apart, are numbered.
+
+    Args:
+        traces: of one question; those without an answer are left out.
+        kind: what kind of question it is; may be empty.
+
+    Raises:
+        ValueError: too few or too many have an answer.
+    """
+    asked, answered = traces[0], [trace for trace in traces if trace.answer]
+    titles = [str(title) for title in titles_of(answered)]
+    before = [titles[:place].count(title) for place, title in enumerate(titles)]
+    labels = [
+        f"{title} ({count + 1})" if count else title for title, count in zip(titles, before, strict=True)
+    ]
+    candidates = map(Candidate, labels, answered)
+    return Question(asked.question, tuple(candidates), language_of(asked.question), asked.triage, kind)
+
+
 def new_code() -> str:
     """A random code."""
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_CHARACTERS))
@@ -199,35 +230,27 @@ def from_json(text: str | bytes) -> Question:
     """The question that `to_json` wrote.
 
     Raises:
-        DataError: it is damaged, or of a version that this one cannot read.
+        DataError: it is of a version that this one cannot read.
     """
-    fields = unpack(text)
     try:
+        fields = unpack(text)
         return Question(**{**fields, "answers": tuple(Candidate(*one) for one in fields["answers"])})
     except (TypeError, KeyError, ValueError) as error:
-        raise _unreadable(error) from error
+        raise DataError(
+            Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
+            Message("It is damaged, or another version wrote it; ask it again."),
+        ) from error
 
 
 def to_bytes(question: Question) -> bytes:
-    """A question with its traces, compressed."""
+    """What `to_json` gives, compressed."""
     return zlib.compress(to_json(question).encode())
 
 
 @functools.lru_cache(maxsize=16)  # every phone in a room asks for the same one, again and again
 def from_bytes(stored: bytes) -> Question:
-    """The question that `to_bytes` wrote.
-
-    Raises:
-        DataError: it is damaged, or of a version that this one cannot read.
-    """
+    """The question that `to_bytes` wrote, or DataError as of `from_json`."""
     try:
         return from_json(zlib.decompress(stored))
-    except zlib.error as error:
-        raise _unreadable(error) from error
-
-
-def _unreadable(error: Exception) -> DataError:
-    return DataError(
-        Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
-        Message("It is damaged, or another version wrote it; ask it again."),
-    )
+    except zlib.error:
+        return from_json("")  # says that it is damaged
