@@ -88,7 +88,7 @@ def names(rounds: Sequence[Round]) -> dict[str, str]:
 
 def _tables(found: PanelRanking, names: Mapping[str, str], figures: Mapping[str, Sequence[str]]) -> str:
     """The ranking, with the figures of each strategy beside it; a table for each group that votes connect."""
-    from rag_core.sessions.panel import HEADS, cells
+    from rag_core.sessions.panel import HEADS, ranking_tables
 
     explained = {HEADS[2]: STRENGTH, "nDCG@10": shipped.MEANING}
     others = (t("Acceptable answers"), t("Supported sentences"), t("Cost of an answer"))
@@ -97,7 +97,7 @@ def _tables(found: PanelRanking, names: Mapping[str, str], figures: Mapping[str,
         for head in (*HEADS, "nDCG@10", *others)
     )
     drawn = "" if found.comparable else f'<p class="rl-box rl-thin">{escape(translated(SPLIT))}</p>'
-    for group in cells(found, names):
+    for group in ranking_tables(found, names):
         rows = ""
         for one, (rank, name, *votes) in group:
             shown = [*map(translated, votes), *figures[one.label]]
@@ -164,13 +164,13 @@ def _about(found: PanelRanking) -> str:
 
 def _pairs(gaps: Sequence[Gap], names: Mapping[str, str], scores: Mapping[str, Measured | None]) -> str:
     """Every two strategies: what the votes say, and whether nDCG says the same."""
-    from rag_core.sessions.panel import compare, told
+    from rag_core.sessions.panel import compare, gap_in_words
 
     rows = ""
     for gap in gaps:
         said = compare(gap, scores)
         css = ' class="rl-missed"' if said == "opposite" else ""
-        rows += f"<tr><td>{escape(translated(told(gap, names)))}</td><td{css}>{escape(translated(AGREEMENTS[said]))}</td></tr>"
+        rows += f"<tr><td>{escape(translated(gap_in_words(gap, names)))}</td><td{css}>{escape(translated(AGREEMENTS[said]))}</td></tr>"
     return (
         f'<details class="rl-shipped" open><summary>{escape(t("Where do votes and figures disagree?"))}</summary>'
         f'<table class="rl-table rl-safety"><thead><tr><th>{escape(t("By the votes"))}</th><th>{escape(t("By nDCG@10"))}</th></tr></thead>'

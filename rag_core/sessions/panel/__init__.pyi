@@ -4,9 +4,9 @@ from .figures import Measured as Measured
 from .figures import compare as compare
 from .figures import figures as figures
 from .minutes import HEADS as HEADS
-from .minutes import cells as cells
+from .minutes import gap_in_words as gap_in_words
 from .minutes import minutes as minutes
-from .minutes import told as told
+from .minutes import ranking_tables as ranking_tables
 from .ranking import Ballot as Ballot
 from .ranking import Gap as Gap
 from .ranking import PanelRanking as PanelRanking

@@ -22,7 +22,9 @@ HEADS = (
 FAR = 10_000  # votes that no panel will cast
 
 
-def cells(found: PanelRanking, names: Mapping[str, str]) -> list[list[tuple[Standing, tuple[str, ...]]]]:
+def ranking_tables(
+    found: PanelRanking, names: Mapping[str, str]
+) -> list[list[tuple[Standing, tuple[str, ...]]]]:
     """The rows of a ranking under `HEADS`, a table for each group, since votes do not compare groups.
 
     Args:
@@ -42,7 +44,7 @@ def cells(found: PanelRanking, names: Mapping[str, str]) -> list[list[tuple[Stan
     return [[(one, row(one)) for one in group] for _, group in groups]
 
 
-def told(gap: Gap, names: Mapping[str, str]) -> Message:
+def gap_in_words(gap: Gap, names: Mapping[str, str]) -> Message:
     """What the votes say of two strategies, in a sentence."""
     both = {"better": names[gap.better], "worse": names[gap.worse]}
     if gap.apart:
@@ -95,14 +97,15 @@ def _ranking(title: str, found: PanelRanking) -> str:
     apart = (
         "" if found.comparable else '<p class="warning">Not comparable: no votes connect these tables.</p>'
     )
-    tables = "".join(_table(HEADS, [row for _, row in group]) for group in cells(found, names))
+    tables = "".join(_table(HEADS, [row for _, row in group]) for group in ranking_tables(found, names))
     return f"<section><h2>{as_text(title)}</h2>{apart}{tables}</section>"
 
 
 def _gaps(found: PanelRanking) -> str:
     names = {one.label: one.label for one in found.standings}
     rows = [
-        (told(one, names), f"{one.difference:.2f} ({one.low:.2f} to {one.high:.2f})") for one in found.gaps
+        (gap_in_words(one, names), f"{one.difference:.2f} ({one.low:.2f} to {one.high:.2f})")
+        for one in found.gaps
     ]
     table = _table(("Strategies", "Difference (95 % intervals that hold together)"), rows)
     return f"<section><h2>Differences</h2>{table}</section>" if rows else ""
