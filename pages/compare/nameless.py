@@ -9,6 +9,7 @@ import rag_core
 from pages.compare import answers, passages
 from pages.drawing.untrusted import escape
 from pages.shared.live import Column
+from rag_core.values.answers import Grounded
 
 
 def answer(trace: rag_core.Trace, place: int, title: str) -> str:
@@ -28,25 +29,28 @@ def answer(trace: rag_core.Trace, place: int, title: str) -> str:
 
 def renumbered(trace: rag_core.Trace, said: rag_core.Answer) -> rag_core.Trace:
     """Passages numbered as the answer cites them: their ranks would hint at how many of them a strategy keeps."""
-    hits = trace.ranking.hits
-    ranks = dict.fromkeys([*(one.n for one in said.citations), *range(1, len(hits) + 1)])
-    new = {0: 0, **{rank: number for number, rank in enumerate(ranks, start=1)}}
+    hits, cited = trace.ranking.hits, [one.n for one in said.citations]
+    ranks = sorted(
+        range(1, len(hits) + 1), key=lambda rank: cited.index(rank) if rank in cited else len(cited)
+    )
+    numbers = {rank: number for number, rank in enumerate(ranks, start=1)}
+
+    def new(rank: int) -> int:
+        return numbers.get(rank, rank)
 
     def text(old: str) -> str:
-        return re.sub(r"\[(\d+)\]", lambda marker: f"[{new.get(int(marker[1]), marker[1])}]", old)
+        return re.sub(r"\[(\d+)\]", lambda marker: f"[{new(int(marker[1]))}]", old)
+
+    def sentence(one: Grounded) -> Grounded:
+        start, end = (len(text(said.written[:place])) for place in (one.start, one.end))
+        return replace(one, start=start, end=end, n=new(one.n), by=tuple(sorted(map(new, one.by))))
 
     answer = replace(
         said,
         text=said.notice + text(said.text.removeprefix(said.notice)),
-        citations=tuple(replace(one, n=new[one.n]) for one in said.citations),
-        sentences=tuple(
-            replace(
-                one, start=len(text(said.written[: one.start])), end=len(text(said.written[: one.end])),
-                n=new[one.n], by=tuple(sorted(new[n] for n in one.by)),
-            )
-            for one in said.sentences
-        ),
-    )  # fmt: skip
+        citations=tuple(replace(one, n=new(one.n)) for one in said.citations),
+        sentences=tuple(map(sentence, said.sentences)),
+    )
     ranking = replace(trace.ranking, hits=tuple(hits[rank - 1] for rank in ranks))
     last = replace(trace.steps[-1], after=replace(trace.final, rankings=(ranking,), answer=answer))
     return replace(trace, steps=(*trace.steps[:-1], last))
