@@ -20,7 +20,7 @@ LEVEL = 0.95
 REPEATS = 200  # resamples of each of the three kinds
 SEED = 37  # any number would do
 PRIOR = 0.5  # of a vote each way between every two strategies of a group
-LEAST = 1 / 4  # of the variance of independent votes: one that comes out smaller is not believed
+FLOOR = 1 / 4  # of the variance of independent votes: below it, theirs is taken
 MOST_FREEDOM = 200  # degrees; with more, the quantile is within 1 % of the normal one
 TIE, UNSAFE = "tie", "both unsafe"
 
@@ -262,7 +262,7 @@ class _Group:
         ]
         total = sum(between) - cells * (len(between) - 1)
         own = float(contrast @ self.independent @ contrast)
-        if total < own * LEAST:
+        if total < own * FLOOR:
             total = own
         uncertain = sum(part**2 / (size - 1) for part, size in zip([*between, cells], sizes, strict=False))
         freedom = max(total**2 / uncertain if uncertain else MOST_FREEDOM, min(sizes, default=2) - 1)
