@@ -25,11 +25,11 @@ def menu(run: Comparison) -> None:
     name = f"comparison-{run.asked:%Y-%m-%d-%H%M}"
     with st.popover(t("Download"), icon=":material/download:", width="content"):
         report = partial(_html, run, language(), _failures(run))
-        _file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", report)
-        _file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", partial(_json, run))
-        _file(t("Passages (CSV)"), f"{name}.csv", "text/csv", partial(_csv, run))
+        file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", report)
+        file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", partial(_json, run))
+        file(t("Passages (CSV)"), f"{name}.csv", "text/csv", partial(_csv, run))
         ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
-        _file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
+        file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
         st.caption(
             t(
                 "Every file but the TREC run, whose format has no place for it, says that this is no medical advice."
@@ -44,8 +44,9 @@ def copy_link() -> None:
     )
 
 
-def _file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> None:
-    st.download_button(title, make, name, kind, key=f"download.{kind}", on_click="ignore", width="stretch")  # fmt: skip
+def file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> None:
+    """A button that downloads a file, which is made when it is pressed."""
+    st.download_button(title, make, name, kind, key=f"download.{name}", on_click="ignore", width="stretch")  # fmt: skip
 
 
 def _session(run: Comparison) -> tuple[sessions.Saved, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import segno
@@ -15,7 +14,7 @@ import streamlit as st
 import rag_core
 from pages.compare import presenter, room_files, room_result
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, problem, t, when
+from pages.drawing.translate import declared, plural, problem, t, translated, when
 from pages.drawing.untrusted import escape
 from pages.shared import rooms
 from pages.shared.live import Comparison
@@ -28,6 +27,10 @@ TICK_S = 2.0  # between two counts
 KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the presenter's own
 ROOM = "panel.room"  # of this session; None if it opened none
 REFUSED = "panel.refused"
+ICON = ":material/groups:"
+UNREACHABLE = declared(
+    "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
+)
 HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
 
 
@@ -46,19 +49,10 @@ def draw(run: Comparison | None, *, running: bool) -> None:
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return
+    off = t("There are no rooms here: RAG_HISTORY is off.")
+    told = t("People vote on the answers from their phones, without names.") if kept else off
     with st.container(horizontal=True, gap="small", key="room"):
-        st.button(
-            t("Open a room"),
-            key="room.open",
-            shortcut=KEYS["open"],
-            icon=":material/groups:",
-            disabled=kept is None,
-            help=t("People vote on the answers from their phones, without names.")
-            if kept
-            else t("There are no rooms here: RAG_HISTORY is off."),
-            on_click=_do,
-            args=(_open,),
-        )
+        _button(t("Open a room"), "open", partial(_open, kept), disabled=not kept, help=told, icon=ICON)
         room_files.offer_to_open()
     room_files.draw_opened()
 
@@ -75,47 +69,33 @@ def _mine(kept: Rooms) -> Room | None:
 
 
 def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> None:
+    from rag_core.sessions.panel import can_be_asked  # with its database library, as everywhere here
+
     asked = kept.current(room.code)
     shown = run if run and not presenter.upcoming() else None
     same = bool(shown and asked and asked.question.text == shown.question)
-    voting = asked is not None and not asked.closed
+    ready = shown and not running and (not same or asked.closed) and can_be_asked(shown.traces)
+    over = not same or asked.revealed
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
-        with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=":material/groups:"):
+        with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=ICON):
             untrusted.draw(_invitation(room))
             room_files.downloads(kept, room)
-            st.button(t("Open another room"), key="room.open", on_click=_do, args=(_open,), width="stretch")
+            _button(t("Open another room"), "open", partial(_open, kept), width="stretch")
             with st.container(border=True):
                 st.caption(t("Its questions and votes are deleted for good."))
-                st.button(
-                    t("Delete this room"),
-                    key="room.delete",
-                    on_click=_do,
-                    args=(partial(_delete, room=room),),
-                )
-        st.button(
-            t("Ask the room"),
-            key="room.ask",
-            type="primary",
-            shortcut=KEYS["ask"],
-            disabled=shown is None or running or (same and voting) or not _enough(shown),
-            help=t("Puts these answers to the vote, two at a time."),
-            on_click=_do,
-            args=(partial(_ask, room=room, run=shown),),
-        )
-        st.button(
-            t("Close voting"), key="room.close", shortcut=KEYS["close"], disabled=not voting, on_click=_do,
-            args=(lambda kept: kept.close(asked, room.presenter_token),),
-        )  # fmt: skip
-        st.button(
-            t("Show the result"),
-            key="room.reveal",
-            shortcut=KEYS["reveal"],
-            disabled=asked is None or asked.revealed or not same,
-            help=t("Closes voting, and shows the names."),
-            on_click=_do,
-            args=(partial(_reveal, room=room, asked=asked, run=shown),),
-        )
+                _button(t("Delete this room"), "delete", partial(_delete, kept, room))
+        ask, told = partial(_ask, kept, room, shown), t("Puts these answers to the vote, two at a time.")
+        _button(t("Ask the room"), "ask", ask, type="primary", disabled=not ready, help=told)
+        close = partial(kept.close, asked, room.presenter_token)
+        _button(t("Close voting"), "close", close, disabled=asked is None or asked.closed)
+        reveal, told = partial(_reveal, kept, room, asked, shown), t("Closes voting, and shows the names.")
+        _button(t("Show the result"), "reveal", reveal, disabled=over, help=told)
         _counts(kept, room)
+
+
+def _button(words: str, name: str, what: Callable[[], object], **options: Any) -> None:
+    """A button that does something with a room."""
+    st.button(words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), **options)
 
 
 def draw_result(run: Comparison) -> None:
@@ -137,8 +117,7 @@ def _counts(kept: Rooms, room: Room) -> None:
     """How many people are in the room and have voted; the answers are not drawn again."""
     try:
         asked = kept.current(room.code)
-        people = kept.people(room.code)
-        parts = [plural("{count} person", "{count} people", people)]
+        parts = [plural("{count} person", "{count} people", kept.people(room.code))]
         if asked:
             count = kept.count(asked)
             parts += [
@@ -153,31 +132,20 @@ def _counts(kept: Rooms, room: Room) -> None:
 
 def _invitation(room: Room) -> str:
     """The code, the address, and the address as a QR code."""
-    base = (st.context.url or "").rstrip("/")
-    address = f"{base}/vote?{rooms.PARAMETER}={room.code}"
+    address = f"{(st.context.url or '').rstrip('/')}/vote?{rooms.PARAMETER}={room.code}"
     picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
-    only_here = (
-        f'<p class="rl-note rl-strong">{escape(t("Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."))}</p>'
-        if (urlsplit(address).hostname or HERE[0]) in HERE
-        else ""
-    )
+    here = (urlsplit(address).hostname or HERE[0]) in HERE
+    warning = f'<p class="rl-note rl-strong">{escape(translated(UNREACHABLE))}</p>' if here else ""
     return (
         f'<div class="rl-room-code"><img src="{escape(picture)}" alt="{escape(t("The address as a QR code"))}">'
-        f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(room.code)}</b>{escape(address)}</p>{only_here}</div></div>"
+        f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(room.code)}</b>{escape(address)}</p>{warning}</div></div>"
     )
 
 
-def _enough(run: Comparison) -> bool:
-    from rag_core.sessions.panel import can_be_asked  # with its database library, as everywhere here
-
-    return can_be_asked(run.traces)
-
-
-def _do(what: Callable[[Rooms], object]) -> None:
+def _do(what: Callable[[], object]) -> None:
     """Do what a button says; why it was refused stands on the page then."""
     try:
-        if kept := rooms.store():
-            what(kept)
+        what()
     except rag_core.RagError as error:
         st.session_state[REFUSED] = error
 
@@ -193,7 +161,6 @@ def _ask(kept: Rooms, room: Room, run: Comparison) -> None:
 
     kind = ev.kind_of(run.question, rag_core.read_settings())
     kept.ask(room.code, room.presenter_token, as_question(run.traces, kind))
-    threading.Thread(target=room_result.warm_up, daemon=True).start()
 
 
 def _reveal(kept: Rooms, room: Room, asked: Round, run: Comparison) -> None:

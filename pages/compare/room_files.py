@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import rag_core
-from pages.compare import nameless, room_result
+from pages.compare import export, nameless, room_result
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, when
 from pages.shared.live import LETTERS
@@ -29,14 +29,8 @@ def downloads(kept: Rooms, room: Room) -> None:
         return panel.minutes(panel.open_panel(session()))
 
     name = f"room-{room.code}-{room.opened:%Y-%m-%d}"
-    st.download_button(
-        t("Session (JSON, for `rag replay`)"), session, f"{name}.json", "application/json", key="room.json",
-        on_click="ignore", width="stretch",
-    )  # fmt: skip
-    st.download_button(
-        t("Minutes (HTML, opens offline)"), minutes, f"{name}.html", "text/html", key="room.html",
-        on_click="ignore", width="stretch",
-    )  # fmt: skip
+    export.file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", session)
+    export.file(t("Minutes (HTML, opens offline)"), f"{name}.html", "text/html", minutes)
 
 
 def offer_to_open() -> None:
@@ -62,26 +56,21 @@ def draw_opened() -> None:
 
 
 def _draw(opened: PanelSession) -> None:
-    st.caption(
-        untrusted.label(
-            t(
-                "Room {code}, opened on {when} UTC. Nothing in this file was altered: SHA-256 {sha256}",
-                code=opened.room.code,
-                when=when(opened.room.opened),
-                sha256=opened.sha256,
-            )
-        )
-    )
+    told = t(
+        "Room {code}, opened on {when} UTC. Nothing in this file was altered: SHA-256 {sha256}",
+        code=opened.room.code, when=when(opened.room.opened), sha256=opened.sha256,
+    )  # fmt: skip
+    st.caption(untrusted.label(told))
     room_result.draw(opened.rounds, opened.votes)
     if not opened.rounds:
         return
     asked: Round = st.selectbox(
-        t("Question"), opened.rounds, format_func=lambda one: untrusted.plain(one.question.text),
+        t("Question"),
+        opened.rounds,
+        format_func=lambda one: untrusted.plain(one.question.text),
         key="panel.asked",
-    )  # fmt: skip
-    names = room_result.names(opened.rounds)
-    for place, (one, spot) in enumerate(
-        zip(asked.question.answers, st.columns(len(asked.question.answers)), strict=True)
-    ):
+    )
+    names, answers = room_result.names(opened.rounds), asked.question.answers
+    for place, (one, spot) in enumerate(zip(answers, st.columns(len(answers)), strict=True)):
         with spot, st.container(border=True):
             untrusted.draw(nameless.answer(one.trace, place, f"{LETTERS[place]} · {names[one.label]}"))

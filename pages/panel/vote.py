@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import rag_core
+from pages.compare import nameless
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, t, translated
+from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import escape
-from pages.panel import ballot
 from pages.shared import question_header, rooms
 from rag_core.values.errors import PanelError
 
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 TICK_S = 2.0  # between two looks at whether the room has gone on
 AGAIN = "vote.again"  # the vote that is about to be changed: room, question and pair
 REFUSED = "vote.refused"  # why the last vote was not taken
+SIDES = (declared("First answer"), declared("Second answer"))
+CHOICES: dict[Choice, str] = {
+    "left": declared("The first is better"),
+    "right": declared("The second is better"),
+    "tie": declared("Equally good"),
+    "both_unsafe": declared("Both are unsafe"),
+}
+REASONS = {
+    "correct": declared("more correct"),
+    "complete": declared("more complete"),
+    "sources": declared("better sources"),
+    "clear": declared("clearer"),
+    "safe": declared("safer"),
+}
 
 
 def main() -> None:
@@ -98,17 +112,19 @@ def _watch(kept: Rooms, code: str, shown: tuple[int, bool, bool]) -> None:
 
 
 def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
+    """The question with what to do at once, and the next pair of answers to it, or the person's own votes."""
     question = asked.question
     if where := question.answers[0].trace.country:  # the presenter's, until one is chosen
         st.session_state.setdefault("country", where)
-    own = sorted(
-        kept.own_votes(asked, mine), key=lambda vote: vote.pair.key
-    )  # a changed one stays in its place
+    own = sorted(kept.own_votes(asked, mine), key=lambda vote: vote.pair.key)  # a changed one keeps its place
     again = st.session_state.get(AGAIN)
     changing = again[2] if again and again[:2] == (asked.room, asked.number) else None
     pair = changing or kept.pair(asked, mine)
-    turn = f"{asked.room} {asked.number:d} {pair.key if pair else ''}"
-    untrusted.draw(ballot.question(question.text, question.language, turn))
+    turn = f"{asked.room} {asked.number:d} {pair.key if pair else ''}"  # a new one is shown from its top
+    untrusted.draw(
+        f'<p class="rl-asked-room" lang="{escape(question.language)}" data-turn="{escape(turn)}">'
+        f"{escape(question.text)}</p>"
+    )
     question_header.draw_notice(question.triage, key="urgent")
     if pair:
         if question.readings > 1 and not changing:
@@ -119,45 +135,40 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
     _wait(t("Thank you. The next question will appear here by itself."))
     st.caption(t("Your votes are counted:"))
     for number, vote in enumerate(own, start=1):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"own.{vote.pair.key}"):
-            untrusted.draw(ballot.voted(vote.choice, number))
-            st.button(
-                t("Changed my mind"),
-                key=f"again.{vote.pair.key}",
-                on_click=_again,
-                args=(asked, vote),
+        key = vote.pair.key
+        with st.container(horizontal=True, vertical_alignment="center", key=f"own.{key}"):
+            untrusted.draw(
+                f'<p class="rl-counted">{number:d}. {escape(translated(CHOICES[vote.choice]))}</p>'
             )
+            st.button(t("Changed my mind"), key=f"again.{key}", on_click=_again, args=(asked, vote))
 
 
 def _judge(asked: Round, mine: str, pair: Pair) -> None:
     """Two answers, side by side or, on a phone, one under the other; and the vote on them."""
-    from rag_core.sessions.panel import COMMENT_CHARACTERS, REASONS
+    from rag_core.sessions.panel import COMMENT_CHARACTERS
 
-    for place, (number, spot) in enumerate(zip((pair.left, pair.right), st.columns(2), strict=True)):
+    answers = [asked.question.answers[number].trace for number in (pair.left, pair.right)]
+    for place, (trace, spot) in enumerate(zip(answers, st.columns(2), strict=True)):
         with spot, st.container(border=True, key=f"side{place}"):
-            untrusted.draw(ballot.side(asked.question.answers[number].trace, place))
-    key = _key(asked, pair)
+            untrusted.draw(nameless.answer(trace, place, translated(SIDES[place])))
+    reasons, comment = _keys(asked, pair)
     with st.form("ballot", border=False):
         st.pills(
-            t("Why? (optional)"), REASONS, selection_mode="multi", key=f"reasons.{key}",
-            format_func=lambda reason: untrusted.label(translated(ballot.REASONS[reason])),
+            t("Why? (optional)"), list(REASONS), selection_mode="multi", key=reasons,
+            format_func=lambda reason: untrusted.label(translated(REASONS[reason])),
         )  # fmt: skip
-        st.text_area(t("Comment (optional)"), key=f"comment.{key}", max_chars=COMMENT_CHARACTERS, height=68)
+        st.text_area(t("Comment (optional)"), key=comment, max_chars=COMMENT_CHARACTERS, height=68)
         with st.container(key="choices"):
-            for choice, words in ballot.CHOICES.items():
+            for choice, words in CHOICES.items():
                 st.form_submit_button(
-                    translated(words),
-                    key=f"choose.{choice}",
+                    translated(words), key=f"choose.{choice}", width="stretch", on_click=_vote, args=(asked, mine, pair, choice),
                     type="secondary" if choice == "both_unsafe" else "primary",
-                    width="stretch",
-                    on_click=_vote,
-                    args=(asked, mine, pair, choice),
-                )
+                )  # fmt: skip
 
 
 def _vote(asked: Round, mine: str, pair: Pair, choice: Choice) -> None:
-    key = _key(asked, pair)
-    said = st.session_state.get(f"reasons.{key}", ()), st.session_state.get(f"comment.{key}", "")
+    reasons, comment = _keys(asked, pair)
+    said = st.session_state.get(reasons, ()), st.session_state.get(comment, "")
     try:
         if kept := rooms.store():
             kept.vote(asked, mine, pair, choice, *said)
@@ -169,14 +180,14 @@ def _vote(asked: Round, mine: str, pair: Pair, choice: Choice) -> None:
 
 def _again(asked: Round, vote: Vote) -> None:
     """Put a pair in front of its judge again, with what was said of it."""
-    key = _key(asked, vote.pair)
-    st.session_state[f"reasons.{key}"] = list(vote.reasons)
-    st.session_state[f"comment.{key}"] = vote.comment
+    reasons, comment = _keys(asked, vote.pair)
+    st.session_state.update({reasons: list(vote.reasons), comment: vote.comment})
     st.session_state[AGAIN] = (asked.room, asked.number, vote.pair)
 
 
-def _key(asked: Round, pair: Pair) -> str:
-    return f"{asked.room}.{asked.number}.{pair.key}"
+def _keys(asked: Round, pair: Pair) -> tuple[str, str]:
+    """Of the reasons and of the comment on a pair."""
+    return tuple(f"{name}.{asked.room}.{asked.number}.{pair.key}" for name in ("reasons", "comment"))
 
 
 main()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import secrets
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from rag_core.sessions.panel import Rooms, Round
 
 PARAMETER = "room"  # of the address of the vote page
-TOKEN_BYTES = 24
 
 
 @st.cache_resource(show_spinner=False)
@@ -26,9 +23,7 @@ def store() -> Rooms | None:
     Raises:
         RagError: their database cannot be connected to with these settings.
     """
-    from rag_core.sessions.panel import (
-        open_rooms,  # with its database library, which the first page does not need
-    )
+    from rag_core.sessions.panel import open_rooms  # its database library is slow to import
 
     settings = engine().settings
     return open_rooms(settings) if settings else None
@@ -44,8 +39,7 @@ def token(role: str) -> str:
 
     It names nobody: neither the account of who signed in nor what the budgets know a visitor by can be told from it.
     """
-    kept = st.session_state.setdefault(
-        "panel.browser", st.context.cookies.get(COOKIE) or secrets.token_urlsafe()
-    )
-    made = hashlib.sha256(f"{role} {kept}".encode()).digest()[:TOKEN_BYTES]
-    return base64.urlsafe_b64encode(made).decode()
+    from rag_core.sessions.panel import token_from
+
+    given = st.context.cookies.get(COOKIE) or secrets.token_hex()
+    return token_from(role, st.session_state.setdefault("panel.browser", given))

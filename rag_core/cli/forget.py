@@ -44,10 +44,9 @@ def forget(
     for one in found:
         stay = f"{one.others} stay" if one.others else "the corpus goes with them"
         say(f"{one.corpus}: {len(one.documents)} documents to forget; {stay}.")
-        if kept:
-            shown.update(kept.showing(one.corpus, one.documents if one.others else None))
-        if rooms:
-            codes.update(rooms.showing(one.corpus, one.documents if one.others else None))
+        documents = one.documents if one.others else None
+        shown.update(kept.showing(one.corpus, documents) if kept else ())
+        codes.update(rooms.showing(one.corpus, documents) if rooms else ())
     if shown:
         say(f"history: {questions(len(shown))} with their text to delete.")
     if codes:
@@ -59,13 +58,11 @@ def forget(
             yes = agreed("Remove them?")
         if not yes:
             raise RagError("Nothing was removed.")
-    if (
-        kept and shown
-    ):  # first: once the documents are forgotten, nothing tells which questions have their text
+    # First: once the documents are forgotten, nothing tells which questions have their text
+    if kept and shown:
         say(f"history: {questions(kept.forget(sorted(shown)))} deleted.")
     if rooms and codes:
-        rooms.forget(sorted(codes))
-        say(f"rooms deleted: {len(codes)}.")
+        say(f"rooms deleted: {rooms.forget(sorted(codes))}.")
     with interruptible() as stop:
         for one in found:
             if one.others:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.answers import answered, passage
 from helpers.in_process import ask, html, press, text, visitor
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from pages.compare.nameless import renumbered
 from pages.shared import rooms as shared
 from rag_core.sessions.panel import Rooms, open_panel
+from rag_core.values.answers import Citation, Grounded
 
 QUESTION = "TXA PPH timing"  # three answers that differ, and a banner
 VOTE = "pages/panel/vote.py"
@@ -81,6 +85,27 @@ def test_a_voter_sees_two_answers_and_nothing_that_names_them(presenter: AppTest
     page.run()
     assert "The presenter shows the result." in shown(page)
     assert [clue for clue in GIVEN_AWAY if clue in shown(page)] == []
+
+
+def test_citations_are_numbered_as_they_come_and_open_the_same_passages() -> None:
+    hits = [passage(f"Text {n}.", name=f"p{n}") for n in range(1, 12)]
+    said = "Go [11]. Wait [2][11]. Stop."
+    sentences = [
+        Grounded(said.index(one), said.index(one) + len(one), one, "supported", by, by[0])
+        for one, by in (("Go [11].", (11,)), ("Wait [2][11].", (2, 11)))
+    ]
+    trace = answered(said, *hits, sentences=sentences)
+    cited = tuple(Citation(n, hits[n - 1].id, "", True, markers) for n, markers in ((11, (0, 2)), (2, (1,))))
+    shown = renumbered(trace, replace(trace.answer, citations=cited))
+    assert shown.answer.text == "Go [1]. Wait [2][1]. Stop."
+    assert [shown.answer.text[one.start : one.end] for one in shown.answer.sentences] == [
+        "Go [1].", "Wait [2][1]."
+    ]  # fmt: skip
+    assert [(one.n, one.by) for one in shown.answer.sentences] == [(1, (1,)), (2, (1, 2))]
+    assert [shown.ranking.hits[one.n - 1].id for one in shown.answer.citations] == [
+        one.context_id for one in cited
+    ]
+    assert len(shown.ranking) == 11
 
 
 def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(presenter: AppTest) -> None:

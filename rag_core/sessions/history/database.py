@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
+import threading
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Column, Connection, Engine, create_engine, delete, event, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from ...values.errors import MissingResource, SettingsError, StorageError
+from ...values.errors import DataError, MissingResource, SettingsError, StorageError
 from ...values.message import Message
 from ...values.owner_only import private_file, private_folder, private_home
+from ...values.packed import values_of
 from ...values.settings import Settings
+from ...values.types import Passage
 from ...values.visible import valid
 from . import schema
 from .schema import OFF
 
 FILE = Path("history", "questions.sqlite")  # in the state folder
+BATCH = 100  # records at a time, where all are gone through
 CONNECT_S, ANSWER_S = 3, 5  # whole seconds that a PostgreSQL server may take to connect, and for a statement
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A database, which nothing has connected to yet.
-
-    Args:
-        where: names the database to its operator, without secrets.
-        home: the state folder if the database is in it.
-    """
-
-    engine: Engine
-    where: str
-    home: Path | None = None
+_in_line = threading.Lock()
 
 
 class Kept(ABC):
@@ -48,15 +39,89 @@ class Kept(ABC):
         engine: connected to when it is used; its tables are created or migrated then.
         where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
+        days: how long to keep what is in it; None for ever.
 
     Raises:
         StorageError: from every method, when the database cannot be used.
     """
 
-    def __init__(self, engine: Engine, where: str, home: Path | None = None) -> None:
+    keys: ClassVar[tuple[Column[str], ...]]  # what each table is deleted by; the last names what is kept
+    since: ClassVar[Column[str]]  # beside the last of them
+    record: ClassVar[Column[bytes]]  # beside the first of them
+
+    def __init__(self, engine: Engine, where: str, home: Path | None = None, days: int | None = None) -> None:
         self._engine = engine
         self.where = where
         self._home = home
+        self._days = days
+
+    @classmethod
+    def opened(cls, settings: Settings) -> Self | None:
+        """What these settings keep; None where RAG_HISTORY is off. Nothing is connected to or created yet.
+
+        Raises:
+            SettingsError: RAG_DATABASE_URL is not an address of a database.
+            MissingResource: the package that connects to it is not installed.
+        """
+        if settings.history == "off":
+            return None
+        if settings.database_url is None:
+            path = str(settings.home / FILE)
+            return cls(
+                _engine(URL.create("sqlite", database=path)), path, settings.home, settings.history_days
+            )
+        url, engine = _server(settings.database_url.get_secret_value())
+        where = url.render_as_string(hide_password=True).partition("?")[0]
+        return cls(engine, where, days=settings.history_days)
+
+    def expire(self) -> int:
+        """Delete what is older than it is kept; returns how much there was."""
+        if not (oldest := self._oldest):
+            return 0
+        with self._begin() as connection:
+            old = connection.execute(select(self.keys[-1]).where(self.since < oldest)).scalars().all()
+        return self.forget(old) if old else 0
+
+    def showing(self, corpus: str, documents: Collection[str] | None = None) -> list[str]:
+        """The keys of what has text of these documents of a corpus, or of any of it; what cannot be read may have."""
+        if self._file and not self._file.exists():
+            return []  # and none is created
+        chosen = select(self.keys[0], self.record).execution_options(yield_per=BATCH)
+        with self._begin() as connection:
+            rows = connection.execute(chosen)
+            return sorted({key for key, stored in rows if self._shows(stored, corpus, documents)})
+
+    def forget(self, keys: Sequence[str]) -> int:
+        """Delete these with all that is in them, whosever they are; returns how many there were."""
+        with self._write() as connection:
+            return self._delete(connection, keys)
+
+    def _delete(self, connection: Connection, keys: Sequence[str]) -> int:
+        count = 0
+        for start in range(0, len(keys), BATCH):
+            for key in self.keys:
+                chosen = delete(key.table).where(key.in_(keys[start : start + BATCH]))
+                deleted = connection.execute(chosen).rowcount
+            count += deleted
+        return count
+
+    def _shows(self, stored: bytes, corpus: str, documents: Collection[str] | None) -> bool:
+        try:
+            found = values_of(zlib.decompress(stored), Passage, "doc_id")
+            shown = bool(found) and (documents is None or not found.isdisjoint(documents))
+            return shown and corpus in self._corpora(stored)
+        except (zlib.error, DataError):
+            return True
+
+    @staticmethod
+    @abstractmethod
+    def _corpora(stored: bytes) -> Collection[str]:
+        """The corpora that the answers in a record are from."""
+
+    @property
+    def _oldest(self) -> str | None:
+        """The moment since which things are kept."""
+        return None if self._days is None else moment(datetime.now(UTC) - timedelta(days=self._days))
 
     @abstractmethod
     def _unusable(self, why: str) -> StorageError:
@@ -76,6 +141,22 @@ class Kept(ABC):
                 yield connection
         except (SQLAlchemyError, OSError) as error:
             raise self._unusable(_reason(error, connected=connected)) from error
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        """A transaction that waits for other writers before it reads: SQLite refuses one that writes after them.
+
+        SQLite makes some of many that wait give up; threads of one process stand in line.
+        """
+        with self._begin() as connection:
+            if connection.dialect.name != "sqlite":
+                yield connection
+                return
+            with _in_line:
+                if not connection.connection.in_transaction:  # no migration has begun one
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+                connection.commit()
 
     def _make_private(self) -> None:
         """Create the file of an SQLite database, which only its owner can read."""
@@ -99,22 +180,13 @@ class Kept(ABC):
         return Path(named) if is_file else None
 
 
-def place_of(settings: Settings) -> Place:
-    """Where these settings keep things.
-
-    Raises:
-        SettingsError: RAG_DATABASE_URL is not an address of a database.
-        MissingResource: the package that connects to it is not installed.
-    """
-    if settings.database_url is None:
-        path = settings.home / FILE
-        return Place(_engine(URL.create("sqlite", database=str(path))), str(path), settings.home)
+def _server(address: str) -> tuple[URL, Engine]:
+    """The database of RAG_DATABASE_URL."""
     try:
-        url = make_url(settings.database_url.get_secret_value())
+        url = make_url(address)
         if url.drivername == "postgres":  # as hosts of databases write it
             url = url.set(drivername="postgresql+psycopg")
-        where = url.render_as_string(hide_password=True).partition("?")[0]
-        return Place(_engine(url), where)
+        return url, _engine(url)
     except ModuleNotFoundError as error:
         raise MissingResource(
             Message(

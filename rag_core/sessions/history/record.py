@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,9 +13,9 @@ from ...documents.documents import BUILTIN
 from ...values.errors import DataError
 from ...values.message import Message
 from ...values.model_choice import AS_SET, ModelChoice
-from ...values.packed import pack, unpack, values_of
+from ...values.packed import pack, unpack
 from ...values.trace import Step, Trace
-from ...values.types import ModelCall, Passage
+from ...values.types import ModelCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +98,6 @@ def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
             ),
             Message("It is damaged, or another version wrote it; ask it again."),
         ) from error
-
-
-def shows(stored: bytes, corpus: str, documents: Collection[str] | None) -> bool:
-    """Whether what `to_bytes` wrote has text of these documents of a corpus; if it cannot be read, it may have.
-
-    Args:
-        documents: None for all.
-    """
-    try:
-        found = values_of(zlib.decompress(stored), Passage, "doc_id")
-        if not found or (documents is not None and found.isdisjoint(documents)):
-            return False
-        asked = from_bytes("", datetime.now(UTC), stored)
-    except (zlib.error, DataError):
-        return True
-    return corpus in {asked.corpus, *(column.corpus for column in asked.columns)}
 
 
 def _fields(value: Asked | AskedColumn) -> dict[str, Any]:

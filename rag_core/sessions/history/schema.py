@@ -72,9 +72,8 @@ PEOPLE = Table(
     "rag_people",
     METADATA,
     Column("room", String(8), primary_key=True),
-    Column(
-        "person", String(32), primary_key=True
-    ),  # a digest of room and token: nobody is known in two rooms
+    # a digest of room and token: nobody is known in two rooms
+    Column("person", String(32), primary_key=True),
     Column("joined", String(32), nullable=False),
     # the pair in front of this person; 0 and empty before the first
     Column("round", Integer, nullable=False),

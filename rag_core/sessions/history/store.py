@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -14,12 +13,11 @@ from ...values.errors import StorageError
 from ...values.letters import without_accents
 from ...values.message import Message
 from ...values.settings import Settings
-from .database import Kept, moment, place_of, storable
-from .record import Asked, from_bytes, shows, to_bytes
+from .database import Kept, moment, storable
+from .record import Asked, from_bytes, to_bytes
 from .schema import OFF, QUESTIONS
 
 Owned = TypeVar("Owned", Select[Any], Update, Delete)
-BATCH = 100  # questions at a time, where all are gone through
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,13 @@ class History(Kept):
     """The questions kept in one database. Thread-safe; several processes may share it.
 
     Args:
-        engine: connected to when it is used; its table is created or migrated then.
-        where: names the database to its operator, without secrets.
-        home: the state folder if the database is in it; it is created, and closed to others.
-        owner: whose questions these are; None for everybody's.
+        engine, where, home: see `Kept`.
         days: how long to keep a question; an older one is not shown, and deleted when the next is added. None for ever.
-
-    Raises:
-        StorageError: from every method, when the database cannot be used.
+        owner: whose questions these are; None for everybody's.
     """
+
+    keys = (QUESTIONS.c.id,)
+    since, record = QUESTIONS.c.asked, QUESTIONS.c.record
 
     def __init__(
         self,
@@ -65,8 +61,7 @@ class History(Kept):
         days: int | None = None,
         owner: str | None = None,
     ) -> None:
-        super().__init__(engine, where, home)
-        self._days = days
+        super().__init__(engine, where, home, days)
         self._owner = owner
 
     def of(self, owner: str | None) -> History:
@@ -158,43 +153,13 @@ class History(Kept):
         with self._begin() as connection:
             return connection.execute(self._own(delete(QUESTIONS))).rowcount
 
-    def expire(self) -> int:
-        """Delete the questions that are older than they are kept; returns how many there were."""
-        oldest = self._oldest
-        if oldest is None:
-            return 0
-        with self._begin() as connection:
-            return connection.execute(delete(QUESTIONS).where(QUESTIONS.c.asked < oldest)).rowcount
-
-    def showing(self, corpus: str, documents: Collection[str] | None = None) -> list[str]:
-        """The ids of the questions whose results have text of these documents of a corpus, or of any of it.
-
-        One that cannot be read is among them.
-        """
-        if self._file and not self._file.exists():
-            return []  # and none is created
-        with self._begin() as connection:
-            rows = connection.execute(
-                select(QUESTIONS.c.id, QUESTIONS.c.record).execution_options(yield_per=BATCH)
-            )
-            return [row.id for row in rows if shows(row.record, corpus, documents)]
-
-    def forget(self, identities: Sequence[str]) -> int:
-        """Delete these questions and their results; returns how many there were."""
-        batches = [identities[start : start + BATCH] for start in range(0, len(identities), BATCH)]
-        with self._begin() as connection:
-            return sum(
-                connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id.in_(batch))).rowcount
-                for batch in batches
-            )
-
     def _own(self, statement: Owned) -> Owned:
         return statement if self._owner is None else statement.where(QUESTIONS.c.owner == self._owner)
 
-    @property
-    def _oldest(self) -> str | None:
-        """The moment since which questions are kept."""
-        return None if self._days is None else moment(datetime.now(UTC) - timedelta(days=self._days))
+    @staticmethod
+    def _corpora(stored: bytes) -> set[str]:
+        asked = from_bytes("", datetime.now(UTC), stored)
+        return {asked.corpus, *(column.corpus for column in asked.columns)}
 
     def _unusable(self, why: str) -> StorageError:
         return StorageError(
@@ -204,16 +169,8 @@ class History(Kept):
 
 
 def open_history(settings: Settings) -> History | None:
-    """The history of these settings; None when it is off. Nothing is connected to or created yet.
-
-    Raises:
-        SettingsError: RAG_DATABASE_URL is not an address of a database.
-        MissingResource: the package that connects to it is not installed.
-    """
-    if settings.history == "off":
-        return None
-    place = place_of(settings)
-    return History(place.engine, place.where, place.home, settings.history_days)
+    """The history of these settings; see `Kept.opened`."""
+    return History.opened(settings)
 
 
 def _row(asked: Asked) -> dict[str, Any]:

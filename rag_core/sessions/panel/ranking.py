@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +20,9 @@ LEVEL = 0.95
 REPEATS = 200  # resamples of each of the three kinds
 SEED = 37  # any number would do
 PRIOR = 0.5  # of a vote each way between every two strategies of a group
+FLOOR = 1 / 4  # of the variance of independent votes: below it, theirs is taken
 MOST_FREEDOM = 200  # degrees; with more, the quantile is within 1 % of the normal one
 TIE, UNSAFE = "tie", "both unsafe"
-PREFERENCES = 3  # outcomes of a pair: its first, its second, a tie
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,11 +46,9 @@ class Standing:
     """Where a strategy stands.
 
     Args:
-        strength: natural logarithm of its Bradley-Terry strength, less the mean of its group; its 95 % interval is
-            `low` to `high`.
+        strength: natural logarithm of its Bradley-Terry strength, less the mean of its group; 95 % interval `low` to `high`.
         rank: from 1; strategies that were not told apart share one.
-        group: from 0; strategies of different groups were never compared, not even by way of others. In a
-            group of one, the strength and its interval are 0.
+        group: from 0; strategies of different groups were never compared, not even by way of others.
         preferred, tied, judged: votes for it, ties, and all votes on a pair with it.
         unsafe: those of `judged` that called both answers unsafe.
     """
@@ -120,69 +117,58 @@ class PanelRanking:
 
 def ballots(rounds: Collection[Round], votes: Collection[Vote]) -> list[Ballot]:
     """The votes on these rounds, with the names of what was judged."""
-    asked = {one.number: one.question for one in rounds}
+    labels = {asked.number: [one.label for one in asked.question.answers] for asked in rounds}
     found = []
     for vote in votes:
-        if question := asked.get(vote.round):
-            labels = [one.label for one in question.answers]
-            first, second = sorted((labels[vote.pair.left], labels[vote.pair.right]))
+        if names := labels.get(vote.round):
+            first, second = sorted((names[vote.pair.left], names[vote.pair.right]))
             other = TIE if vote.choice == "tie" else UNSAFE
-            choice = other if vote.better is None else labels[vote.better]
+            choice = other if vote.better is None else names[vote.better]
             found.append(Ballot(str(vote.round), vote.person, (first, second), choice))
     return found
 
 
-def rank_by(
-    of: Literal["language", "kind"], rounds: Collection[Round], votes: Collection[Vote]
-) -> dict[str, PanelRanking]:
-    """A ranking for the questions of each language or kind that has a vote, in alphabetical order."""
-    parts: dict[str, list[Round]] = defaultdict(list)
-    for one in rounds:
-        parts[getattr(one.question, of)].append(one)
-    cast = {name: ballots(part, votes) for name, part in sorted(parts.items())}
-    return {name: rank_panel(part) for name, part in cast.items() if part}
+def parts(rounds: Collection[Round]) -> dict[tuple[str, str], list[Round]]:
+    """("language" or "kind", its name) -> its questions; nothing for what all questions have in common."""
+    found: dict[tuple[str, str], list[Round]] = {}
+    for of in ("language", "kind"):
+        names = [getattr(one.question, of) for one in rounds]
+        for name in sorted({*names} - {""} if len({*names}) > 1 else ()):
+            found[of, name] = [one for one, its in zip(rounds, names, strict=True) if its == name]
+    return found
 
 
 def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
     """The order of the strategies that were judged.
 
-    Bradley and Terry's model, where a tie is half a vote for each (`evalica`, by the iteration of Newman, "Efficient
-    computation of rankings from pairwise comparisons", JMLR 24, 2023), with PRIOR of a vote each way added to every
-    two strategies of a group, so that one that wins all has a finite strength.
+    Strengths are those of Bradley and Terry's model, a tie being half a vote for each (by the iteration of Newman,
+    "Efficient computation of rankings from pairwise comparisons", JMLR 24, 2023). Half a vote each way is added to every
+    two strategies of a group, so that one that wins every vote has a finite strength.
 
-    Votes of a person resemble each other, and so do those on a question. The variance is therefore that of resampled
-    questions, plus that of resampled people, less that of what one person said of one question, which both contain (Cameron, Gelbach and
-    Miller, "Robust inference with multiway clustering", JBES 29(2), 2011). Resampling both at once (Owen, "The
-    pigeonhole bootstrap", 2007) counts that up to three times. The quantile is Student's, with
-    Satterthwaite's degrees of freedom (1946). Where that comes out below half the variance of
-    independent votes, as where no vote goes against a strategy, theirs is used. With a single question, or person, the interval is for that one.
-
-    In 500 simulated panels of each kind, of 8 to 60 people and 5 to 20 questions (`tests/benchmarks/panel.py`), 95 to 97 %
-    of the 95 % intervals held the true strength, all differences of a panel lay in theirs in 91 to 99 %, and no rank was
-    wrong.
+    Votes of one person resemble each other, and so do votes on one question. The variance is therefore the bootstrap's
+    over questions, plus that over people, less that over cells (one person's votes on one question), which both contain
+    (Cameron, Gelbach and Miller, "Robust inference with multiway clustering", JBES 29(2), 2011). Where it comes out far
+    below the variance of independent votes, as where no vote goes against a strategy, the latter is taken. The quantile is
+    Student's, with Satterthwaite's degrees of freedom (1946). With a single question, or person, the interval is for
+    that one.
 
     Two strategies are told apart if the interval of their difference leaves out 0; all such intervals of a group hold
     together (Tukey and Kramer's range). A new rank begins where every strategy above is told apart from every one
-    below.
+    below. `tests/benchmarks/panel.py` measures how often all of this is right.
     """
     cast = sorted(votes)  # the order that they came in changes nothing
     preferred = [one for one in cast if one.choice != UNSAFE]
     labels = sorted({label for one in cast for label in one.pair})
     standings: list[Standing] = []
     gaps: list[Gap] = []
-    for group, members in enumerate(_groups(labels, preferred)):
-        fitted = _Fitted(members, [one for one in preferred if one.pair[0] in members])
-        gaps += (found := fitted.gaps())
-        standings += fitted.standings(group, found, cast)
+    for number, members in enumerate(_groups(labels, preferred)):
+        group = _Group(members, [one for one in preferred if one.pair[0] in members])
+        gaps += (found := group.gaps())
+        standings += group.standings(number, found, cast)
     return PanelRanking(
-        tuple(standings),
-        tuple(gaps),
-        len(cast),
-        len(cast) - len(preferred),
-        len({one.question for one in cast}),
-        len({one.person for one in cast}),
-        agreement(cast),
-    )
+        tuple(standings), tuple(gaps), len(cast), len(cast) - len(preferred),
+        len({one.question for one in cast}), len({one.person for one in cast}), agreement(cast),
+    )  # fmt: skip
 
 
 def agreement(cast: Collection[Ballot]) -> float | None:
@@ -204,115 +190,96 @@ def agreement(cast: Collection[Ballot]) -> float | None:
     return float(alpha(DataFrame(said)).alpha)
 
 
-def _groups(labels: Sequence[str], cast: Collection[Ballot]) -> list[list[str]]:
+def _groups(labels: Sequence[str], cast: Collection[Ballot]) -> list[tuple[str, ...]]:
     """Labels that votes connect, the largest group first."""
     group = {label: {label} for label in labels}
     for first, second in {one.pair for one in cast}:
-        if group[first] is not group[second]:
-            group[first] |= group[second]
-            for label in group[second]:
-                group[label] = group[first]
-    found = {id(members): sorted(members) for members in group.values()}
-    return sorted(found.values(), key=lambda members: (-len(members), members))
+        joined = group[first] | group[second]
+        group.update(dict.fromkeys(joined, joined))
+    found = {tuple(sorted(members)) for members in group.values()}
+    return sorted(found, key=lambda members: (-len(members), members))
 
 
-class _Fitted:
-    """The strengths of one group, and the variance of every contrast between them."""
+class _Group:
+    """The strengths of strategies that votes connect, and the variance of every contrast between them."""
 
     def __init__(self, labels: Sequence[str], cast: Sequence[Ballot]) -> None:
-        self.labels = labels
-        self.cast = cast
-        self.pairs = list(combinations(labels, 2))
-        self.places = np.array([[labels.index(one) for one in pair] for pair in self.pairs]).reshape(-1, 2)
-        number = {pair: place for place, pair in enumerate(self.pairs)}
-        outcome = [
-            PREFERENCES * number[one.pair] + (2 if one.choice == TIE else one.pair.index(one.choice))
-            for one in cast
+        self.labels, self.votes = labels, len(cast)
+        self.pairs = list(combinations(range(len(labels)), 2))
+        if not self.pairs:
+            self.strengths, self.contrasts = np.zeros(1), np.zeros((0, 1))
+            return
+        numbers = {(labels[one], labels[other]): number for number, (one, other) in enumerate(self.pairs)}
+        columns = [
+            3 * numbers[one.pair] + (2 if one.choice == TIE else one.pair.index(one.choice)) for one in cast
         ]
-        self.outcomes = np.array(outcome, dtype=np.intp)
+        counts = np.eye(3 * len(self.pairs))[columns]  # of each pair: its first is better, its second, a tie
+        self.contrasts = np.array(
+            [np.eye(len(labels))[one] - np.eye(len(labels))[other] for one, other in self.pairs]
+        )
+        self.strengths = self._strengths(counts.sum(axis=0, keepdims=True))[0]
+        self.independent = self._independent(counts.sum(axis=0).reshape(-1, 3))
         random = np.random.default_rng(SEED)
-        self.strengths = self._strengths(self._counts([0] * len(cast)))[0]
-        units: list[list[Any]] = [
-            [one.question for one in cast],
-            [one.person for one in cast],
-            [(one.question, one.person) for one in cast],
-        ]
-        self.sizes = [len(set(unit)) for unit in units]
-        self.spreads = [self._spread(unit, random) for unit in units]
-        self.model = self._model_spread()
+        questions, people = [one.question for one in cast], [one.person for one in cast]
+        units = (questions, people, list(zip(questions, people, strict=True)))
+        self.sizes = [len({*unit}) for unit in units]
+        self.drawn = [self._drawn_again(counts, unit, random) for unit in units]
 
-    def standings(self, group: int, gaps: Sequence[Gap], cast: Sequence[Ballot]) -> list[Standing]:
+    def standings(self, number: int, gaps: Sequence[Gap], cast: Sequence[Ballot]) -> list[Standing]:
+        apart = {(one.better, one.worse) for one in gaps if one.apart}
         order = sorted(
             range(len(self.labels)), key=lambda place: (-self.strengths[place], self.labels[place])
         )
-        apart = {(one.better, one.worse) for one in gaps if one.apart}
         ordered = [self.labels[place] for place in order]
         rank, found = 1, []
-        for above, place in enumerate(order):
+        for above, (place, label) in enumerate(zip(order, ordered, strict=True)):
             if all((one, other) in apart for one in ordered[:above] for other in ordered[above:]):
                 rank = above + 1
-            label, strength = self.labels[place], float(self.strengths[place])
-            width = self._width(np.eye(len(order))[place] - 1 / len(order), together=2)
-            own = [one for one in cast if label in one.pair]
-            said = [one.choice for one in own]
-            found.append(
-                Standing(
-                    label, strength, strength - width, strength + width, rank, group,
-                    said.count(label), said.count(TIE), len(own), said.count(UNSAFE),
-                )
-            )  # fmt: skip
+            strength = float(self.strengths[place])
+            contrast = np.eye(len(order))[place] - 1 / len(order)
+            width = self._width(contrast, together=2) if self.pairs else 0.0
+            said = [one.choice for one in cast if label in one.pair]
+            counts = said.count(label), said.count(TIE), len(said), said.count(UNSAFE)
+            found.append(Standing(label, strength, strength - width, strength + width, rank, number, *counts))
         return found
 
     def gaps(self) -> list[Gap]:
         found = []
-        for one, other in self.places:
-            better, worse = (one, other) if self.strengths[one] >= self.strengths[other] else (other, one)
-            difference = float(self.strengths[better] - self.strengths[worse])
-            contrast = np.eye(len(self.labels))[better] - np.eye(len(self.labels))[worse]
-            width = self._width(contrast, together=len(self.labels))
-            found.append(
-                Gap(
-                    self.labels[better], self.labels[worse], difference, difference - width, difference + width,
-                    more_votes(len(self.cast), difference, width),
-                )
-            )  # fmt: skip
+        for pair, contrast in zip(self.pairs, self.contrasts, strict=True):
+            signed = float(contrast @ self.strengths)
+            better, worse = (self.labels[place] for place in (pair if signed >= 0 else pair[::-1]))
+            difference, width = abs(signed), self._width(contrast, together=len(self.labels))
+            more = more_votes(self.votes, difference, width)
+            found.append(Gap(better, worse, difference, difference - width, difference + width, more))
         return found
 
     def _width(self, contrast: Floats, together: int) -> float:
         """Half the interval of a contrast, in which the differences of so many strategies lie together."""
-        *clusters, cells = (float(contrast @ spread @ contrast) for spread in self.spreads)
+        *clusters, cells = (float(np.var(drawn @ contrast, ddof=1)) for drawn in self.drawn)
         sizes = [size for size in self.sizes if size > 1]
         between = [
             spread * size / (size - 1) for spread, size in zip(clusters, self.sizes, strict=False) if size > 1
         ]
         total = sum(between) - cells * (len(between) - 1)
-        own = float(contrast @ self.model @ contrast)
-        if total < own / 2:
+        own = float(contrast @ self.independent @ contrast)
+        if total < own * FLOOR:
             total = own
         uncertain = sum(part**2 / (size - 1) for part, size in zip([*between, cells], sizes, strict=False))
         freedom = max(total**2 / uncertain if uncertain else MOST_FREEDOM, min(sizes, default=2) - 1)
         return _quantile(together, int(min(freedom, MOST_FREEDOM))) * math.sqrt(total)
 
-    def _counts(self, units: Sequence[Any]) -> Floats:
-        """(units, outcomes) votes."""
+    def _drawn_again(self, counts: Floats, units: Sequence[object], random: np.random.Generator) -> Floats:
+        """(REPEATS, strategies) strengths when the votes of these units are drawn again, with replacement."""
         rows = {unit: row for row, unit in enumerate(dict.fromkeys(units))}
-        counts = np.zeros((max(len(rows), 1), PREFERENCES * len(self.pairs)))
-        np.add.at(counts, (np.array([rows[unit] for unit in units], dtype=np.intp), self.outcomes), 1.0)
-        return counts
-
-    def _spread(self, units: Sequence[Any], random: np.random.Generator) -> Floats:
-        """Covariance of the strengths, (strategies, strategies), when these units are drawn again."""
-        counts = self._counts(units)
-        drawn = random.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=REPEATS)
-        return np.atleast_2d(np.cov(self._strengths(drawn @ counts), rowvar=False))
+        member = np.eye(len(rows))[[rows[unit] for unit in units]]  # (votes, units)
+        drawn = random.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=REPEATS)
+        return self._strengths(drawn @ member.T @ counts)
 
     def _strengths(self, counts: Floats) -> Floats:
         """(n, strategies) from (n, outcomes) votes, each row with mean 0."""
-        if not self.pairs:
-            return np.zeros((len(counts), 1))
         from evalica import Winner, bradley_terry
 
-        first, second = (np.repeat(side, PREFERENCES).tolist() for side in self.places.T)
+        first, second = (np.repeat(side, 3).tolist() for side in zip(*self.pairs, strict=True))
         outcomes = [Winner.X, Winner.Y, Winner.Draw] * len(self.pairs)
         prior = np.tile([PRIOR, PRIOR, 0.0], len(self.pairs))
         found = [
@@ -322,26 +289,20 @@ class _Fitted:
         logs = np.log([one.scores.sort_index().to_numpy() for one in found])
         return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
-    def _model_spread(self) -> Floats:
+    def _independent(self, counts: Floats) -> Floats:
         """Covariance of the strengths if all votes were independent: the inverse of Fisher's information."""
-        size = len(self.labels)
-        information = np.zeros((size, size))
-        counts = self._counts([0] * len(self.cast)).reshape(-1, PREFERENCES)
-        for (one, other), row in zip(self.places, counts, strict=True):
-            chance = 1 / (1 + math.exp(self.strengths[other] - self.strengths[one]))
-            contrast = np.eye(size)[one] - np.eye(size)[other]
-            information += (row.sum() + 2 * PRIOR) * chance * (1 - chance) * np.outer(contrast, contrast)
+        chance = 1 / (1 + np.exp(-self.contrasts @ self.strengths))
+        weight = (counts.sum(axis=1) + 2 * PRIOR) * chance * (1 - chance)
         # a tie has no variance of its own; one vote more keeps some where all are ties
         ties = counts[:, 2].sum() / (counts.sum() + 1)
-        return np.asarray((1 - ties) * np.linalg.pinv(information))
+        return np.asarray((1 - ties) * np.linalg.pinv(self.contrasts.T * weight @ self.contrasts))
 
 
 def more_votes(votes: int, difference: float, width: float) -> int | None:
-    """How many more votes would make a difference as large as its half interval; None if it is 0.
+    """How many more votes would tell two apart by a difference that stays as it is; None if it is 0.
 
-    With n votes the half interval is w; where people and questions grow with the votes, it is w · √(n / (n + m)) with m
-    more (the standard error of a mean, Cochran, "Sampling Techniques", 1977, section 2.6), and the difference d stays:
-    d = w · √(n / (n + m)), so m = n · ((w / d)² − 1).
+    The half interval of n votes, w, becomes w · √(n / (n + m)) with m more, as a standard error does where people and
+    questions grow with the votes. It is as small as the difference d at m = n · ((w / d)² − 1).
     """
     if difference > width:
         return 0

@@ -1,4 +1,4 @@
-"""A room, its questions, and the votes in it, as values."""
+"""A room, its questions, which are comparisons, and the votes in it, as values."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import functools
 import hashlib
 import secrets
 import zlib
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
+from ...catalog.setup import titles_of
+from ...language.analysis import language_of
 from ...values.errors import DataError
 from ...values.message import Message
-from ...values.packed import pack, unpack, values_of
+from ...values.packed import pack, unpack
 from ...values.trace import Trace
 from ...values.triage import ROUTINE, Triage
-from ...values.types import Passage
 
 Choice: TypeAlias = Literal["left", "right", "tie", "both_unsafe"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
@@ -27,7 +28,7 @@ COMMENT_CHARACTERS = 500
 LEAST, MOST = 2, 4  # answers to a question
 LETTERS = "34679ACDEFHJKMNPQRTUWXY"  # of codes: none looks like another
 CODE_CHARACTERS = 5
-TOKEN_BYTES = 24  # 192 bits
+TOKEN_CHARACTERS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,7 @@ class Question:
     def __post_init__(self) -> None:
         labels = {one.label for one in self.answers}
         if not LEAST <= len(self.answers) <= MOST or len(labels) < len(self.answers):
-            raise ValueError(
-                f"a question has {LEAST} to {MOST} answers of different labels: {sorted(labels)}"
-            )
+            raise ValueError(f"a question has {LEAST} to {MOST} answers of different labels: {labels}")
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -89,14 +88,12 @@ class Room:
     Args:
         code: what people type to come in.
         opened: when, in UTC.
-        owner: a digest of who opened it; empty without sign-in.
-        presenter_token: opens the presenter's doors; empty in a room that was looked up.
+        presenter_token: proves who opened it; empty in a room that was looked up by its code.
     """
 
     code: str
     title: str
     opened: datetime
-    owner: str = ""
     presenter_token: str = dataclasses.field(default="", repr=False)
 
 
@@ -164,23 +161,52 @@ class Count:
     votes: int
 
 
+def can_be_asked(traces: Sequence[Trace]) -> bool:
+    """Whether there are as many answers as a room can judge, and not all are the same."""
+    said = [trace.answer.text for trace in traces if trace.answer]
+    return LEAST <= len(said) <= MOST and len(set(said)) > 1
+
+
+def as_question(traces: Sequence[Trace], kind: str = "") -> Question:
+    """The answers of one comparison, each labelled by its strategy in English and what is changed in it.
+
+    Two of the same title, which only their prompts or documents tell apart, are numbered.
+
+    Args:
+        traces: of one question; those without an answer are left out.
+        kind: what kind of question it is; may be empty.
+
+    Raises:
+        ValueError: too few or too many have an answer.
+    """
+    asked, answered = traces[0], [trace for trace in traces if trace.answer]
+    titles = [str(title) for title in titles_of(answered)]
+    before = [titles[:place].count(title) for place, title in enumerate(titles)]
+    labels = [
+        f"{title} ({count + 1})" if count else title for title, count in zip(titles, before, strict=True)
+    ]
+    candidates = map(Candidate, labels, answered)
+    return Question(asked.question, tuple(candidates), language_of(asked.question), asked.triage, kind)
+
+
 def new_code() -> str:
     """A random code."""
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_CHARACTERS))
 
 
 def new_token() -> str:
-    """A random token, of URL-safe characters."""
-    return secrets.token_urlsafe(TOKEN_BYTES)
+    """A random token: 128 bits."""
+    return secrets.token_hex(TOKEN_CHARACTERS // 2)
+
+
+def token_from(*parts: object) -> str:
+    """The token that belongs to these values, of which one is secret."""
+    return digest(*parts)[:TOKEN_CHARACTERS]
 
 
 def is_token(text: str) -> bool:
-    """Whether `new_token` may have made it; what browsers send back may be anything."""
-    return (
-        len(text) == len(new_token())
-        and text.isascii()
-        and text.replace("-", "a").replace("_", "a").isalnum()
-    )
+    """Whether a text can be a token; what browsers send back may be anything."""
+    return len(text) == TOKEN_CHARACTERS and text.isascii() and text.isalnum()
 
 
 def digest(*parts: object) -> str:
@@ -196,62 +222,35 @@ def sides(token: str, room: str, number: int, pair: tuple[int, int]) -> Pair:
 
 def to_json(question: Question) -> str:
     """A question with its traces."""
-    answers = [[one.label, one.trace] for one in question.answers]
-    fields: dict[str, Any] = {
-        "text": question.text, "language": question.language, "triage": question.triage, "kind": question.kind,
-        "answers": answers,
-    }  # fmt: skip
-    return pack(fields)
+    fields = {one.name: getattr(question, one.name) for one in dataclasses.fields(question)}
+    return pack({**fields, "answers": [[one.label, one.trace] for one in question.answers]})
 
 
 def from_json(text: str | bytes) -> Question:
     """The question that `to_json` wrote.
 
     Raises:
-        DataError: it is damaged, or of a version that this one cannot read.
+        DataError: it is of a version that this one cannot read.
     """
     try:
         fields = unpack(text)
         return Question(**{**fields, "answers": tuple(Candidate(*one) for one in fields["answers"])})
     except (TypeError, KeyError, ValueError) as error:
-        raise _unreadable(error) from error
+        raise DataError(
+            Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
+            Message("It is damaged, or another version wrote it; ask it again."),
+        ) from error
 
 
 def to_bytes(question: Question) -> bytes:
-    """A question with its traces, compressed."""
+    """What `to_json` gives, compressed."""
     return zlib.compress(to_json(question).encode())
 
 
 @functools.lru_cache(maxsize=16)  # every phone in a room asks for the same one, again and again
 def from_bytes(stored: bytes) -> Question:
-    """The question that `to_bytes` wrote.
-
-    Raises:
-        DataError: see `from_json`.
-    """
+    """The question that `to_bytes` wrote, or DataError as of `from_json`."""
     try:
         return from_json(zlib.decompress(stored))
-    except zlib.error as error:
-        raise _unreadable(error) from error
-
-
-def shows(stored: bytes, corpus: str, documents: Collection[str] | None) -> bool:
-    """Whether what `to_bytes` wrote has text of these documents of a corpus; if it cannot be read, it may have.
-
-    Args:
-        documents: None for all.
-    """
-    try:
-        found = values_of(zlib.decompress(stored), Passage, "doc_id")
-        return corpus in {one.trace.corpus for one in from_bytes(stored).answers} and (
-            documents is None or not found.isdisjoint(documents)
-        )
-    except (zlib.error, DataError):
-        return True
-
-
-def _unreadable(error: Exception) -> DataError:
-    return DataError(
-        Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
-        Message("It is damaged, or another version wrote it; ask it again."),
-    )
+    except zlib.error:
+        return from_json("")  # says that it is damaged

@@ -11,27 +11,25 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from ...values.errors import DataError
 from ...values.message import Message
 from ...values.notice import NOTICE
 from ..saved import Saved, parse_session, read_session, read_text, session_json
-from .room import Pair, Room, Round, Vote, from_json, to_json
+from .room import Room, Round, Vote, from_json, to_json
 
 FORMAT = "rag-panel-1"
-PACKAGES = (
-    "obstetrics-rag-lab",
-    "evalica",
-    "llama-index-core",
-    "numpy",
-)  # that figures depend on
+PACKAGES = ("obstetrics-rag-lab", "evalica", "llama-index-core", "numpy")  # that figures depend on
 _OPENING, _CLOSING = '{"panel": [', "]}"  # lines before and after the entries
 _HINT = Message("Use the file as it was downloaded.")
+_ROOM, _VOTE = TypeAdapter(Room), TypeAdapter(Vote)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +49,13 @@ class PanelSession:
 
 
 def write_panel(room: Room, rounds: Sequence[Round], votes: Sequence[Vote]) -> str:
-    """The file: the room, each question with its answers, each vote, and an entry that ends it.
-
-    An answer is there twice: as `rag compare --json` prints it, and with all that drawing it needs, prompts included.
-    """
-    known = {"code": room.code, "title": room.title, "opened": room.opened.isoformat()}
+    """The file: the room, each question with its answers and all that drawing them needs, each vote, and an end."""
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    known = _ROOM.dump_python(room, mode="json", exclude={"presenter_token"})
     entries = [
-        {"kind": "room", "format": FORMAT, "notice": NOTICE, "room": known, "versions": _versions()},
+        {"kind": "room", "format": FORMAT, "notice": NOTICE, "room": known, "versions": versions},
         *map(_asked, rounds),
-        *({"kind": "vote", **asdict(one), "voted": one.voted.isoformat()} for one in votes),
+        *({"kind": "vote", **_VOTE.dump_python(one, mode="json")} for one in votes),
     ]
     lines, before = [], ""
     for entry in [*entries, _end(entries)]:
@@ -68,37 +64,17 @@ def write_panel(room: Room, rounds: Sequence[Round], votes: Sequence[Vote]) -> s
     return "\n".join([_OPENING, ",\n".join(lines), _CLOSING, ""])
 
 
-def is_panel(text: str) -> bool:
-    """Whether a text is such a file, altered or not."""
-    return text.startswith(_OPENING[:9])
-
-
 def open_panel(text: str) -> PanelSession:
     """The room in a file.
 
     Raises:
         DataError: it was altered, and the message names the first entry that was; or another version wrote it.
     """
-    entries, sha256 = _checked(text)
+    (first, *entries), sha256 = _checked(text)
     try:
-        first = entries[0]
-        room = Room(**{**first["room"], "opened": datetime.fromisoformat(first["room"]["opened"])})
-        rounds = tuple(
-            Round(
-                room.code, one["number"], datetime.fromisoformat(one["asked"]), from_json(json.dumps(one["record"])),
-                one["closed"], one["revealed"],
-            )
-            for one in entries
-            if one["kind"] == "question"
-        )  # fmt: skip
-        votes = tuple(
-            Vote(
-                one["round"], one["person"], Pair(**one["pair"]), one["choice"], datetime.fromisoformat(one["voted"]),
-                tuple(one["reasons"]), one["comment"],
-            )
-            for one in entries
-            if one["kind"] == "vote"
-        )  # fmt: skip
+        room = _ROOM.validate_python(first["room"])
+        rounds = tuple(_round(room, one) for one in entries if one["kind"] == "question")
+        votes = tuple(_VOTE.validate_python(one) for one in entries if one["kind"] == "vote")
         return PanelSession(room, rounds, votes, first["versions"], sha256)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
@@ -114,12 +90,15 @@ def read_questions(path: Path) -> list[tuple[Saved, ...]]:
         DataError: the file cannot be read, is not a session, or was altered.
     """
     text = read_text(path)
-    if not is_panel(text):
+    if not text.startswith(_OPENING[:9]):
         return [read_session(path)]
-    found = [parse_session(one["session"]) for one in _checked(text)[0] if one["kind"] == "question"]
-    if not found:
+    asked = [one.question.answers for one in open_panel(text).rounds]
+    if not asked:
         raise DataError(Message("No question was asked in this room."), Message("Choose another file."))
-    return found
+    return [
+        parse_session(session_json([one.trace for one in answers], [one.label for one in answers]))
+        for answers in asked
+    ]
 
 
 def _checked(text: str) -> tuple[list[dict[str, Any]], str]:
@@ -130,13 +109,13 @@ def _checked(text: str) -> tuple[list[dict[str, Any]], str]:
     entries: list[dict[str, Any]] = []
     before, written = "", lines[1:-2]
     for number, line in enumerate(written, start=1):
+        comma = "," if number < len(written) else ""
         try:
-            read = json.loads(line.removesuffix(",") if number < len(written) else line)
-            entry, sha256 = read["entry"], read["sha256"]
-            same = sha256 == _chained(before, entry) and line.removesuffix(",") == _canonical(read)
-            if not same or line.endswith(",") != (number < len(written)):
-                raise ValueError("another hash")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            read = json.loads(line.removesuffix(comma))
+            same = read["sha256"] == _chained(before, read["entry"]) and line == _canonical(read) + comma
+        except (ValueError, KeyError, TypeError, RecursionError):
+            same = False
+        if not same:
             raise DataError(
                 Message(
                     "Entry {number} of the panel's file, on line {line}, is not as it was written.",
@@ -144,9 +123,9 @@ def _checked(text: str) -> tuple[list[dict[str, Any]], str]:
                     line=number + 1,
                 ),
                 _HINT,
-            ) from error
-        entries.append(entry)
-        before = sha256
+            )
+        entries.append(read["entry"])
+        before = read["sha256"]
     if not entries or entries[-1] != _end(entries):
         raise DataError(Message("The panel's file has not all of its entries."), _HINT)
     return entries, before
@@ -167,15 +146,15 @@ def _chained(before: str, entry: object) -> str:
 
 
 def _asked(asked: Round) -> dict[str, Any]:
-    question = asked.question
-    return {
-        "kind": "question", "number": asked.number, "asked": asked.asked.isoformat(), "closed": asked.closed,
-        "revealed": asked.revealed, "language": question.language, "about": question.kind,
-        "triage": question.triage.as_json(),
-        "session": session_json([one.trace for one in question.answers], [one.label for one in question.answers]),
-        "record": json.loads(to_json(question)),
-    }  # fmt: skip
+    known = {
+        "number": asked.number,
+        "asked": asked.asked.isoformat(),
+        "closed": asked.closed,
+        "revealed": asked.revealed,
+    }
+    return {"kind": "question", **known, "record": json.loads(to_json(asked.question))}
 
 
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+def _round(room: Room, entry: Mapping[str, Any]) -> Round:
+    asked, question = datetime.fromisoformat(entry["asked"]), from_json(json.dumps(entry["record"]))
+    return Round(room.code, entry["number"], asked, question, entry["closed"], entry["revealed"])
