@@ -11,7 +11,7 @@ import rag_core
 from pages.compare import presenter
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t
-from pages.drawing.untrusted import escape, label
+from pages.drawing.untrusted import bold, escape, label
 from pages.shared import controls, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
@@ -57,8 +57,8 @@ def replaced() -> str | None:
 
 
 def _strip(found: AnswerDifferences) -> str:
-    told = found.in_words(language(), escape, NAMED)
-    return f'<p class="rl-apart">{" ".join(told)}</p>' if told else ""
+    told = found.in_words(language(), NAMED)
+    return f'<p class="rl-apart">{bold(" ".join(told))}</p>' if told else ""
 
 
 def _letters(columns: Iterable[int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import TypeVar
@@ -46,11 +46,10 @@ class AnswerDifferences:
         """Whether the columns voted best give different answers."""
         return bool(best) and not set(best) <= set(self.alike(best[0]))
 
-    def in_words(self, language: str, escape: Callable[[str], str], most: int | None = None) -> list[str]:
-        """A sentence of HTML for each, which calls the columns by their letters.
+    def in_words(self, language: str, most: int | None = None) -> list[str]:
+        """A sentence for each, which calls the columns by their letters in bold print.
 
         Args:
-            escape: makes HTML of titles and figures.
             most: of the sections or figures of an answer that are named; the others are counted.
         """
 
@@ -61,21 +60,21 @@ class AnswerDifferences:
             named = [*words[:most]]
             if more := len(words) - len(named):
                 named.append(translate(language, "{count} more", count=more))
-            return escape(listed(named, language))
+            return listed(named, language)
 
         told = [
-            translate(language, "<b>{columns}</b> give the same answer.", columns=letters(columns))
+            translate(language, "**{columns}** give the same answer.", columns=letters(columns))
             for columns in self.same
         ]
         told += [
-            translate(language, "<b>{columns}</b> quote the same sections.", columns=letters(columns))
+            translate(language, "**{columns}** quote the same sections.", columns=letters(columns))
             for columns in self.quoting
         ]
         told += [
             translate_plural(
                 language,
-                "Only <b>{columns}</b> quotes {sections}.",
-                "Only <b>{columns}</b> quote {sections}.",
+                "Only **{columns}** quotes {sections}.",
+                "Only **{columns}** quote {sections}.",
                 len(columns),
                 columns=letters(columns),
                 sections=some([f"“{title}”" for title in titles]),
@@ -85,8 +84,8 @@ class AnswerDifferences:
         told += [
             translate_plural(
                 language,
-                "Only <b>{columns}</b> names {figures}.",
-                "Only <b>{columns}</b> name {figures}.",
+                "Only **{columns}** names {figures}.",
+                "Only **{columns}** name {figures}.",
                 len(columns),
                 columns=letters(columns),
                 figures=some(figures),
@@ -97,8 +96,8 @@ class AnswerDifferences:
             told.append(
                 translate_plural(
                     language,
-                    "<b>{columns}</b> declines.",
-                    "<b>{columns}</b> decline.",
+                    "**{columns}** declines.",
+                    "**{columns}** decline.",
                     len(self.declined),
                     columns=letters(self.declined),
                 )

@@ -158,14 +158,19 @@ class Sections:
         return [first, *(replace(one, alone=True) if emergency else one for one in others)]
 
     def _misses(self, asked: Sequence[str], sections: Sequence[Section]) -> NDArray[np.float64]:
-        """(sections, parts) 1 where a part of the question names medicines and the section none of them, else 0."""
+        """(sections, parts) 1 where a part of the question names medicines and the section none of them, else 0.
+
+        Nothing is missed by a section that says what to do now: who is ill of a medicine needs help, not its doses.
+        """
         wanted = [names_in(part, language_of(part), self._thesaurus) for part in asked]
         missed = np.zeros((len(sections), len(asked)))
         if any(wanted):
             for row, section in enumerate(sections):
                 passage = section.hit.passage
                 said = names_in(f"{passage.full_title} {passage.text}", passage.language, self._thesaurus)
-                missed[row] = [bool(names) and not names & said for names in wanted]
+                missed[row] = [
+                    bool(names) and not names & said and not section.says.any() for names in wanted
+                ]
         return missed
 
     def closest(

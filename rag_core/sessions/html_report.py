@@ -79,10 +79,10 @@ def _date(when: datetime, language: str) -> str:
 
 def _differences(traces: Sequence[Saved], language: str) -> str:
     """What the answers share, and what only some have; nothing for one answer."""
-    told = differences_of([_told(trace) for trace in traces]).in_words(language, _text)
+    told = differences_of([_told(trace) for trace in traces]).in_words(language)
     if len(traces) < 2 or not told:
         return ""
-    rows = "".join(f"<li>{one}</li>" for one in told)
+    rows = "".join(f"<li>{bold_as_html(_text(one))}</li>" for one in told)
     return f'<div class="differences"><h2>{translate(language, "What differs")}</h2><ul class="plain">{rows}</ul></div>'
 
 

@@ -163,11 +163,11 @@ def test_a_vote_is_in_the_history_and_in_every_file(
 
     voted = [place in best for place in range(3)]
     assert [one.voted_best for one in parse_session(json.loads(export._json(run)))] == voted
-    assert f"Vote while the names were hidden: {told}" in export._html(run)
+    assert f"Vote while the names were hidden: {told}" in export._html(run, "en", [])
     rows = csv.DictReader(io.StringIO(export._csv(run)))
     assert {(row["strategy"], row["voted_best"]) for row in rows} == {
         (column.strategy.name, "yes" if won else "no") for column, won in zip(run.columns, voted, strict=True)
     }
     run.best = None
     assert {one.voted_best for one in export._session(run)} == {None}
-    assert "Vote while" not in export._html(run)
+    assert "Vote while" not in export._html(run, "en", [])

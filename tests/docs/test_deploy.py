@@ -46,7 +46,9 @@ def test_the_image_installs_the_tested_versions_each_by_its_hash() -> None:
     listed = re.findall(r"^([\w.-]+)(?:\[\w+\])?==(\S+) (?:; .+ )?\\\n +--hash=sha256:", LOCK, re.MULTILINE)
     tested = dict(re.findall(r"^([\w.-]+)==(\S+)$", CONSTRAINTS, re.MULTILINE))
     versions = {_plain(name): version for name, version in tested.items()}
-    ours = {_plain(name): version for name, version in listed if name != "setuptools"}  # builds, and is torch's
+    ours = {
+        _plain(name): version for name, version in listed if name != "setuptools"
+    }  # builds, and is torch's
     assert ours.items() <= versions.items()
     assert len(listed) == len(re.findall("^[^ #]", LOCK, re.MULTILINE))
     assert f" torch=={versions['torch']} " in IMAGE
