@@ -6,12 +6,12 @@ import shutil
 from dataclasses import replace
 
 from ..values.errors import IndexDamaged, IndexOutdated
-from .collection_names import drop_others
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder
 from .manifest import Manifest
 from .recovery import read_documents
 from .store import CorpusIndex, generations
+from .stores import drop_others
 from .write_report import Progress, WriteReport, no_progress
 
 

@@ -28,12 +28,11 @@ from ..values.owner_only import FILE, private_file, private_folder, private_home
 from ..values.profile import Profile
 from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
-from .collection_names import drop_others
 from .enrich import Enricher
 from .locking import locked
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
-from .stores import STORES, Stores, outside
+from .stores import STORES, Stores, drop_others, outside
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 

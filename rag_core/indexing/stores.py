@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ..values.settings import Settings
 from .backends import VectorBackend
 from .chroma_vectors import ChromaVectors
+from .collection_names import collection_name, has_collections, owner
 from .mapped_vectors import MappedVectors
 
 MAPPED, CHROMA, SERVER, MILVUS = "mapped", "chroma", "chroma server", "milvus"
@@ -45,3 +47,20 @@ def outside(stores: Stores) -> str | None:
 def store_for(passages: int, stores: Stores) -> str:
     """The name of the store for a new generation of this many passages."""
     return outside(stores) or (MAPPED if passages <= EXACT else CHROMA)
+
+
+def drop_others(stores: Stores, folder: Path, generations: Iterable[str]) -> None:
+    """Drop the collections of an index's other generations from every store.
+
+    Args:
+        generations: names of those that stay.
+
+    Raises:
+        StorageError: a store does not answer.
+    """
+    if not has_collections(folder):
+        return
+    kept = {collection_name(folder / one) for one in generations}
+    ours = f"{owner(folder)}-"
+    for store in stores.values():
+        store.drop(lambda name: name.startswith(ours) and name not in kept)
