@@ -97,6 +97,7 @@ class Engine:
 
             # another app of this state folder may be writing the index: then there is nothing to answer from yet
             lab = rag_core.open_lab(settings=self.settings, progress=self._report, wait=True)
+            self._report("asking a first question", 0, 1)
             warm_up(lab, "en")
             self.lab, lab.others = lab, self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move

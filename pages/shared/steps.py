@@ -33,6 +33,7 @@ TITLES = {
     "loading the embedding model": declared("loading the embedding model"),
     "loading the language tools": declared("loading the language tools"),
     "loading the answer engine": declared("loading the answer engine"),
+    "asking a first question": declared("asking a first question"),
 }
 
 

@@ -14,12 +14,15 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.error import HTTPError
 
+import pytest
 from filelock import FileLock
 from helpers.browser import serving
 from helpers.small import ROOT
 
 from pages.frame.addresses import PATHS
 from pages.frame.shell import LIVE
+from pages.shared.engine import Engine
+from rag_core.indexing import Progress
 from rag_core.indexing.uploads import MAX_UPLOAD
 from rag_core.lab.lab import Lab
 
@@ -68,6 +71,22 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
         port = int(address.split(":")[2].partition("/")[0])
         assert opened(port, "/lab", f"localhost:{port}") == 101
         assert opened(port, "/lab", "rebound.example") == 403
+
+
+def test_an_app_that_still_asks_itself_a_question_is_not_called_ready(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_lab(*, progress: Progress, **_: object) -> Lab:
+        progress("ready", 1, 1)
+        return lab
+
+    told: list[str] = []
+    engine = Engine()
+    monkeypatch.setattr(lab, "others", lab.others)  # the engine sets it
+    monkeypatch.setattr("rag_core.open_lab", open_lab, raising=False)
+    monkeypatch.setattr("rag_core.lab.warming.warm_up", lambda *_: told.append(engine.state))
+    engine.wait()
+    assert told[0] == "asking a first question"
 
 
 def opened(port: int, below: str, host: str) -> int:

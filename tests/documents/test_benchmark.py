@@ -19,8 +19,9 @@ from rag_core.documents.benchmark import (
     read_qrels,
     read_questions,
 )
-from rag_core.evaluation import parse_metric
+from rag_core.evaluation import parse_metric, read_judged
 from rag_core.values.errors import DataError
+from rag_core.values.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 BOM = b"\xef\xbb\xbf"
@@ -349,3 +350,13 @@ def test_a_set_says_who_judged(tmp_path: Path, splits: dict[str, Benchmark]):
         (folder / "judgements.toml").write_text(broken)
         with pytest.raises(DataError, match=says):
             read_beir(folder, "test")
+
+
+def test_a_folder_without_access_is_an_error_in_a_sentence(tmp_path, monkeypatch):
+    def refuse(path: Path) -> bool:  # as the system does, though not to root
+        raise PermissionError(13, "Permission denied", str(path))
+
+    settings = Settings()
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(DataError, match="The questions cannot be read: Permission denied"):
+        read_judged(str(beir(tmp_path / "mine")), "test", settings)

@@ -124,7 +124,6 @@ def bring_up_to_date(connection: Connection, named: str) -> None:
         return
     with _one_thread:
         try:
-            _wait_for_others(connection)
             _migrate(connection, named)
         except OperationalError:  # an SQLite file that can only be read
             if not usable or connection.dialect.name != "sqlite":
@@ -152,7 +151,10 @@ def _migrate(connection: Connection, named: str) -> None:
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-    found = _version(connection)  # another process may have been here first
+    _wait_for_others(connection)  # once Alembic is imported: on SQLite others give up after 5 s
+    found = _version(connection)
+    if found == VERSION:  # another thread or process was first
+        return
     script = ScriptDirectory(str(MIGRATIONS))
     if found is not None and found not in {one.revision for one in script.walk_revisions()}:
         raise StorageError(

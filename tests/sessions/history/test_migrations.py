@@ -206,6 +206,20 @@ def test_alembic_is_loaded_only_to_change_a_database(tmp_path: Path) -> None:
     assert said == ["True\n", "False\n"]
 
 
+def test_an_empty_file_is_not_locked_while_alembic_is_imported(tmp_path: Path) -> None:
+    file = tmp_path / "own.db"
+    look = (
+        "import sqlite3, sys; from helpers.postgres import opened; seen = []; sys.addaudithook(lambda event, given: "
+        "event == 'import' and given[0] == 'alembic.command' and seen.append("
+        f"sqlite3.connect({str(file)!r}, timeout=0).execute('BEGIN IMMEDIATE').connection.rollback())); "
+        f"opened('sqlite:///{file}').count(); assert len(seen) == 1"
+    )
+    subprocess.run(
+        [sys.executable, "-c", look], env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
+        check=True, timeout=60,
+    )  # fmt: skip
+
+
 def test_an_address_as_hosts_of_databases_write_it_is_taken(
     postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
