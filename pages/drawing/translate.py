@@ -50,10 +50,10 @@ def problem(error: rag_core.RagError | str) -> str:
 
 
 def in_words(value: object) -> str:
-    """A control's value as people write it: a switch is on or off, anything else as on the command line."""
+    """A control's value as people read it: On or Off, the name of a choice, anything else as on the command line."""
     if isinstance(value, bool):
         return t("On") if value else t("Off")
-    return format_value(value)
+    return translated(format_value(value))
 
 
 def key_of(words: str, texts: Mapping[str, str]) -> str:

@@ -78,7 +78,7 @@ class AnswerDifferences:
                 "Only <b>{columns}</b> quote {sections}.",
                 len(columns),
                 columns=letters(columns),
-                sections=some([f"“{title}”" for title in titles]),
+                sections=some([translate(language, "“{title}”", title=title) for title in titles]),
             )
             for columns, titles in self.sections.items()
         ]

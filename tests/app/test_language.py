@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, expect
 
 import rag_core
 from pages.drawing import translate
-from rag_core.catalog import describe_changes
+from rag_core.catalog import Choice, describe_changes
 from rag_core.values import translation
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
@@ -110,6 +110,27 @@ def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(translate, "language", lambda: "es")
     changed = describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
     assert translate.translated(changed) == "grupo tras la fusión 20, MMR: no"
+
+
+def test_every_value_of_every_choice_has_its_word_in_buttons_and_summaries(
+    catalogue: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate, "language", lambda: catalogue.locale_identifier)
+    words = _entries(catalogue)
+    for name, recipe in rag_core.RECIPES.items():
+        for control in recipe.controls:
+            for value in control.choices if isinstance(control, Choice) else ():
+                assert (translate.in_words(value),) == words[value]
+                changed = translate.translated(describe_changes((name, {control.name: value})))
+                assert value == control.default or changed.endswith(f": {words[value][0]}")
+
+
+def test_why_a_control_is_idle_is_said_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate, "language", lambda: "es")
+    recipe = rag_core.RECIPES["rag_msr"]
+    (analysis,) = (one for one in recipe.controls if one.name == "dynamic_analysis")
+    idle = translate.translated(recipe.idle(analysis, {"prompt_set": "none"}))
+    assert idle == "Solo actúa si en «Reformulaciones» se elige: originales, mejoradas."
 
 
 @pytest.mark.browser
