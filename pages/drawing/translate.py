@@ -119,6 +119,9 @@ def switch() -> None:
 
 def _choose() -> None:
     st.session_state[KEY] = st.session_state["language.switch"]
+    for key, value in st.session_state.items():
+        if isinstance(value, str):  # or a browser would go on naming what is chosen in the language before
+            st.session_state[key] = value
 
 
 def _of_browser() -> str:

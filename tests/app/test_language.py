@@ -158,6 +158,16 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
     switch.get_by_role("radio", name="Español").click()
     expect(page.get_by_role("heading", name="Cómo funciona cada estrategia")).to_be_visible()
     expect(page).not_to_have_url(re.compile("lang="))
+
+    page.goto(f"{app}/?s=rag_msr&s=bm25")  # what is chosen stays chosen, in the words of the other language
+    page.locator(".st-key-settings-0 button").click()
+    panel, chip = page.locator(".st-key-panel"), page.locator(".rl-chip").first
+    panel.get_by_role("radio", name="mejoradas").click()
+    expect(chip).to_have_text("cambiado: reformulaciones: mejoradas")
+    switch.get_by_role("radio", name="English").click()
+    expect(chip).to_have_text("changed: reformulations improved")
+    panel.get_by_role("radio", name="none").click()
+    expect(chip).to_have_text("changed: reformulations none")
     for each in (page, other):
         each.context.close()
 
