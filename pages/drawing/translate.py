@@ -53,6 +53,8 @@ def in_words(value: object) -> str:
     """A control's value as people read it: On or Off, the name of a choice, anything else as on the command line."""
     if isinstance(value, bool):
         return t("On") if value else t("Off")
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
     return translated(format_value(value))
 
 

@@ -110,6 +110,15 @@ def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(translate, "language", lambda: "es")
     changed = describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
     assert translate.translated(changed) == "grupo tras la fusión 20, MMR: no"
+    mine = {"name": "mine", "text": "Rewrite {question}"}
+    changed = describe_changes(
+        ("multi_query", {"templates": ["expanded", mine], "answer_prompt": "{context_str} {query_str}"})
+    )
+    assert (
+        translate.translated(changed)
+        == "plantillas de reescritura: ampliada + mine (texto propio), instrucción de la respuesta"
+    )
+    assert translate.in_words(["standalone", 0.95]) == "autónoma, 0.95"
 
 
 def test_every_value_of_every_choice_has_its_word_in_buttons_and_summaries(
