@@ -85,7 +85,7 @@ def _sides(trace: rag_core.Trace, remark: Remark) -> str:
     if remark.kind != "differs":
         return ""
     quotes = what_differs(trace.ranking.hits[remark.citations[0] - 1].passage)
-    return "".join(f"<br>“{escape(quote)}”" for quote in quotes)
+    return "".join(f"<br>{escape(t('“{title}”', title=quote))}" for quote in quotes)
 
 
 def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:

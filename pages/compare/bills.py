@@ -112,7 +112,7 @@ def _notes(found: Bill, prices: PriceList) -> str:
     for model in dict.fromkeys(call.model for call in found.total.calls):
         price = prices.get(model)
         if price is None:
-            notes.append(t("{model}: its price is not known.", model=model))
+            notes.append(t("{model}: its price is not known.", model=setups.called(model)))
         elif price.input or price.output:
             age = price_age(price)
             notes.append(

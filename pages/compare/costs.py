@@ -11,7 +11,7 @@ import rag_core
 from pages.compare import bills, presenter
 from pages.compare.waterfall import waterfall
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, t
+from pages.drawing.translate import plural, problem, t
 from pages.drawing.untrusted import escape
 from pages.shared import history_sync
 from pages.shared.amounts import money, price_age
@@ -39,7 +39,7 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
     try:
         prices = price_list()
     except rag_core.RagError as error:
-        st.warning(untrusted.label(error))
+        st.warning(untrusted.label(problem(error)))
         return
     untrusted.draw(
         f'<p class="rl-note">{escape(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))}</p>'
@@ -63,7 +63,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
     try:
         listed = price_list().writers
     except rag_core.RagError as error:
-        st.warning(untrusted.label(error))
+        st.warning(untrusted.label(problem(error)))
         return
     st.markdown(f"**{untrusted.label(t('The same question with another model'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -239,7 +239,7 @@ def _measured(run: Comparison, *, averaged: bool) -> Sequence[Sequence[Calls]]:
         try:
             st.session_state[kept] = [_of(trace) for trace in traces]
         except rag_core.RagError as error:
-            st.warning(untrusted.label(error))
+            st.warning(untrusted.label(problem(error)))
             return [[trace.calls] for trace in traces]
     found: Sequence[Sequence[Calls]] = st.session_state[kept]
     return found

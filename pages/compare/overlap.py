@@ -105,4 +105,5 @@ def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
     title = escape(passage.full_title)
     if titles[passage.full_title] < 2:
         return title
-    return f"{title} <small>“{escape(textwrap.shorten(passage.text, FIRST_WORDS, placeholder='…'))}”</small>"
+    quoted = t("“{title}”", title=textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…"))
+    return f"{title} <small>{escape(quoted)}</small>"

@@ -9,6 +9,7 @@ import rag_core
 from pages.compare.bills import of_purpose
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
+from pages.shared import setups
 from rag_core.explain import query_title, stage_title
 from rag_core.values.types import token_counts
 
@@ -76,7 +77,7 @@ def _exchange(one: Exchange) -> str:
     )
     summary = (
         f"<b>{escape(of_purpose(one.purpose))}</b>{escape(_called(one))} "
-        f"<small>{escape(one.model)} · {escape(_tokens(one))}</small>{failed}"
+        f"<small>{escape(setups.called(one.model))} · {escape(_tokens(one))}</small>{failed}"
     )
     sent = (
         []

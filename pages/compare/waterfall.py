@@ -12,6 +12,7 @@ from pages.compare.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
 from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
+from pages.shared import setups
 from pages.shared.amounts import seconds
 from rag_core.explain import bill, query_title
 
@@ -97,7 +98,8 @@ def title(span: bill.Span) -> str:
         "answer": t("Model"),
     }
     called = names.get(span.name, span.name)
-    detail = translated(query_title(span.detail))
+    said = setups.reranker if span.name == "rerank" else setups.called
+    detail = said(span.detail) if span.level == "call" else translated(query_title(span.detail))
     return f"{called}, {detail}" if detail else called
 
 

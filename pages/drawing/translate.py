@@ -50,10 +50,12 @@ def problem(error: rag_core.RagError | str) -> str:
 
 
 def in_words(value: object) -> str:
-    """A control's value as people write it: a switch is on or off, anything else as on the command line."""
+    """A control's value as people read it: On or Off, the name of a choice, anything else as on the command line."""
     if isinstance(value, bool):
         return t("On") if value else t("Off")
-    return format_value(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    return translated(format_value(value))
 
 
 def key_of(words: str, texts: Mapping[str, str]) -> str:
@@ -119,6 +121,9 @@ def switch() -> None:
 
 def _choose() -> None:
     st.session_state[KEY] = st.session_state["language.switch"]
+    for key, value in st.session_state.items():
+        if isinstance(value, str):  # or a browser would go on naming what is chosen in the language before
+            st.session_state[key] = value
 
 
 def _of_browser() -> str:

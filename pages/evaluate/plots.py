@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from pages.drawing.palette import colour
-from pages.drawing.translate import t, translated
+from pages.drawing.translate import in_words, t, translated
 from pages.drawing.untrusted import mark, wrapped
 from rag_core import evaluation as ev
-from rag_core.catalog import format_value
 
 ROW, LINE = 42, 15  # pixels
 NAME = 24  # characters of a line of a name
@@ -23,7 +22,7 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
     known = {label: row for label, row in rows.items() if row}
     labels = sorted(known, key=lambda label: known[label].mean)
     names = [wrapped(label, 28) for label in labels]
-    row = max([ROW, *(LINE * (name.count("<br>") + 1) for name in names)])  # no name lies over another
+    row = max([ROW, *(LINE * (name.count("<br>") + 2) for name in names)])  # no name touches another
     figure = go.Figure(
         go.Scatter(
             x=[known[label].mean for label in labels],
@@ -124,7 +123,7 @@ def curve(best: Sequence[ev.Setting], control: str, called: str, title: str) -> 
     else:  # names have no order for a line to follow
         bars = [ev.MeanScore(mean=score.mean, ci_low=score.low, ci_high=score.high) for score in scores]
         figure.add_scatter(
-            x=[wrapped(format_value(value), NAME) for value in values], y=means, mode="markers",
+            x=[wrapped(in_words(value), NAME) for value in values], y=means, mode="markers",
             marker={"color": colour("accent"), "size": 11}, showlegend=False, error_y=_error_bars(bars, color=colour("accent")),
             hovertemplate=f"{mark(called)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
@@ -140,11 +139,9 @@ def heat(best: Sequence[ev.Setting], x: str, y: str, called: Sequence[str], titl
     Args:
         called: the titles of both controls.
     """
-    scores = {(format_value(row.controls[x]), format_value(row.controls[y])): row.score.mean for row in best}
+    scores = {(in_words(row.controls[x]), in_words(row.controls[y])): row.score.mean for row in best}
     xs, ys = (
-        list(
-            dict.fromkeys(map(format_value, sorted((row.controls[name] for row in best), key=ev.value_order)))
-        )
+        list(dict.fromkeys(map(in_words, sorted((row.controls[name] for row in best), key=ev.value_order))))
         for name in (x, y)
     )
     figure = go.Figure(

@@ -8,7 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, t, translated
+from pages.drawing.translate import in_words, problem, t, translated
 from pages.drawing.untrusted import label
 from pages.evaluate import plots
 from pages.shared import account, permalink
@@ -157,7 +157,7 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
                 st.pills(
                     label(_called(control)),
                     control.choices,
-                    format_func=label,
+                    format_func=lambda value: label(in_words(value)),
                     default=control.choices,
                     selection_mode="multi",
                     help=label(translated(control.help)),

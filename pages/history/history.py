@@ -40,12 +40,13 @@ def _questions(kept: History) -> None:
         if account.offered()
         else t("Anyone who can open the app can read and delete them.")
     )
+    seen = account.offered() and account.may_operate()  # without accounts, everybody would read the path
     st.caption(
         t(
             "This app keeps the questions you ask on Compare, with their answers. {readers} They are stored in {where}; "
             "to store none, start the app with RAG_HISTORY=off.",
             readers=readers,
-            where=untrusted.label(kept.where),
+            where=untrusted.label(kept.where) if seen else t("this server's database"),
         )
     )
     if not total:

@@ -9,7 +9,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import key_of, problem, t, translated
+from pages.drawing.translate import in_words, key_of, problem, t, translated
 from pages.drawing.untrusted import label
 from pages.shared import presets
 from pages.shared.live import LETTERS
@@ -181,7 +181,7 @@ def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "
             st.segmented_control(
                 title,
                 control.choices,
-                format_func=label,
+                format_func=lambda value: label(in_words(value)),
                 default=control.default,
                 required=True,
                 persist_state="session",

@@ -72,7 +72,7 @@ def runs_on(setup: rag_core.Setup) -> str:
         models.model and t("model: {name}", name=called(models.model)),
         models.rewriter_model and t("rewriter: {name}", name=called(models.rewriter_model)),
         models.judge_model and t("judge: {name}", name=called(models.judge_model)),
-        models.reranker and t("reranker: {name}", name=_reranker(models.reranker)),
+        models.reranker and t("reranker: {name}", name=reranker(models.reranker)),
         setup.corpus and t("documents: {name}", name=corpora.title(setup.corpus)),
     ]
     return " · ".join(part for part in parts if part)
@@ -83,8 +83,9 @@ def called(model: str) -> str:
     return t("offline engine") if model.startswith(OFFLINE_MODEL) else model
 
 
-def _reranker(name: str) -> str:
-    return t("offline scorer") if name == OFFLINE_MODEL else name
+def reranker(name: str) -> str:
+    """A reranker's name for people."""
+    return t("offline scorer") if name.startswith(OFFLINE_MODEL) else name
 
 
 def title(setup: rag_core.Setup) -> str:
@@ -151,7 +152,7 @@ def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
 
     def shown(name: str) -> str:
         return untrusted.plain(
-            _reranker(name) if name else t("As in the settings ({model})", model=_reranker(first))
+            reranker(name) if name else t("As in the settings ({model})", model=reranker(first))
         )
 
     st.selectbox(

@@ -8,12 +8,12 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t, translated
+from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets
 from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column
-from rag_core.catalog import Control, format_value
+from rag_core.catalog import Control
 from rag_core.catalog.outline import OutlinedStage, outline
 from rag_core.explain import stage_title
 
@@ -88,12 +88,13 @@ def _calls(counted: Mapping[str, int]) -> str:
 def _controls(recipe: rag_core.Recipe) -> str:
     rows = "".join(
         f"<tr><td>{escape(translated(control.title))}<br><small>{escape(control.name)}</small></td>"
-        f"<td>{escape(format_value(control.plain(control.parse(control.default))))}</td>"
-        f"<td>{escape(_range(control))}</td><td>{escape(translated(control.help))}</td></tr>"
+        f'<td data-head="{t("Default")}">{escape(in_words(control.plain(control.parse(control.default))))}</td>'
+        f'<td data-head="{t("Range")}">{escape(_range(control))}</td>'
+        f"<td>{escape(translated(control.help))}</td></tr>"
         for control in recipe.controls
     )
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        '<div class="rl-scroll"><table class="rl-table rl-controls"><thead><tr>'
         f"<th>{t('Control')}</th><th>{t('Default')}</th><th>{t('Range')}</th><th>{t('What it does')}</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -101,7 +102,7 @@ def _controls(recipe: rag_core.Recipe) -> str:
 def _range(control: Control) -> str:
     shape = control.as_json()
     if shape["choices"]:
-        return ", ".join(shape["choices"])
+        return ", ".join(map(in_words, shape["choices"]))
     if control.type == "prompt":
         return t("your own text")
     if shape["min"] is None:

@@ -180,6 +180,10 @@ class Choice(Control):
 
     type = "choice"
 
+    def brief(self, value: Any) -> str:
+        """With the name in the reader's language."""
+        return Message("{name} {choice}", name=Message(self.short), choice=Message(format_value(value)))
+
     def parse(self, value: object) -> str:
         """One of the names."""
         if value not in self.choices:

@@ -69,7 +69,7 @@ class PromptText(Control):
 
     def brief(self, value: Any) -> str:
         """Its name alone: a text would not fit."""
-        return self.short
+        return Message(self.short)
 
     def _wrong(self, value: object, expected: str) -> ConfigError:
         return ConfigError(
@@ -163,8 +163,11 @@ class Templates(Control):
 
     def brief(self, value: Any) -> str:
         """With the names of the templates; custom ones are marked."""
-        names = [part if isinstance(part, str) else f"{part['name']} (custom text)" for part in value]
-        return f"{self.short} {' + '.join(names)}"
+        names = [
+            Message(part) if isinstance(part, str) else Message("{name} (custom text)", name=part["name"])
+            for part in value
+        ]
+        return Message("{name} {choice}", name=Message(self.short), choice=Message.joined(names, " + "))
 
     def as_json(self) -> dict[str, Any]:
         """With the names of the ready ones."""

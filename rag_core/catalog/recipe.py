@@ -104,10 +104,10 @@ class Recipe:
         for name, acting in control.needs:
             if values.get(name) in acting:
                 continue
-            needed = known[name].symbol or f"“{known[name].title}”"
+            needed = known[name].symbol or Message("“{title}”", title=Message(known[name].title))
             if acting == (True,):
                 return Message("Acts only while {control} is on.", control=needed)
-            one_of = ", ".join(map(format_value, acting))
+            one_of = Message.joined(Message(format_value(value)) for value in acting)
             return Message("Acts only while {control} is set to {values}.", control=needed, values=one_of)
         return ""
 

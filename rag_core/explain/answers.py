@@ -77,7 +77,7 @@ class AnswerDifferences:
                 "Only **{columns}** quote {sections}.",
                 len(columns),
                 columns=letters(columns),
-                sections=some([f"“{title}”" for title in titles]),
+                sections=some([translate(language, "“{title}”", title=title) for title in titles]),
             )
             for columns, titles in self.sections.items()
         ]

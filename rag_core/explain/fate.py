@@ -264,7 +264,7 @@ class _Judge:
         """A passage by its final rank, or by its title if a later stage cut it."""
         if identity in self.final:
             return Message("passage {rank}", rank=self.final[identity])
-        return f"“{self.hits[identity].passage.full_title}”"
+        return Message("“{title}”", title=self.hits[identity].passage.full_title)
 
     def _weightless(self, step: Step, seen: int, hit: Hit) -> bool:
         fusion = fusion_of(step)

@@ -40,7 +40,7 @@ class Restart(str):
 def excerpt(reply: str) -> str:
     """The beginning of a reply on one line, in quotation marks, for a message."""
     line = " ".join("".join(char if char.isprintable() else " " for char in reply).split())
-    return f"“{line[:EXCERPT]}…”" if len(line) > EXCERPT else f"“{line}”"
+    return Message("“{title}”", title=f"{line[:EXCERPT]}…" if len(line) > EXCERPT else line)
 
 
 def read_object(reply: str) -> dict[str, Any]:

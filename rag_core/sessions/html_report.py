@@ -227,7 +227,8 @@ def _support(answer: SavedAnswer, language: str) -> str:
         return ""
     doubtful = [one for one in answer.sentences if one.support != "supported"]
     rows = "".join(
-        f"<li>{_text(translated(language, one.support))}: “{_text(one.text)}”</li>" for one in doubtful
+        f"<li>{_text(translated(language, one.support))}: {_text(translate(language, '“{title}”', title=one.text))}</li>"
+        for one in doubtful
     )
     said = translate_plural(
         language,

@@ -41,7 +41,7 @@ def translate_plural(language: str, one: str, many: str, count: int, /, **fields
 
 def translated(language: str, text: str) -> str:
     """A text that was put together elsewhere: a `Message`, or a sentence declared as a constant."""
-    if isinstance(text, Message):
+    if text and isinstance(text, Message):
         return translate(language, text.template, **text.fields)
     return catalogue(language).gettext(text) if text else ""
 

@@ -83,7 +83,7 @@ class Passage:
         titles = [one.full_title or one.doc_id for one in (self, *copies)]
         if len({*titles}) < len(titles):  # only the files tell them apart
             titles = [f"{title} [{one.doc_id}]" for title, one in zip(titles, (self, *copies), strict=True)]
-        own, *others = (f"“{title}”" for title in titles)
+        own, *others = (translate(self.language, "“{title}”", title=title) for title in titles)
         others = [
             f"{name} ({one.source})" if one.source else name for name, one in zip(others, copies, strict=True)
         ]

@@ -61,9 +61,11 @@ def test_people_sign_in_see_their_own_questions_and_operate_if_they_may(
                 expect(page.get_by_text("Cost of this comparison")).to_be_visible(timeout=ANSWER_MS)
                 page.goto(f"{address}/history")
                 expect(page.get_by_text("When is anti-D given?").first).to_be_visible()
+                expect(page.get_by_text(f"{tmp_path / 'own.db'}")).to_be_visible()
             with signed_in(browser, address, server, GUEST) as page:
                 page.goto(f"{address}/history")
                 expect(page.get_by_text("No question has been asked yet.")).to_be_visible()
+                expect(page.get_by_text("in this server's database")).to_be_visible()
                 page.goto(f"{address}/documents?view=add")
                 expect(page.get_by_text("Only this server's operators can do this.")).to_be_visible()
                 expect(page.get_by_role("button", name="Add documents")).to_have_count(0)

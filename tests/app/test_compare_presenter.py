@@ -78,18 +78,20 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
         page.keyboard.press(key)
 
     model.choose = endless
+    page.locator(".st-key-columns").get_by_role("radio", name="4").click()
+    expect(page.get_by_role("combobox", name=re.compile("Strategy 4"))).to_be_visible()
     press("Present", "F2")
     presented, answers = page.locator(".rl-presented"), page.locator(".rl-answer:not(.rl-live)")
     expect(page.get_by_role("combobox")).to_have_count(0)
     press("Next", "n")
     expect(presented).to_have_text(ENGLISH)
     press("Run", "g")
-    for _ in range(3):
+    for _ in range(4):
         assert asked.acquire(timeout=ANSWER_MS / 1000)
-    expect(page.get_by_text("The answers will appear together.")).to_have_count(3)
+    expect(page.get_by_text("The answers will appear together.")).to_have_count(4)
     expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none shows by its speed what it is
     press("Stop", "s")
-    expect(page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(3)
+    expect(page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(4)
     assert model.gone.wait(timeout=30)
 
     numbers = itertools.count(1)  # the answers differ, so that one can be better
@@ -97,7 +99,7 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
     press("Next", "n")
     expect(presented).to_have_text(DEMOS[1])
     press("Run", "g")
-    expect(answers).to_have_count(3, timeout=ANSWER_MS)
+    expect(answers).to_have_count(4, timeout=ANSWER_MS)
     expect(page.get_by_role("button", name=re.compile("^A is best"))).to_be_enabled(timeout=ANSWER_MS)
     assert answers.first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)") > 20
     citation = page.locator("button.rl-cite").first
@@ -111,13 +113,20 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
     page.keyboard.press("Escape")
     expect(card).to_have_count(0)
 
-    tally = page.locator(".st-key-ballot").get_by_test_id("stCaptionContainer")
-    for button, key, told in (
-        ("Tie", "t", "votes so far: 1 · tie: 1 · none good enough: 0"),
+    ballot = page.locator(".st-key-ballot")
+    tally = ballot.get_by_test_id("stCaptionContainer")
+    for_one, tie = (f"votes so far: 1 · tie: {ties} · none good enough: 0" for ties in (0, 1))
+    for button, key, told in (  # a vote is for all columns with the answer, so no two columns in a row
+        ("A is best", "1", for_one),
+        ("Tie", "t", tie),
+        ("C is best", "3", for_one),
         ("None is good enough", "0", "votes so far: 1 · tie: 0 · none good enough: 1"),
-        ("B is best", "2", "votes so far: 1 · tie: 0 · none good enough: 0"),
+        ("D is best", "4", for_one),
+        ("Tie", "t", tie),
+        ("B is best", "2", for_one),
     ):
         press(button, key)
+        expect(ballot.locator("[kind=primary]", has_text=button)).to_have_count(1)
         expect(tally).to_have_text(told)
     page.reload()
     expect(tally).to_have_text(told, timeout=ANSWER_MS)

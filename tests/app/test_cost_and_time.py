@@ -17,7 +17,7 @@ import rag_core
 from pages.compare.bills import bill
 from pages.compare.waterfall import REUSED, together, waterfall
 from pages.shared.amounts import money
-from rag_core import Recipe, build
+from rag_core import Lab, Recipe, build
 from rag_core.explain.bill import spans
 from rag_core.runtime.services import Services
 from rag_core.values.pricing import PriceList
@@ -40,6 +40,12 @@ def test_what_was_reused_is_striped_and_says_so(full: Services):
     assert stages.marker.pattern.shape == (REUSED, "", "", "", "")
     assert stages.text[0] == "reused"
     assert [bar.marker.pattern.shape for bar in together([over]).data] == [REUSED, "", "", "", ""]
+
+
+def test_the_offline_engine_and_its_scorer_have_the_names_that_people_read(lab: Lab):
+    rows = " ".join(waterfall(lab.run(QUESTION, "ensemble")).layout.yaxis.ticktext)
+    assert "Rewriting, offline engine" in rows
+    assert "Reranking, offline scorer" in rows
 
 
 def test_the_bill_has_a_line_a_stage_and_adds_them_up(full: Services, prices: PriceList):

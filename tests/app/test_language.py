@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, expect
 
 import rag_core
 from pages.drawing import translate
-from rag_core.catalog import describe_changes
+from rag_core.catalog import Choice, describe_changes
 from rag_core.values import translation
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
@@ -110,6 +110,36 @@ def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(translate, "language", lambda: "es")
     changed = describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
     assert translate.translated(changed) == "grupo tras la fusión 20, MMR: no"
+    mine = {"name": "mine", "text": "Rewrite {question}"}
+    changed = describe_changes(
+        ("multi_query", {"templates": ["expanded", mine], "answer_prompt": "{context_str} {query_str}"})
+    )
+    assert (
+        translate.translated(changed)
+        == "plantillas de reescritura: ampliada + mine (texto propio), instrucción de la respuesta"
+    )
+    assert translate.in_words(["standalone", 0.95]) == "autónoma, 0.95"
+
+
+def test_every_value_of_every_choice_has_its_word_in_buttons_and_summaries(
+    catalogue: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate, "language", lambda: catalogue.locale_identifier)
+    words = _entries(catalogue)
+    for name, recipe in rag_core.RECIPES.items():
+        for control in recipe.controls:
+            for value in control.choices if isinstance(control, Choice) else ():
+                assert (translate.in_words(value),) == words[value]
+                changed = translate.translated(describe_changes((name, {control.name: value})))
+                assert value == control.default or changed.endswith(f": {words[value][0]}")
+
+
+def test_why_a_control_is_idle_is_said_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate, "language", lambda: "es")
+    recipe = rag_core.RECIPES["rag_msr"]
+    (analysis,) = (one for one in recipe.controls if one.name == "dynamic_analysis")
+    idle = translate.translated(recipe.idle(analysis, {"prompt_set": "none"}))
+    assert idle == "Solo actúa si en «Reformulaciones» se elige: originales, mejoradas."
 
 
 @pytest.mark.browser
@@ -137,6 +167,16 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
     switch.get_by_role("radio", name="Español").click()
     expect(page.get_by_role("heading", name="Cómo funciona cada estrategia")).to_be_visible()
     expect(page).not_to_have_url(re.compile("lang="))
+
+    page.goto(f"{app}/?s=rag_msr&s=bm25")  # what is chosen stays chosen, in the words of the other language
+    page.locator(".st-key-settings-0 button").click()
+    panel, chip = page.locator(".st-key-panel"), page.locator(".rl-chip").first
+    panel.get_by_role("radio", name="mejoradas").click()
+    expect(chip).to_have_text("cambiado: reformulaciones: mejoradas")
+    switch.get_by_role("radio", name="English").click()
+    expect(chip).to_have_text("changed: reformulations improved")
+    panel.get_by_role("radio", name="none").click()
+    expect(chip).to_have_text("changed: reformulations none")
     for each in (page, other):
         each.context.close()
 

@@ -110,6 +110,7 @@ def test_questions_are_found_opened_and_deleted(
     first = app.query_params["run"]
     ask(app, ENGLISH)
     rows = [one.label for one in questions(app).button]
+    assert "They are stored in this server's database;" in app.caption[0].value  # no path, as all can read it
     assert rows.count("Open again") == 2
     app.text_input(key="questions.words").set_value("riesgos CESAREA").run()
     assert [one.label for one in app.button].count("Open again") == 1
@@ -169,6 +170,9 @@ def test_a_history_that_cannot_be_written_costs_a_warning_and_no_answer(start: S
     assert "This question is not in the history." in warning.value
     assert "RAG_HISTORY=off" in warning.value
     assert html(app).count('class="rl-answer"') == 3
+    (failure,) = questions(app).error
+    assert "The history in the database of RAG_DATABASE_URL cannot be used" in failure.value
+    assert not any(str(tmp_path) in one.value for one in (warning, failure))
 
 
 @pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed")

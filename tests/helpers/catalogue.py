@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import rag_core
 from rag_core import evaluation as ev
+from rag_core.catalog import Choice
 from rag_core.catalog.outline import outline
 from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
 from rag_core.documents.documents import builtin_profile
@@ -68,6 +69,7 @@ def _declared() -> Iterator[tuple[str, str]]:
         texts += [preset.help for preset in recipe.presets]
         for control in recipe.controls:
             texts += [control.title, control.help, control.limit, control.as_json()["unit"]]
+            texts += control.choices if isinstance(control, Choice) else ()
         for values in ({}, *(preset.values for preset in recipe.presets)):
             outlined = outline(recipe.build(**values))
             texts += [part.summary for stage in outlined for part in stage.parts]

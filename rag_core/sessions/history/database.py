@@ -168,8 +168,8 @@ class Kept(ABC):
 
     @property
     def _named(self) -> str:
-        """What messages call it, which visitors read: no server is named to them."""
-        return str(self._file) if self._file else Message("the database of RAG_DATABASE_URL")
+        """What messages call it, which visitors read: no server and no folder is named to them."""
+        return f"RAG_HOME/{FILE.as_posix()}" if self._home else Message("the database of RAG_DATABASE_URL")
 
     @property
     def _file(self) -> Path | None:
