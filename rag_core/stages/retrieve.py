@@ -202,7 +202,9 @@ def one_per_text(lists: Sequence[Iterable[Hit]]) -> Sequence[Iterable[Hit]]:
         equal[passage.text, passage.patient].append(passage)
     if len(equal) == len(passages):
         return lists
-    one = {copy.id: copies[0].with_copies(copies[1:]) for copies in equal.values() for copy in copies}
+    one: dict[str, Passage] = {}
+    for copies in equal.values():
+        one |= dict.fromkeys((copy.id for copy in copies), copies[0].with_copies(copies[1:]))
     merged = []
     for hits in lists:
         best: dict[str, Hit] = {}

@@ -22,7 +22,7 @@ ABSOLUTE = frozenset(
     {"cosine", "judge", "s_final"}
 )  # scales on which a threshold means the same for any list
 DECIMALS = 9  # of a cosine that MMR compares
-KEPT_PICKS = 100  # rows whose cosines to all others are kept for the next move
+KEPT_COSINES = 100  # picks and questions whose cosines to all rows are kept for the next move
 
 
 @dataclass(frozen=True)
@@ -229,21 +229,21 @@ def _cosines(exact: NDArray[np.float64], vector: NDArray[np.floating[Any]]) -> N
 
 
 class _Rows:
-    """The rows of `vectors`, and their cosines to those picked before."""
+    """The rows of `vectors`, and their cosines to what they were compared with before."""
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
-        self.exact = vectors.astype(float)
-        self._likeness: dict[int, NDArray[np.float64]] = {}
+        self._exact = vectors.astype(float)
+        self._kept: dict[bytes, NDArray[np.float64]] = {}
 
-    def likeness(self, row: int) -> NDArray[np.float64]:
-        """(n,) cosines to a row."""
-        found = self._likeness.get(row)
-        if found is None:
-            found = _cosines(self.exact, self.exact[row])
-            if len(self._likeness) < KEPT_PICKS:
-                self._likeness[row] = found
-        return found
+    def cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(n,) cosines to a vector: the question's or a row's."""
+        kept, key = self._kept, vector.tobytes()
+        if key not in kept:
+            if len(kept) >= KEPT_COSINES:
+                kept = self._kept = {}
+            kept[key] = _cosines(self._exact, vector)
+        return kept[key]
 
 
 _latest = _Rows(np.zeros((0, 0), np.float32))
@@ -267,7 +267,7 @@ def mmr_split(
     compared last are kept, with their cosines to picks: see `_rows_of`.
     """
     compared = _rows_of(vectors)
-    wanted = _cosines(compared.exact, question)
+    wanted = compared.cosines(question)
     picks: list[Pick] = []
     taken = np.zeros(len(vectors), np.bool_)
     nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
@@ -276,7 +276,7 @@ def mmr_split(
     for _ in range(min(k, len(vectors))):
         if picks:
             last = picks[-1].row
-            likeness = compared.likeness(last)
+            likeness = compared.cosines(vectors[last])
             nearer = (likeness > nearest) | (closest < 0)
             nearest[nearer], closest[nearer] = likeness[nearer], last
             values = lambda_ * wanted - (1 - lambda_) * nearest

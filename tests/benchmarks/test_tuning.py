@@ -50,7 +50,9 @@ class Synthetic:
         random = np.random.default_rng(0)
         vectors = random.standard_normal((CANDIDATES, DIMENSIONS)).astype(np.float32)
         self._vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._passages = [Passage(f"doc-{n:05d}", f"doc-{n:05d}", "", "") for n in range(CANDIDATES)]
+        self._passages = [
+            Passage(name, name, "", name) for name in (f"doc-{n:05d}" for n in range(CANDIDATES))
+        ]
         self._rows = {passage.id: row for row, passage in enumerate(self._passages)}
         self._shuffled = random.permutation(CANDIDATES)
 

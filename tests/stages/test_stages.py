@@ -227,9 +227,9 @@ def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count: int):
     assert [row for row, *_ in picks] == list(range(count))
 
 
-@pytest.mark.parametrize("kept", [2, 100])
+@pytest.mark.parametrize("kept", [2, 100])  # of the question and nine picks
 def test_mmr_of_rows_compared_before_is_that_of_rows_just_met_to_the_last_bit(monkeypatch, kept: int):
-    monkeypatch.setattr(select, "KEPT_PICKS", kept)  # of nine
+    monkeypatch.setattr(select, "KEPT_COSINES", kept)
     random = np.random.default_rng(3)
     question, others = random.standard_normal(8, np.float32), random.standard_normal((40, 8), np.float32)
     vectors = random.standard_normal((40, 8), np.float32)
