@@ -131,7 +131,7 @@ class _Spots:
 
     @property
     def all(self) -> Sequence[DeltaGenerator]:
-        """All of them; what stands below goes first, or it moves up before it vanishes as those above it shrink."""
+        """All of them, the one below first: if it were cleared last, it would jump up as those above it shrink."""
         return [self.below, *self.columns, self.above]
 
 

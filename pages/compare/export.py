@@ -61,7 +61,7 @@ def _voted(run: Comparison) -> list[bool]:
 
 
 def _html(run: Comparison, language: str, failures: Sequence[str]) -> str:
-    """The report in a language: a file is made outside the visit, which then has none."""
+    """The report in a language, which is passed in because a download is made outside the visit."""
     said = [
         saved.model_copy(update={"warnings": [translated(language, one) for one in trace.warnings]})
         for saved, trace in zip(_session(run), run.traces, strict=True)

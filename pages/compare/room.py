@@ -80,7 +80,7 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
         with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=ICON):
             untrusted.draw(_invitation(room))
             room_files.downloads(kept, room)
-            _button(t("Open another room"), "open", partial(_open, kept), width="stretch")
+            _button(t("Open another room"), "another", partial(_open, kept), width="stretch")
             with st.container(border=True):
                 st.caption(t("Its questions and votes are deleted for good."))
                 _button(t("Delete this room"), "delete", partial(_delete, kept, room))

@@ -121,8 +121,9 @@ def switch() -> None:
 
 def _choose() -> None:
     st.session_state[KEY] = st.session_state["language.switch"]
+    # otherwise the browser keeps showing a chosen option in the previous language
     for key, value in st.session_state.items():
-        if isinstance(value, str):  # or a browser would go on naming what is chosen in the language before
+        if isinstance(value, str):
             st.session_state[key] = value
 
 

@@ -27,7 +27,7 @@ CHOICES: dict[Choice, str] = {
     "tie": declared("Equally good"),
     "both_unsafe": declared("Both are unsafe"),
 }
-REASONS = {
+REASON_TITLES = {  # by `rag_core.sessions.panel.REASONS`
     "correct": declared("more correct"),
     "complete": declared("more complete"),
     "sources": declared("better sources"),
@@ -154,8 +154,8 @@ def _judge(asked: Round, mine: str, pair: Pair) -> None:
     reasons, comment = _keys(asked, pair)
     with st.form("ballot", border=False):
         st.pills(
-            t("Why? (optional)"), list(REASONS), selection_mode="multi", key=reasons,
-            format_func=lambda reason: untrusted.label(translated(REASONS[reason])),
+            t("Why? (optional)"), list(REASON_TITLES), selection_mode="multi", key=reasons,
+            format_func=lambda reason: untrusted.label(translated(REASON_TITLES[reason])),
         )  # fmt: skip
         st.text_area(t("Comment (optional)"), key=comment, max_chars=COMMENT_CHARACTERS, height=68)
         with st.container(key="choices"):

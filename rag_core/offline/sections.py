@@ -160,7 +160,7 @@ class Sections:
     def _misses(self, asked: Sequence[str], sections: Sequence[Section]) -> NDArray[np.float64]:
         """(sections, parts) 1 where a part of the question names medicines and the section none of them, else 0.
 
-        Nothing is missed by a section that says what to do now: who is ill of a medicine needs help, not its doses.
+        A section that says what to do now misses nothing: someone made ill by a medicine needs help, not its doses.
         """
         wanted = [names_in(part, language_of(part), self._thesaurus) for part in asked]
         missed = np.zeros((len(sections), len(asked)))

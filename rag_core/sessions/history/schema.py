@@ -90,7 +90,7 @@ VOTES = Table(
     Column("left", Integer, nullable=False),
     Column("right", Integer, nullable=False),
     Column("choice", String(16), nullable=False),
-    Column("reasons", Text, nullable=False),  # each between spaces
+    Column("reasons", Text, nullable=False),  # separated by spaces
     Column("comment", Text, nullable=False),
     Column("voted", String(32), nullable=False),
 )

@@ -86,7 +86,7 @@ def minutes(session: PanelSession) -> str:
 def _summary(found: PanelRanking) -> str:
     agreed = "not defined" if found.agreement is None else f"{found.agreement:.2f}"
     return (
-        f"<p>Questions: {found.questions}. People: {found.people}. {found.votes} votes. "
+        f"<p>Questions: {found.questions}. People: {found.people}. Votes: {found.votes}. "
         f"Both answers unsafe: {found.unsafe}, left out of the preference. "
         f"Agreement (Krippendorff's α, nominal: 1 full, 0 by chance): {agreed}.</p>"
     )

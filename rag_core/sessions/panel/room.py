@@ -230,16 +230,13 @@ def from_json(text: str | bytes) -> Question:
     """The question that `to_json` wrote.
 
     Raises:
-        DataError: it is of a version that this one cannot read.
+        DataError: it is damaged, or another version wrote it.
     """
     try:
         fields = unpack(text)
         return Question(**{**fields, "answers": tuple(Candidate(*one) for one in fields["answers"])})
     except (TypeError, KeyError, ValueError) as error:
-        raise DataError(
-            Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
-            Message("It is damaged, or another version wrote it; ask it again."),
-        ) from error
+        raise _unreadable(error) from error
 
 
 def to_bytes(question: Question) -> bytes:
@@ -252,5 +249,12 @@ def from_bytes(stored: bytes) -> Question:
     """The question that `to_bytes` wrote, or DataError as of `from_json`."""
     try:
         return from_json(zlib.decompress(stored))
-    except zlib.error:
-        return from_json("")  # says that it is damaged
+    except zlib.error as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> DataError:
+    return DataError(
+        Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
+        Message("It is damaged, or another version wrote it; ask it again."),
+    )

@@ -28,7 +28,7 @@ _UPSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql
 
 
 class Rooms(Kept):
-    """The rooms kept in one database; one that is older than it is kept is deleted when the next is opened.
+    """The rooms kept in one database; those past their retention are deleted when the next one is opened.
 
     Raises:
         PanelError: from every method, when there is no such room, or it does not allow it.
