@@ -132,7 +132,7 @@ def test_the_minutes_say_who_leads_what_was_unsafe_and_the_files_hash(text: str)
     assert "&lt;b&gt;p1&lt;/b&gt;: señal" in page
     assert "<b>p1" not in page
     assert opened.sha256 in page
-    assert "4 votes. Both answers unsafe: 1, left out" in seen
+    assert "Votes: 4. Both answers unsafe: 1, left out" in seen
     assert (
         "by chance): 0.40." in seen
     )  # 1 − (2 / 4) / (10 / 12): pairs of unlike votes, observed and by chance
