@@ -62,7 +62,7 @@ def _mine(kept: Rooms) -> Room | None:
     if ROOM not in st.session_state:
         try:
             st.session_state[ROOM] = kept.presented(rooms.token("presenter"))
-        except rag_core.RagError:  # who opens a room is told; nobody else needs one
+        except rag_core.RagError:  # opening a room reports the error; other visitors need not see it
             return None
     room: Room | None = st.session_state[ROOM]
     return room
