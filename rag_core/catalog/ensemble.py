@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..prompts.templates import EXPANDED, REWRITER_TEMPERATURE, with_temperature
@@ -18,7 +19,7 @@ from ..stages import (
     Stage,
     Top,
 )
-from .basic import DEDUPLICATE, TUNED, USED
+from .basic import DEDUPLICATE, RRF_K, TUNED, USED
 from .controls import Number, Switch, count, share
 from .prompt_controls import ANSWER_PROMPT, Templates
 from .recipe import Preset, Recipe
@@ -51,17 +52,7 @@ ENSEMBLE = Recipe(
             label="weight of the rewrites",
         ),
         count("k_candidates", 100, "Candidates from each search of each query.", label="candidates"),
-        Number(
-            "rrf_k",
-            20,
-            "RRF constant; higher values flatten the top ranks (2009 paper: 60).",
-            min=0,
-            max=200,
-            step=1,
-            whole=True,
-            label="rank fusion constant (RRF k)",
-            symbol="RRF k",
-        ),
+        replace(RRF_K, default=20),
         Switch("rerank", True, "Rerank the fused list.", label="reranking"),
         count(
             "k_rerank",

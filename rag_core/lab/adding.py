@@ -9,7 +9,6 @@ from typing import Literal
 from ..documents.documents import BUILTIN
 from ..indexing import (
     Chunking,
-    CorpusStore,
     EnrichmentEstimate,
     Progress,
     Report,
@@ -18,7 +17,6 @@ from ..indexing import (
     UploadFolder,
     no_progress,
     read_path,
-    stores_of,
     why_refused,
 )
 from ..indexing.uploads import MAX_UPLOADS
@@ -29,7 +27,7 @@ from ..values.settings import Settings
 from ..values.types import ModelCall
 from .corpora import as_typed, folder_name, keep_title
 from .engines import Engines
-from .opening import LONGEST_NAME, asking, check_corpus_name, finish_indexing, index_files
+from .opening import LONGEST_NAME, check_corpus_name, corpus_store, finish_indexing, index_files
 
 FileStatus = Literal["added", "changed", "unchanged", "failed"]
 
@@ -144,10 +142,7 @@ def add_files(
                 reading = folder.read(read, progress)
                 readable = set(read.files.values()) & set(reading.files.values())
                 if reading.documents:
-                    store = CorpusStore(
-                        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent),
-                        stores=stores_of(settings),
-                    )  # fmt: skip
+                    store = corpus_store(settings, corpus, engines, consent)
                     if subject:
                         reading.profile = replace(store.profile, subject=subject)
                     report = index_files(
@@ -218,14 +213,7 @@ def reindex(
     with UploadFolder(settings.home, corpus).changing(
         lambda: progress("waiting for an earlier change to end", 0, 1)
     ):
-        store = CorpusStore(
-            settings.home,
-            corpus,
-            engines.embedder,
-            settings.data / "vectors",
-            asking(engines, consent),
-            stores=stores_of(settings),
-        )
+        store = corpus_store(settings, corpus, engines, consent)
         report = store.rechunk(chunking, progress)
         if not enrich:
             store.enriched.remove()

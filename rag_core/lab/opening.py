@@ -87,13 +87,11 @@ def open_lab(
     clear_staged(settings.home)
     reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
-    store = CorpusStore(
-        settings.home,
+    store = corpus_store(
+        settings,
         corpus,
-        engines.embedder,
-        settings.data / "vectors",
-        asking(engines, consent),
-        stores=stores_of(settings),
+        engines,
+        consent,
         vectors_later=vectors_later,
         waiting=(lambda: progress("waiting for another process to write the index", 0, 1)) if wait else None,
     )
@@ -146,16 +144,31 @@ def open_lab(
     return lab
 
 
-def asking(
-    engines: Engines, consent: Callable[[Sequence[ModelCall]], None]
-) -> Callable[[Sequence[Sequence[str]]], None]:
-    """What asks for consent to a provider's embedding calls before they are made, as `CorpusStore` wants it."""
+def corpus_store(
+    settings: Settings,
+    corpus: str,
+    engines: Engines,
+    consent: Callable[[Sequence[ModelCall]], None],
+    *,
+    vectors_later: bool = False,
+    waiting: Callable[[], None] | None = None,
+) -> CorpusStore:
+    """The store of a corpus as the settings have it; asks for consent before a provider embeds anything."""
 
     def before(requests: Sequence[Sequence[str]]) -> None:
         if not engines.embedder.local:
             consent([engines.embedder.bill(texts) for texts in requests])
 
-    return before
+    return CorpusStore(
+        settings.home,
+        corpus,
+        engines.embedder,
+        settings.data / "vectors",
+        before,
+        stores=stores_of(settings),
+        vectors_later=vectors_later,
+        waiting=waiting,
+    )
 
 
 def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Progress) -> list[str]:
@@ -259,14 +272,7 @@ def index_path(
     Chunking(chunk_size or 0)
     reading = read_path(path, progress)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
-    store = CorpusStore(
-        settings.home,
-        corpus,
-        engines.embedder,
-        settings.data / "vectors",
-        asking(engines, consent),
-        stores=stores_of(settings),
-    )
+    store = corpus_store(settings, corpus, engines, consent)
     now = store.chunking
     reading.chunking = Chunking(
         now.size if chunk_size is None else chunk_size, now.overlap if overlap is None else overlap
