@@ -36,12 +36,20 @@ def read_documents(generation: Path) -> dict[str, LlamaDocument]:
         IndexDamaged: docstore.json cannot be read.
     """
     from llama_index.core.schema import Document as LlamaDocument
-    from llama_index.core.storage.docstore import SimpleDocumentStore
 
+    return {name: LlamaDocument.from_dict(one) for name, one in stored_documents(generation).items()}
+
+
+def stored_documents(generation: Path) -> dict[str, dict[str, Any]]:
+    """The documents of a generation by id, as LlamaIndex's `SimpleDocumentStore` keeps them, read without LlamaIndex.
+
+    Raises:
+        IndexDamaged: docstore.json cannot be read.
+    """
     try:
-        stored = SimpleDocumentStore.from_persist_path(str(generation / "docstore.json")).docs
-        return {name: node for name, node in stored.items() if isinstance(node, LlamaDocument)}
-    except (OSError, ValueError) as error:
+        stored = json.loads((generation / "docstore.json").read_bytes())["docstore/data"]
+        return {name: one["__data__"] for name, one in stored.items()}
+    except (OSError, ValueError, LookupError) as error:
         raise IndexDamaged(
             Message(
                 "{name}: docstore.json, with the documents, cannot be read ({reason}).",

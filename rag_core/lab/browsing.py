@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..documents.documents import Document
 from ..indexing import CorpusIndex
 from ..indexing.cutting import blocks
-from ..indexing.recovery import read_documents
+from ..indexing.recovery import stored_documents
 from ..values.sources import sources_from_json
 from ..values.types import Hit, Passage
 from .lab import Lab
@@ -54,15 +54,16 @@ def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
         IndexedDocument(
             Document(
                 name,
-                str(node.metadata["title"]),
-                str(node.metadata["language"]),
-                node.get_content(),
-                sources=sources_from_json(node.metadata.get("sources", "")),
+                str(about["title"]),
+                str(about["language"]),
+                str(stored["text_resource"]["text"]),
+                sources=sources_from_json(about.get("sources", "")),
             ),
-            str(node.metadata["root"]),
-            str(node.metadata["file"]),
+            str(about["root"]),
+            str(about["file"]),
         )
-        for name, node in read_documents(index.generation).items()
+        for name, stored in stored_documents(index.generation).items()
+        for about in [stored["metadata"]]
     ]
     return sorted(
         found, key=lambda one: ((one.document.title or one.document.id).casefold(), one.document.id)

@@ -12,8 +12,8 @@ from .lab import Lab
 
 QUESTIONS = {
     "en": "When is anti-D givven?",
-    "es": "¿Cuándo se pone la antidé?",
-}  # misspelt: for the dictionaries
+    "es": "¿Cuándo se pone la antidé en la semana 28?",
+}  # misspelt: for the dictionaries; with a number: for the patterns of addresses
 
 
 def warm_up(lab: Lab, language: str) -> None:

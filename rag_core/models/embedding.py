@@ -138,7 +138,7 @@ class LlamaEmbedder:
             if self._tracker:
                 ask, most = (self._query, 1) if kind == "query" else (self._passages, None)
                 raw, cut = self._batches.vectors(texts, ask, most)
-            elif kind == "query":
+            elif kind == "query" and not isinstance(self.model, MiniLM):  # which reads both kinds alike
                 raw = [self.model.get_query_embedding(text) for text in texts]
             else:
                 raw = self.model.get_text_embedding_batch(texts)

@@ -19,7 +19,7 @@ from ..language.analysis import language_of
 from ..language.questions import parts
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Sources
-from ..runtime.services import Embedder
+from ..runtime.services import Embedder, TextKind
 from ..values.sources import Source
 from ..values.types import Hit, ModelCall
 from .medicines import names_in
@@ -181,7 +181,7 @@ class Sections:
             return []
         vectors = self._embed([one.text for one in sentences])
         chosen: list[int] = []
-        for i in np.argsort(-(vectors @ self._embed([question])[0]), kind="stable"):
+        for i in np.argsort(-(vectors @ self._embed([question], kind="query")[0]), kind="stable"):
             if len(chosen) < skip + most and all(float(vectors[i] @ vectors[j]) < SAME for j in chosen):
                 chosen.append(int(i))
         return [sentences[i] for i in sorted(chosen[skip:])]
@@ -190,7 +190,9 @@ class Sections:
         """The cosine of the nearest sentence; -1 without one."""
         if not sentences:
             return -1.0
-        return float((self._embed([one.text for one in sentences]) @ self._embed([question])[0]).max())
+        return float(
+            (self._embed([one.text for one in sentences]) @ self._embed([question], kind="query")[0]).max()
+        )
 
     def read(self, urgent: Urgent, asked: Sequence[str], sources: Sources) -> list[Section]:
         """The sources that have sentences, in order.
@@ -200,7 +202,7 @@ class Sections:
             asked: its parts; at least one.
         """
         asked_in = language_of(urgent.question)
-        wanted = self._embed([urgent.question, *asked], asked_in)
+        wanted = self._embed([urgent.question, *asked], asked_in, "query")
         found = []
         for n, hit in enumerate(sources, start=1):
             passage = hit.passage
@@ -218,9 +220,11 @@ class Sections:
             found.append(Section(hit, said, near, says, ours, alone))
         return found
 
-    def _embed(self, texts: Sequence[str], language: str = "") -> NDArray[np.float32]:
+    def _embed(
+        self, texts: Sequence[str], language: str = "", kind: TextKind = "passage"
+    ) -> NDArray[np.float32]:
         """(n, d) vectors of texts in one language, by default as detected in each."""
-        return self._embedder.embed(texts, "passage", [language] * len(texts))[0]
+        return self._embedder.embed(texts, kind, [language] * len(texts))[0]
 
 
 def _worth(section: Section, sources: Sources, relevance: Sequence[float] | None, urgent: Urgent) -> float:

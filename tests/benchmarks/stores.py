@@ -1,8 +1,8 @@
 """The stores of vectors compared: the same answers of every strategy, and kills at random moments of indexing.
 
-`python tests/benchmarks/stores.py answers` asks the built-in test questions of the mapped store, of embedded Chroma and of a
-Chroma server on loopback; `... kills` kills twenty writers into each of these and into Milvus Lite, likewise a server, or into
-the stores that are named behind it. Both print a line per store, and fail at a difference.
+`python tests/benchmarks/stores.py answers` asks the built-in test questions of the mapped store and of every other: embedded
+Chroma, a Chroma server on loopback, Milvus Lite as a server and as a file; `... kills` kills twenty writers into each but the
+file. Stores named behind it are measured alone. Both print a line per store, and fail at a difference.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.values.settings import Settings
 
+FILE = "milvus file"
 KILLS = 20
 DEEP = 50  # hits of each search that are compared
 SEED = 20261127
@@ -48,21 +49,22 @@ def served(name: str, folder: Path) -> Iterator[Settings]:
             with milvus_server(folder / "server") as address:
                 yield Settings(home=folder / "home", llm="offline", milvus_uri=SecretStr(address))
         else:
-            yield Settings(home=folder / "home", llm="offline")
+            file = SecretStr(str(folder / "index.db")) if name == FILE else None
+            yield Settings(home=folder / "home", llm="offline", milvus_uri=file)
     finally:
         stores.EXACT = exact
 
 
-def answers() -> None:
+def answers(*names: str) -> None:
     """Compare each store with the mapped one."""
     questions = read_builtin(ROOT / "data", "test").questions
     strategies = {name: recipe.build().without_answer() for name, recipe in RECIPES.items()}
     with tempfile.TemporaryDirectory() as folder, served(stores.MAPPED, Path(folder, "mapped")) as settings:
         mapped = open_lab(settings=settings)
-        for name in (stores.CHROMA, stores.SERVER):
+        for name in names or (stores.CHROMA, stores.SERVER, stores.MILVUS, FILE):
             with served(name, Path(folder, name)) as settings:
                 lab = open_lab(settings=settings, engines=mapped.engines)
-                assert lab.index.manifest.store == name
+                assert lab.index.manifest.store == (stores.MILVUS if name == FILE else name)
                 largest, others = 0.0, 0
                 for question in questions:
                     largest = max(largest, compare_searches(mapped, lab, question.text))

@@ -17,6 +17,7 @@ from rag_core.lab.warming import warm_up
 PROGRAM = """
 import sys
 from rag_core import RECIPES, open_lab
+from rag_core.lab.browsing import indexed_documents
 from rag_core.lab.warming import warm_up
 from rag_core.models import tokenizer
 lab = open_lab()
@@ -29,6 +30,7 @@ print(sorted(name.split(".")[0] for name in set(sys.modules) - loaded), tokenize
 names = list(RECIPES)
 traces = lab.compare("When is anti-D given?", names)
 print([trace.strategy for trace in traces] == names, all(trace.answer.text for trace in traces))
+assert indexed_documents(lab.index)  # the page shows them below an answer
 heavy = {"torch", "transformers", "sentence_transformers", "chromadb", "llama_index.core", "nltk", "scipy"}
 print(sorted(heavy & sys.modules.keys()))
 """

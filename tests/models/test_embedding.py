@@ -112,6 +112,15 @@ class TestMiniLM:
         alone = np.concatenate([minilm.embed((text,), "passage")[0] for text in TEXTS])
         np.testing.assert_allclose(together, np.tile(alone, (10, 1)), atol=2e-6)
 
+    def test_questions_asked_together_are_read_together(self, minilm, monkeypatch):
+        alone = np.concatenate([minilm.embed((text,))[0] for text in TEXTS])
+        runs, last_layer = [], minilm.model._last_layer
+        monkeypatch.setattr(
+            minilm.model, "_last_layer", lambda read: runs.append(len(read)) or last_layer(read)
+        )
+        np.testing.assert_allclose(minilm.embed(TEXTS)[0], alone, atol=2e-6)
+        assert runs == [len(TEXTS)]
+
     def test_threads_that_embed_at_once_get_their_own_vectors(self, minilm):
         alone = [minilm.embed((text,))[0] for text in TEXTS]
         found = {}

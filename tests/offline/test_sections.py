@@ -9,8 +9,10 @@ import pytest
 from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
 from helpers.guidance import ACOG, AMERICAN, BRITISH, RCOG
 from helpers.guidance import hit as differing
+from helpers.small import WordEmbedder
 
 from rag_core.offline.engine import OfflineEngine
+from rag_core.offline.memory import RememberingEmbedder
 from rag_core.offline.sections import GAP, LANGUAGE, MEDICINE, NEAREST, PLACE, SAYS
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.values.types import Hit
@@ -25,6 +27,14 @@ def answer(
 
 def test_a_section_is_quoted_whole_with_its_best_sentence_in_bold():
     assert answer([hit("a", f"{BELOW} {NEAR} {LEFT}")]) == f"{BELOW} **{NEAR}** {LEFT} [1]"
+
+
+def test_a_question_that_the_scorer_has_embedded_is_not_embedded_again(embedder: WordEmbedder):
+    memory = RememberingEmbedder(embedder)
+    memory.embed([QUESTION])
+    reply(OfflineEngine(memory, Fixed(a=0.9)), QUESTION, [hit("a", NEAR)])
+    assert [QUESTION in texts for texts in embedder.asked] == [True, *[False] * (len(embedder.asked) - 1)]
+    assert len(embedder.asked) > 1
 
 
 def test_a_second_section_follows_if_it_is_worth_nearly_as_much():
