@@ -45,7 +45,7 @@ class VectorBackend(Protocol):
         """Open what `write` kept, until `resources` is closed.
 
         Raises:
-            IndexDamaged: it cannot be opened, or has other passages.
+            IndexDamaged: it cannot be opened, or has other passages, or vectors of another length.
             StorageError: it cannot be opened here or now.
         """
 
@@ -72,6 +72,22 @@ def other_passages(count: int, expected: int) -> IndexDamaged:
             expected=expected,
         )
     )
+
+
+def check_dimensions(found: int, expected: int) -> None:
+    """Check that a store's vectors have as many numbers as the model's.
+
+    Raises:
+        IndexDamaged: they have not.
+    """
+    if found != expected:
+        raise IndexDamaged(
+            Message(
+                "the vector store has vectors of {found} numbers, not of {expected}.",
+                found=found,
+                expected=expected,
+            )
+        )
 
 
 class Lexical(Protocol):

@@ -13,7 +13,7 @@ import httpx
 from ..values.errors import ConfigError, IndexDamaged, StorageError
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import OpenVectors, VectorBackend, other_passages
+from .backends import OpenVectors, VectorBackend, check_dimensions, other_passages
 from .bm25 import Bm25Index
 from .chroma_vectors import EF_SEARCH, Collected, add, check_ids
 from .collection_names import collection_name, has_collections
@@ -82,7 +82,7 @@ class ChromaServer(VectorBackend):
         """Open the generation's collection; each question asks the server.
 
         Raises:
-            IndexDamaged: the server has no such collection, or one with other passages.
+            IndexDamaged: the server has no such collection, or one with other passages or vectors.
             StorageError: the server does not answer.
         """
         client = resources.enter_context(self._client())
@@ -95,6 +95,9 @@ class ChromaServer(VectorBackend):
             collection = client.get_collection(name, embedding_function=None)
             if not (collection.metadata or {}).get(READY) or collection.count() != len(ids):
                 raise other_passages(collection.count(), len(ids))
+            if ids:
+                (vector,) = collection.get(limit=1, include=["embeddings"])["embeddings"]
+                check_dimensions(len(vector), dimensions)
         return _Asked(collection, self._asking)
 
     def drop(self, unneeded: Callable[[str], bool]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ..values.errors import IndexDamaged
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import OpenVectors, VectorBackend
+from .backends import OpenVectors, VectorBackend, check_dimensions, other_passages
 from .bm25 import Bm25Index
 from .mapped import MappedTexts, map_array
 
@@ -41,15 +41,11 @@ class MappedVectors(VectorBackend):
             raise IndexDamaged(
                 Message("{file} cannot be read ({reason}).", file=FILE, reason=error)
             ) from error
-        if rows.shape != (len(ids), dimensions) or rows.dtype != np.float32:
-            raise IndexDamaged(
-                Message(
-                    "{file} has {count} vectors, not the {expected} of the index.",
-                    file=FILE,
-                    count=len(rows),
-                    expected=len(ids),
-                )
-            )
+        if rows.ndim != 2 or rows.dtype != np.float32:
+            raise IndexDamaged(Message("{file} has no vectors.", file=FILE))
+        if len(rows) != len(ids):
+            raise other_passages(len(rows), len(ids))
+        check_dimensions(rows.shape[1], dimensions)
         return _Rows(ids, rows)
 
 

@@ -19,7 +19,7 @@ from ..values.errors import ConfigError, IndexDamaged, MissingResource, StorageE
 from ..values.message import Message
 from ..values.owner_only import private_folder
 from ..values.types import Vectors
-from .backends import Lexical, OpenVectors, VectorBackend, other_passages
+from .backends import Lexical, OpenVectors, VectorBackend, check_dimensions, other_passages
 from .bm25 import Bm25Index, Scores
 from .collection_names import collection_name, has_collections
 from .mapped import MappedTexts
@@ -112,6 +112,8 @@ class Milvus(VectorBackend):
             count = client.get_collection_stats(name, timeout=SECONDS)["row_count"]
             if count != len(ids):
                 raise other_passages(count, len(ids))
+            fields = client.describe_collection(name, timeout=SECONDS)["fields"]
+            check_dimensions(next(one["params"]["dim"] for one in fields if one["name"] == DENSE), dimensions)
             client.load_collection(name, timeout=WRITING)
             kind = client.describe_index(name, DENSE, timeout=SECONDS)["index_type"]
         return _Asked(client, name, ids, kind == "HNSW", self._asking)

@@ -53,12 +53,18 @@ def drawn(count: int) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def opened(store: VectorBackend, folder: Path, resources: ExitStack, ids: Sequence[str] = IDS) -> OpenVectors:
+def opened(
+    store: VectorBackend,
+    folder: Path,
+    resources: ExitStack,
+    ids: Sequence[str] = IDS,
+    dimensions: int = 8,
+) -> OpenVectors:
     """What a store kept for a generation, for these ids."""
     texts = folder / "texts"
     texts.mkdir(exist_ok=True)
     MappedTexts.save(texts, "ids", ids)
-    return store.open(folder, MappedTexts.load(texts, "ids"), 8, resources)
+    return store.open(folder, MappedTexts.load(texts, "ids"), dimensions, resources)
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +150,12 @@ def test_vectors_of_other_passages_are_damage(
     store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
     with ExitStack() as resources, pytest.raises(IndexDamaged, match=f"not the {len(ids)} of the index"):
         opened(store, tmp_path, resources, ids)
+
+
+def test_vectors_of_another_length_are_damage(store: VectorBackend, tmp_path: Path) -> None:
+    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+    with ExitStack() as resources, pytest.raises(IndexDamaged, match=r"of 8 numbers, not of 9|got 9"):
+        opened(store, tmp_path, resources, dimensions=9)
 
 
 def test_what_was_never_written_is_damage(store: VectorBackend, tmp_path: Path) -> None:
