@@ -2,13 +2,14 @@
 
     PYTHONPATH=.:tests python tests/benchmarks/growth.py              measures and writes growth.json
     PYTHONPATH=.:tests python tests/benchmarks/growth.py 20000        measures that size alone
-    PYTHONPATH=.:tests python tests/benchmarks/growth.py --embedded   leaves the server out
+    PYTHONPATH=.:tests python tests/benchmarks/growth.py --embedded   leaves the servers out
     PYTHONPATH=.:tests python tests/benchmarks/growth.py --draw       draws growth.png from it
 
 The pipeline and the store are the product's, the text is synthetic: documents of ten sections of 120 words drawn by
 Zipf's law. A text's vector is a random one of length 1, the worst case for an approximate index, so that embedding takes
 no time; what the bundled model would add is its throughput, which `make bench` measures, times the passages. Each step
-is a process of its own. The server is `chroma run` on loopback, as RAG_CHROMA_URL names one.
+is a process of its own. The servers are `chroma run` and Milvus Lite on loopback, as RAG_CHROMA_URL and RAG_MILVUS_URI
+name them.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from helpers.chroma_server import chroma_server
+from helpers.chroma_server import chroma_server, milvus_server
 from helpers.small import ToyEmbedder
 from pydantic import SecretStr
 
@@ -155,9 +157,11 @@ def processor_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def serve(home: Path, passages: int) -> dict[str, Any]:
-    with chroma_server(home / "server") as (pid, port):
-        stores = stores_of(Settings(chroma_url=SecretStr(f"http://127.0.0.1:{port}")))
+def serve(home: Path, passages: int, name: str) -> dict[str, Any]:
+    """Index and search with a server: its setting is `name`."""
+    run = {"chroma_url": chroma_server, "milvus_uri": milvus_server}[name]
+    with run(home / name) as (pid, port):
+        stores = stores_of(Settings(**{name: SecretStr(f"http://127.0.0.1:{port}")}))
         found: dict[str, Any] = {"index": index(home / "served", passages, stores)}
         found["index"]["processor"] += processor_of(pid)
         found |= query(home / "served", passages, stores)
@@ -165,7 +169,12 @@ def serve(home: Path, passages: int) -> dict[str, Any]:
     return found
 
 
-STEPS = {"index": index, "query": query, "server": serve}
+SERVERS = {"server": "chroma_url", "milvus": "milvus_uri"}
+STEPS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
+    "index": index,
+    "query": query,
+    **{step: partial(serve, name=name) for step, name in SERVERS.items()},
+}
 
 
 def measure(sizes: Sequence[int], steps: Sequence[str]) -> None:
@@ -173,7 +182,7 @@ def measure(sizes: Sequence[int], steps: Sequence[str]) -> None:
     for passages in sizes:
         with tempfile.TemporaryDirectory() as home:
             for step in steps:
-                if step == "server" and passages > SERVED:
+                if step in SERVERS and passages > SERVED:
                     continue
                 command = [sys.executable, __file__, "--step", step, home, str(passages)]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -194,26 +203,30 @@ def draw() -> None:
         "indexing, seconds of processor (no embedding)": {
             "embedded": lambda row: row["index"]["processor"],
             "Chroma server": lambda row: row["server"]["index"]["processor"],
+            "Milvus Lite": lambda row: row["milvus"]["index"]["processor"],
         },
         "start to first search, seconds": {
             "embedded": lambda row: row["query"]["start"]["seconds"],
             "Chroma server": lambda row: row["server"]["start"]["seconds"],
+            "Milvus Lite": lambda row: row["milvus"]["start"]["seconds"],
         },
         "a query, milliseconds": {
             "embedded": lambda row: row["query"]["dense"]["ms"],
             "Chroma server": lambda row: row["server"]["dense"]["ms"],
+            "Milvus Lite": lambda row: row["milvus"]["dense"]["ms"],
             "BM25": lambda row: row["query"]["bm25"]["ms"],
         },
         "memory while serving, MB": {
             "embedded": lambda row: row["query"]["memory"],
             "Chroma server": lambda row: row["server"]["memory of the server"],
+            "Milvus Lite": lambda row: row["milvus"]["memory of the server"],
         },
     }
-    colours = {"embedded": "#1f77b4", "Chroma server": "#d95f02", "BM25": "#2a7f3f"}
+    colours = {"embedded": "#1f77b4", "Chroma server": "#d95f02", "Milvus Lite": "#7b3294", "BM25": "#2a7f3f"}
     figure = make_subplots(rows=2, cols=2, subplot_titles=list(charts))
     for place, lines in enumerate(charts.values()):
         for name, value in lines.items():
-            step = "server" if name == "Chroma server" else "query"
+            step = {"Chroma server": "server", "Milvus Lite": "milvus"}.get(name, "query")
             sizes = [size for size, row in sorted(rows.items()) if step in row]
             figure.add_trace(
                 go.Scatter(x=sizes, y=[value(rows[size]) for size in sizes], name=name, mode="lines+markers", line_color=colours[name], showlegend=place == 2),
@@ -244,4 +257,6 @@ if __name__ == "__main__":
             draw()
         case given:
             sizes = [int(size) for size in given if size != "--embedded"]
-            measure(sizes or SIZES, [step for step in STEPS if step != "server" or "--embedded" not in given])
+            measure(
+                sizes or SIZES, [step for step in STEPS if step not in SERVERS or "--embedded" not in given]
+            )

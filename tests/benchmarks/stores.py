@@ -46,8 +46,9 @@ def served(name: str, folder: Path) -> Iterator[Settings]:
                 url = SecretStr(f"http://127.0.0.1:{port}")
                 yield Settings(home=folder / "home", llm="offline", chroma_url=url)
         elif name == stores.MILVUS:
-            with milvus_server(folder / "server") as address:
-                yield Settings(home=folder / "home", llm="offline", milvus_uri=SecretStr(address))
+            with milvus_server(folder / "server") as (_, port):
+                address = SecretStr(f"http://127.0.0.1:{port}")
+                yield Settings(home=folder / "home", llm="offline", milvus_uri=address)
         else:
             file = SecretStr(str(folder / "index.db")) if name == FILE else None
             yield Settings(home=folder / "home", llm="offline", milvus_uri=file)

@@ -48,12 +48,12 @@ def chroma_server(folder: Path, port: int | None = None) -> Iterator[tuple[int, 
 
 
 @contextmanager
-def milvus_server(folder: Path, port: int | None = None) -> Iterator[str]:
-    """Milvus Lite as a server that keeps what it has in a folder: its address."""
+def milvus_server(folder: Path, port: int | None = None) -> Iterator[tuple[int, int]]:
+    """Milvus Lite as a server that keeps what it has in a folder: its process id and port."""
     port = port or free_port()
     where = ["--data-dir", str(folder), "--host", "127.0.0.1", "--port", str(port)]
-    with _listening([sys.executable, "-m", "milvus_lite.cmdline", "server", *where], port):
-        yield f"http://127.0.0.1:{port}"
+    with _listening([sys.executable, "-m", "milvus_lite.cmdline", "server", *where], port) as process:
+        yield process, port
 
 
 @contextmanager
