@@ -14,8 +14,8 @@ from pages.shared import claims, presets
 from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column
 from rag_core.catalog import Control
-from rag_core.catalog.outline import OutlinedStage, outline
 from rag_core.explain import stage_title
+from rag_core.explain.outline import OutlinedStage, outline
 
 KINDS = {
     "transform": declared("writes queries"),
@@ -94,7 +94,7 @@ def _controls(recipe: rag_core.Recipe) -> str:
         for control in recipe.controls
     )
     return (
-        '<div class="rl-scroll"><table class="rl-table rl-controls"><thead><tr>'
+        '<div class="rl-scroll"><table class="rl-table rl-listed"><thead><tr>'
         f"<th>{t('Control')}</th><th>{t('Default')}</th><th>{t('Range')}</th><th>{t('What it does')}</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -173,7 +173,7 @@ def _diagram(strategy: rag_core.Strategy) -> str:
 def _step(stage: OutlinedStage) -> str:
     boxes = "".join(
         f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(stage_title(part.name)))}</b>'
-        f"<small>{escape(part.params)}</small><p>{escape(translated(part.summary))}</p></div>"
+        f"<small>{escape(translated(part.params))}</small><p>{escape(translated(part.summary))}</p></div>"
         for part in stage.parts
     )
     return f'<li><span class="rl-flow-kind">{translated(KINDS[stage.kind])}</span>{boxes}</li>'
