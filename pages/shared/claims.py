@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import rag_core
+from pages.drawing import tables
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import kinds
@@ -262,20 +263,4 @@ def _claim(text: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, each of whose rows a phone shows as a list.
-
-    Args:
-        rows: cells as HTML.
-    """
-    names = [escape(head) for head in heads]
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td data-head="{name}">{cell}</td>' for name, cell in zip(names, row, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="rl-scroll"><table class="rl-table rl-listed rl-claims"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return f'<div class="rl-scroll rl-claims">{tables.listed(heads, rows)}</div>'
