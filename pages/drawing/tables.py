@@ -22,6 +22,6 @@ def listed(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _cells(names: Sequence[str], row: Sequence[str]) -> str:
     cells = "".join(
-        f'<td data-head="{name}: ">{cell}</td>' for name, cell in zip(names[1:], row[1:], strict=True)
+        f'<td data-head="{name}">{cell}</td>' for name, cell in zip(names[1:], row[1:], strict=True)
     )
     return f'<th scope="row">{row[0]}</th>{cells}'

@@ -27,7 +27,6 @@ VERDICTS = (
     declared("same"),
 )
 SEED = "seed_ndcg"
-NAME, TWO_LINES = 190, 52  # pixels: names wrap, so that a phone has room for figures beside them
 GROUPS = {"kind": declared("By kind"), "language": declared("By language"), "topic": declared("By topic")}
 EFFECTS = {
     "": declared("first ranking"),
@@ -206,7 +205,7 @@ def _scores(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]
         }
         for label, row in results.strategies.items()
     ]
-    st.dataframe(untrusted.cells(rows), hide_index=True, row_height=TWO_LINES, column_config=_formats(names))
+    st.dataframe(untrusted.cells(rows), hide_index=True, column_config=_formats(names))
 
 
 def _formats(names: Sequence[str]) -> dict[str, object]:
@@ -216,7 +215,7 @@ def _formats(names: Sequence[str]) -> dict[str, object]:
         "ms": number(t("ms per question"), format="%.0f"),
         "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),
         "n": number(t("Questions")),
-        "strategy": st.column_config.TextColumn(t("Strategy"), pinned=True, width=NAME),
+        "strategy": st.column_config.TextColumn(t("Strategy"), pinned=True),
         "interval": t("{title}, 95 % interval", title=translated(ev.parse_metric(names[0]).title)),
     }
 

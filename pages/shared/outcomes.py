@@ -22,6 +22,12 @@ WORDS = {
     "changed": declared("replaced"),
     "unchanged": declared("unchanged"),
 }
+COUNTED = {
+    "failed": lambda count: plural("{count} not added", "{count} not added", count),
+    "added": lambda count: plural("{count} added", "{count} added", count),
+    "changed": lambda count: plural("{count} replaced", "{count} replaced", count),
+    "unchanged": lambda count: plural("{count} unchanged", "{count} unchanged", count),
+}
 CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
@@ -32,9 +38,7 @@ def draw(title: str, files: Sequence[FileOutcome]) -> None:
         title: of the upload, as Markdown.
     """
     counted = Counter(one.status for one in files)
-    counts = ", ".join(
-        f"{counted[status]:d} {translated(WORDS[status])}" for status in WORDS if counted[status]
-    )
+    counts = ", ".join(said(counted[status]) for status, said in COUNTED.items() if counted[status])
     message = f"{title}: {untrusted.label(counts)}."
     if counted["failed"] == len(files):
         st.error(message)
