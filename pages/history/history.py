@@ -138,9 +138,7 @@ def _answers(kept: History, identity: str) -> None:
     for letter, column in zip(LETTERS, asked.columns, strict=False):
         answer = column.trace.answer if column.trace else None
         words = (
-            answer.written
-            if answer
-            else column.text or translated(column.error) or translated(column.stopped)
+            answer.written if answer else column.text or problem(column.error) or translated(column.stopped)
         )
         columns.setdefault(words, []).append(f"{letter} · {_title(column.strategy)}")
     for words, names in columns.items():
