@@ -11,6 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import language, plural, problem, t, translated, when
 from pages.shared import account, tuning
 from pages.shared.comparisons import comparisons
+from pages.shared.engine import engine
 from pages.shared.history_sync import history
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
@@ -24,11 +25,10 @@ def main() -> None:
     """Draw the page."""
     st.header(t("Questions asked"), anchor=False)
     try:
-        kept = history()
-        if kept is None:
-            st.info(t("No history is kept: RAG_HISTORY is off."))
-        else:
+        if kept := history():
             _questions(kept)
+        elif engine().settings:  # else the status line says what is wrong with them
+            st.info(t("No history is kept: RAG_HISTORY is off."))
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
 

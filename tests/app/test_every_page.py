@@ -194,3 +194,20 @@ def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
         assert str(tmp_path / data / "corpus") in told
         assert "set RAG_DATA to a folder whose corpus/ has documents" in told
     fresh()
+
+
+def test_a_setting_that_is_not_valid_is_told_on_every_page_without_an_exception(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAG_LLM", "nonsense")
+    fresh()
+    app = visitor().run()
+    for _, script, _ in PAGES:
+        app.switch_page(script)
+        for view in ("", "results", "search-settings", "runs") if "evaluate" in script else ("",):
+            app.query_params["view"] = view
+            app.run()
+            assert not app.exception, (script, view)
+            assert "RAG_LLM cannot be 'nonsense'" in text(html(app))
+            assert "RAG_HISTORY is off" not in "".join(one.value for one in app.info)
+    fresh()
