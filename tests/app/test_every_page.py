@@ -110,6 +110,12 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: st
     page.get_by_test_id("stExpander").locator("summary").first.click()  # how it got here
     expect(page.locator(".rl-stages").first).to_be_visible()
     assert violations(page) == []
+    page.locator("button.rl-cite").first.click()
+    page.locator(".rl-card:popover-open .rl-open").first.click()
+    expect(page.locator(".rl-drawer:popover-open")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     page.locator(".st-key-question textarea").blur()
     page.keyboard.press("F2")
     expect(page.locator(".rl-presented")).to_be_visible()
