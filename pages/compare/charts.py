@@ -45,7 +45,7 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
     figure.update_layout(
         height=HEIGHT_BASE + HEIGHT_ROW * len(names),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": -0.45, "x": 0, "maxheight": 1},
+        legend={"orientation": "h", "y": -0.45, "x": 0},
         barmode="stack",
     )
     return figure

@@ -80,7 +80,7 @@ def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
                 hovertemplate=f"{_wrapped(span)}<br>{_when(span)}<extra>{name}</extra>",
             )
     figure.update_yaxes(autorange="reversed", automargin=True)
-    figure.update_layout(legend={"orientation": "h", "y": -0.45, "x": 0, "maxheight": 1})
+    figure.update_layout(legend={"orientation": "h", "y": -0.45, "x": 0})
     return _on_one_clock(figure, found, HEIGHT_BASE + HEIGHT_ROW * len(names))
 
 
