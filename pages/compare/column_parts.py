@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.compare.answers import finished
-from pages.drawing.translate import declared, plural, t, translated
+from pages.drawing.translate import declared, plural, problem, t, translated
 from pages.drawing.untrusted import bold, escape
 from pages.shared import faults, steps
 from pages.shared.amounts import money, seconds
@@ -163,7 +163,7 @@ def answer(
             return f'{partial}<p class="rl-hint">{what}{"" if blind else _spent(column.error)}</p>'
         what = t("The answer was cut off here.") if partial else t("This strategy failed.")
         return (
-            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(translated(faults.reason(column.error)))}'
+            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(problem(faults.reason(column.error)))}'
             f"<br>{escape(translated(column.error.next_step))}{_spent(column.error)}</div>"
         )
     if column.stopped:

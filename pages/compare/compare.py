@@ -178,12 +178,13 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 
 def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
-    summary = ""
+    hint = escape(t("The answers will appear together."))
     if not presenter.blind():
         untrusted.draw(column_parts.idle_status(column_view.changes(setup), setups.runs_on(setup)))
         untrusted.draw(shipped.figure(setup))
         summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
-    untrusted.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
+        hint = f"{escape(summary)} {t('Press <b>Run</b> to see its answer.')}"
+    untrusted.draw(f'<p class="rl-hint">{hint}</p>')
 
 
 def _current() -> Comparison | None:

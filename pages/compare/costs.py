@@ -10,7 +10,7 @@ import streamlit as st
 import rag_core
 from pages.compare import bills, presenter
 from pages.compare.waterfall import waterfall
-from pages.drawing import untrusted
+from pages.drawing import tables, untrusted
 from pages.drawing.translate import plural, problem, t
 from pages.drawing.untrusted import escape
 from pages.shared import history_sync
@@ -132,21 +132,21 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -
         name: {quote.model: quote for quote in bill.quotes(trace.calls, prices, bill.texts_of(trace))}
         for name, trace in traces.items()
     }
-    rows = []
+    rows: list[Sequence[str]] = []
     for quote in bill.quotes(calls, prices, texts):
-        costs = "".join(f"<td>{money(found[quote.model].cost_usd)}</td>" for found in by_column.values())
-        typed = " class='rl-total'" if quote.model == bill.TYPED else ""
-        rows.append(
-            f"<tr{typed}><th scope='row'>{escape(_called(quote.model))}</th>{costs}"
-            f"<td>{quote.price.input:.2f} / {quote.price.output:.2f}</td><td>{_dated(quote)}</td><td>{escape(_tokeniser(quote))}</td></tr>"
+        cells = (
+            escape(_called(quote.model)),
+            *(money(found[quote.model].cost_usd) for found in by_column.values()),
+            f"{quote.price.input:.2f} / {quote.price.output:.2f}",
+            _dated(quote),
+            escape(_tokeniser(quote)),
         )
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in traces)
+        rows.append([f"<b>{cell}</b>" for cell in cells] if quote.model == bill.TYPED else cells)
+    heads = (t("Model"), *traces, t("$ per million, in / out"), t("Price of"), t("Token counts"))
     return (
         f'<p class="rl-note">{escape(_basis(calls))}</p>'
         f'<div class="rl-scroll rl-fates" tabindex="0" role="region" aria-label="{escape(t("Costs with other models"))}">'
-        f'<table class="rl-table"><thead><tr><th scope="col">{escape(t("Model"))}</th>{heads}'
-        f'<th scope="col">{escape(t("$ per million, in / out"))}</th><th scope="col">{escape(t("Price of"))}</th>'
-        f'<th scope="col">{escape(t("Token counts"))}</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f"{tables.listed(heads, rows)}</div>"
     )
 
 
@@ -189,28 +189,24 @@ def _month(
     per_day: float,
 ) -> str:
     """One row a column: the cost of a question, of a month, and how sure that is."""
-    rows = []
+    rows: list[Sequence[str]] = []
     for (name, trace), questions in zip(traces.items(), measured, strict=True):
         costs = [bill.cost_at(calls, price) for calls in (questions or [trace.calls])]
         known = [cost for cost in costs if cost is not None]
         if not known:
-            rows.append(
-                f"<tr><th scope='row'>{escape(name)}</th><td>n/a</td><td>n/a</td><td>{escape(t('a price is unknown'))}</td></tr>"
-            )
+            rows.append((escape(name), "n/a", "n/a", escape(t("a price is unknown"))))
             continue
         month = bill.project(known, per_day)
         rows.append(
-            f"<tr><th scope='row'>{escape(name)}</th><td>{money(month.per_question)}</td><td><b>{money(month.per_month)}</b></td>"
-            f"<td>{escape(_sureness(month))}</td></tr>"
+            (
+                escape(name),
+                money(month.per_question),
+                f"<b>{money(month.per_month)}</b>",
+                escape(_sureness(month)),
+            )
         )
-    heads = "".join(
-        f'<th scope="col">{escape(head)}</th>'
-        for head in (t("Strategy"), t("A question"), t("30 days"), t("How sure"))
-    )
-    return (
-        f'<div class="rl-scroll"><table class="rl-table rl-month"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    heads = (t("Strategy"), t("A question"), t("30 days"), t("How sure"))
+    return f'<div class="rl-scroll rl-month">{tables.listed(heads, rows)}</div>'
 
 
 def _sureness(month: bill.Projection) -> str:

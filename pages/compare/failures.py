@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.compare import presenter
 from pages.drawing import untrusted
-from pages.drawing.translate import t, translated
+from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import faults, setups
 from pages.shared.live import LETTERS, Column, Comparison
@@ -52,7 +52,7 @@ def _banner(columns: Sequence[Column], failed: list[int]) -> str:
             told = (
                 ("", "")
                 if presenter.blind()
-                else (translated(faults.reason(error)), translated(error.next_step))
+                else (problem(faults.reason(error)), translated(error.next_step))
             )
             reasons.setdefault(told, []).append(LETTERS[place])
     title = t("No answer") if len(failed) == len(columns) else t("Some columns have no answer")

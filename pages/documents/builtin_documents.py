@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 import rag_core
-from pages.documents import contexts, library
+from pages.documents import library
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t, translated
 from pages.shared.engine import engine
-from rag_core.documents.documents import BUILTIN
 from rag_core.lab.opening import builtin_files
 from rag_core.values.sources import Source, age_years, is_old
 
@@ -46,7 +45,6 @@ def draw() -> None:
         if cited
         else t("{count} documents; some cite no guidance.", count=len(documents))
     )
-    contexts.draw(BUILTIN, enriched=True)
     try:
         library.draw(documents, engine().lab, _foot)
     except rag_core.RagError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
+from pages.documents import contexts
 from pages.drawing import untrusted
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
@@ -256,6 +257,7 @@ def _cut(
         st.info(t("This document has no passages in the index."))
         return
     st.caption(untrusted.label(_how(lab, document.language)))
+    contexts.draw(lab)
     shown = passages
     starts = list(range(0, len(passages), PAGE_SIZE))
     opened = st.session_state.get(PASSAGE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.documents import chunking_form, contexts, library
+from pages.documents import chunking_form, library
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared import account, corpora
@@ -41,7 +41,6 @@ def draw(corpus: str) -> None:
         if corpora.title(corpus) != corpus:
             said_of.append(t("On the command line it is called {name}.", name=corpus))
         st.caption(untrusted.label(" ".join(said_of)))
-        contexts.draw(corpus, enriched=lab.enriched is not None)
         library.draw(
             [one.document for one in documents.values()],
             lab,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 
 import streamlit as st
 from babel.dates import format_date
@@ -43,10 +44,22 @@ def translated(text: str) -> str:
 
 
 def problem(error: rag_core.RagError | str) -> str:
-    """What went wrong and what to do next, in the language of the visit."""
-    if not isinstance(error, rag_core.RagError):
-        return translated(error)
-    return f"{translated(error.message)} {translated(error.next_step)}".strip()
+    """What went wrong and what to do next, in the language of the visit; files by name, as visitors read it."""
+    parts = (error.message, error.next_step) if isinstance(error, rag_core.RagError) else (error,)
+    return " ".join(translated(_without_folders(part)) for part in parts).strip()
+
+
+def _without_folders(text: str) -> str:
+    if not isinstance(text, rag_core.Message):
+        return text
+    fields = {name: _without_folder(one) for name, one in text.fields.items()}
+    return rag_core.Message(text.template, **fields)
+
+
+def _without_folder(field: object) -> object:
+    if isinstance(field, rag_core.Message):
+        return _without_folders(field)
+    return Path(field).name if isinstance(field, str) and Path(field).is_absolute() else field
 
 
 def in_words(value: object) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.drawing.translate import declared, t
+import rag_core
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, problem, t
 from pages.evaluate import past_runs, results, run, sweep
 from pages.shared import views
 
@@ -25,7 +27,10 @@ def main() -> None:
         if view != owner:
             st.query_params.pop(parameter, None)
     _, draw = VIEWS[view]
-    draw()
+    try:
+        draw()
+    except rag_core.RagError as error:  # such as a setting that is not valid
+        st.error(untrusted.label(problem(error)))
 
 
 main()

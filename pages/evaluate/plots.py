@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
@@ -11,7 +12,7 @@ from pages.drawing.translate import in_words, t, translated
 from pages.drawing.untrusted import mark, wrapped
 from rag_core import evaluation as ev
 
-ROW, LINE = 42, 15  # pixels
+LINE = 15  # pixels
 NAME = 24  # characters of a line of a name
 COLOURS = ("retrieve", "fuse", "accent", "transform", "rerank", "select", "grey")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "pentagon")
@@ -22,19 +23,23 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
     known = {label: row for label, row in rows.items() if row}
     labels = sorted(known, key=lambda label: known[label].mean)
     names = [wrapped(label, 28) for label in labels]
-    row = max([ROW, *(LINE * (name.count("<br>") + 2) for name in names)])  # no name touches another
+    heights = [2 * LINE + LINE * name.count("<br>") for name in names]  # no name touches another
+    ends = list(itertools.accumulate(heights))
+    middles = [end - height / 2 for end, height in zip(ends, heights, strict=True)]
     figure = go.Figure(
         go.Scatter(
             x=[known[label].mean for label in labels],
-            y=names,
+            y=middles,
             mode="markers",
             marker={"color": colour("accent"), "size": 11},
             error_x=_error_bars([known[label] for label in labels], color=colour("accent"), thickness=2),
-            hovertemplate="%{y}: %{x:.3f}<extra></extra>",
+            text=names,
+            hovertemplate="%{text}: %{x:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=t("{title}, mean and 95 % interval", title=mark(title)))
-    return _styled(figure, 110 + row * len(labels))
+    figure.update_xaxes(title=wrapped(t("{title}, mean and 95 % interval", title=title), 28))
+    figure.update_yaxes(tickvals=middles, ticktext=names, range=[0, sum(heights)])
+    return _styled(figure, 80 + sum(heights))
 
 
 def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str]) -> go.Figure:

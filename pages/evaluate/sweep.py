@@ -78,17 +78,17 @@ def _form() -> None:
     with right:
         others = [one for one in controls if one not in counts]
         varied = st.multiselect(
-            t("Vary"), others, format_func=lambda one: untrusted.plain(_called(controls[one])), default=[one for one in TUNED_FIRST if one in others][:3],
+            t("Vary"), others, format_func=lambda one: untrusted.plain(translated(controls[one].title)), default=[one for one in TUNED_FIRST if one in others][:3],
             placeholder=t("Choose"), key=f"sweep.vary.{name}", **KEPT,
         )  # fmt: skip
         varied += st.multiselect(
-            t("Vary counts of passages too"), counts, format_func=lambda one: untrusted.plain(_called(controls[one])), default=[], key=f"sweep.counts.{name}",
+            t("Vary counts of passages too"), counts, format_func=lambda one: untrusted.plain(translated(controls[one].title)), default=[], key=f"sweep.counts.{name}",
             placeholder=t("Kept as they are"), **KEPT,
         )  # fmt: skip
         st.caption(
             t(
                 "Counts are kept as they are unless you add them: more passages alone raise nDCG@10 and recall. "
-                "If the passages used (k_final) vary, the result shows how much of the gain comes from that."
+                "If the passages used vary, the result shows how much of the gain comes from that."
             )
         )
         axes = {one: _axis(recipe, controls[one]) for one in varied}
@@ -127,11 +127,6 @@ def _counts_passages(control: Control) -> bool:
     return isinstance(control, Number) and control.unit == "passages"
 
 
-def _called(control: Control) -> str:
-    """What people call a control, and its field name beside it."""
-    return f"{translated(control.title)} · {control.name}"
-
-
 def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     """The values of a control to try."""
     key = f"sweep.{recipe.name}.{control.name}"
@@ -139,7 +134,7 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
         case Number():
             number = int if control.whole else float
             low, high = st.slider(
-                label(_called(control)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
+                label(translated(control.title)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
                 step=number(control.step), help=label(translated(control.help)), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
@@ -147,7 +142,7 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
             st.caption(
                 t(
                     "{name}: on and off. {help}",
-                    name=label(_called(control)),
+                    name=label(translated(control.title)),
                     help=label(translated(control.help)),
                 )
             )
@@ -155,7 +150,7 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
         case Choice():
             return tuple(
                 st.pills(
-                    label(_called(control)),
+                    label(translated(control.title)),
                     control.choices,
                     format_func=lambda value: label(in_words(value)),
                     default=control.choices,
@@ -166,7 +161,7 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
                 )
             )
     text = st.text_input(
-        t("{name}: values, separated by semicolons", name=label(_called(control))),
+        t("{name}: values, separated by semicolons", name=label(translated(control.title))),
         f"{untrusted.plain(format_value(control.default))};",
         help=label(translated(control.help)), key=key, **KEPT,
     )  # fmt: skip
@@ -196,7 +191,7 @@ def _result(result: ev.SweepResult) -> None:
 
     def called(name: str) -> str:
         """The control's title as in the form; its name if this version has no such control."""
-        return _called(declared[name]) if name in declared else name
+        return translated(declared[name].title) if name in declared else name
 
     left, right = st.columns(2)
     with left:

@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.tips import dial
-from pages.drawing.translate import language, problem, switch, t, translated
+from pages.drawing.translate import language, switch, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import account, corpora, country, setups, steps
 from pages.shared.engine import Engine, engine
@@ -91,7 +91,8 @@ def _engine_badge(
     kind, role = "", "status"
     if error:
         kind, role = " rl-bad", "alert"
-        body = f"<span><b>{t('Not ready.')}</b> {escape(problem(error))}</span>"
+        why = translated(error.sentence)  # with the folder that whoever runs the server must mend
+        body = f"<span><b>{t('Not ready.')}</b> {escape(why)}</span>"
     elif engine is None:
         body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=steps.title(state)))}</span>'
     else:

@@ -11,6 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import language, plural, problem, t, translated, when
 from pages.shared import account, tuning
 from pages.shared.comparisons import comparisons
+from pages.shared.engine import engine
 from pages.shared.history_sync import history
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
@@ -24,11 +25,10 @@ def main() -> None:
     """Draw the page."""
     st.header(t("Questions asked"), anchor=False)
     try:
-        kept = history()
-        if kept is None:
-            st.info(t("No history is kept: RAG_HISTORY is off."))
-        else:
+        if kept := history():
             _questions(kept)
+        elif engine().settings:  # else the status line says what is wrong with them
+            st.info(t("No history is kept: RAG_HISTORY is off."))
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
 
@@ -138,9 +138,7 @@ def _answers(kept: History, identity: str) -> None:
     for letter, column in zip(LETTERS, asked.columns, strict=False):
         answer = column.trace.answer if column.trace else None
         words = (
-            answer.written
-            if answer
-            else column.text or translated(column.error) or translated(column.stopped)
+            answer.written if answer else column.text or problem(column.error) or translated(column.stopped)
         )
         columns.setdefault(words, []).append(f"{letter} · {_title(column.strategy)}")
     for words, names in columns.items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import rag_core
+from pages.drawing import tables
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import kinds
@@ -72,28 +73,27 @@ def measured() -> ev.Results:
 
 def comparison(results: ev.Results) -> str:
     """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
-    head = "".join(f"<th>{escape(translated(rag_core.RECIPES[name].title))}</th>" for name in COMPARED)
-    rows = "".join(
-        f"<tr><td>{translated(row)}</td>"
-        + "".join(
-            f'<td><span class="rl-claim">{escape(translated(claim))}</span><br>{escape(_here(row, name, results))}</td>'
-            for name, claim in zip(COMPARED, claims, strict=True)
+    rows = [
+        (
+            translated(row),
+            *(
+                f"{_claim(translated(claim))}<br>{escape(_here(row, name, results))}"
+                for name, claim in zip(COMPARED, claims, strict=True)
+            ),
         )
-        + "</tr>"
         for row, claims in CLAIMED.items()
-    )
-    return _table(f"<th></th>{head}", rows)
+    ]
+    return _table(("", *(translated(rag_core.RECIPES[name].title) for name in COMPARED)), rows)
 
 
 def spent(results: ev.Results) -> str:
     """What a question to multi-query takes and costs: its source's figures, and what was measured here."""
-    rows = "".join(
-        f'<tr><td>{escape(translated(part))}</td><td><span class="rl-claim">{escape(time)}</span></td>'
-        f'<td>{escape(here[0])}</td><td><span class="rl-claim">{escape(cost)}</span></td><td>{escape(here[1])}</td></tr>'
+    rows = [
+        (escape(translated(part)), _claim(time), escape(here[0]), _claim(cost), escape(here[1]))
         for (part, (time, cost)), here in zip(SPENT.items(), _spent_here(results), strict=True)
-    )
+    ]
     return _table(
-        _heads(
+        (
             t("Part"),
             t("Published: time"),
             t("Here, offline"),
@@ -126,13 +126,16 @@ def _cost(row: ev.StrategyResult, purpose: str) -> float | None:
 
 def ablation(results: ev.Results) -> str:
     """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
-    rows = "".join(
-        f'<tr><td>{escape(name)}</td><td><span class="rl-claim">{claim:.3f}</span></td>'
-        f"<td>{escape(_mean(results, label, 'seed_ndcg@10'))}</td><td>{escape(_mean(results, label, 'ndcg@10'))}</td></tr>"
+    rows = [
+        (
+            escape(name),
+            _claim(f"{claim:.3f}"),
+            *(escape(_mean(results, label, metric)) for metric in ("seed_ndcg@10", "ndcg@10")),
+        )
         for label, (name, claim) in ABLATION.items()
-    )
+    ]
     return _table(
-        _heads(
+        (
             t("Ablation"),
             t("README: nDCG@10 of 10 questions of NFCorpus"),
             t("Here, by RAG-MSR's measure"),
@@ -170,15 +173,19 @@ def order(results: ev.Results) -> str:
 def error_rates(results: ev.Results) -> str:
     """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
     found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
-    rows = "".join(
-        f'<tr><td>{escape(translated(query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
-        f"<td>{found[origin].error_rate:.2f}</td><td>{_form_rate(found[origin], 'keywords')}</td>"
-        f"<td>{_form_rate(found[origin], 'sentence')}</td><td>{found[origin].unique_relevant:,}</td></tr>"
+    rows = [
+        (
+            escape(translated(query_title(origin))),
+            _claim(f"{claim:.2f}"),
+            f"{found[origin].error_rate:.2f}",
+            *(_form_rate(found[origin], form) for form in ("keywords", "sentence")),
+            f"{found[origin].unique_relevant:,}",
+        )
         for origin, claim in ERROR_RATES.items()
         if origin in found
-    )
+    ]
     return _table(
-        _heads(
+        (
             t("Reformulation"),
             t("README: error rate"),
             t("Here: error rate"),
@@ -251,12 +258,9 @@ def _mean(results: ev.Results, label: str, metric: str) -> str:
     return cell(row.metrics[metric] if row else None)
 
 
-def _heads(*names: str) -> str:
-    return "".join(f"<th>{escape(name)}</th>" for name in names)
+def _claim(text: str) -> str:
+    return f'<span class="rl-claim">{escape(text)}</span>'
 
 
-def _table(head: str, rows: str) -> str:
-    return (
-        f'<div class="rl-scroll"><table class="rl-table rl-claims"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return f'<div class="rl-scroll rl-claims">{tables.listed(heads, rows)}</div>'

@@ -11,7 +11,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, t, translated, when
+from pages.drawing.translate import declared, problem, t, when
 from pages.shared import account, corpora, faults, observing, setups
 from pages.shared.comparisons import KEPT_S as HELD_S
 from pages.shared.comparisons import comparisons
@@ -132,7 +132,7 @@ def opened(run: Comparison, *, named: bool = True) -> None:
             )
         )
         for reason in run.left_out if named else ():
-            st.warning(untrusted.label(translated(reason)))
+            st.warning(untrusted.label(problem(reason)))
 
 
 def unkept(run: Comparison) -> None:
@@ -151,7 +151,7 @@ def unkept(run: Comparison) -> None:
         if run.unkept:
             st.warning(
                 untrusted.label(
-                    t("This question is not in the history. {unkept}", unkept=translated(run.unkept))
+                    t("This question is not in the history. {unkept}", unkept=problem(run.unkept))
                 )
             )
         elif not answered:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.drawing import untrusted
+from pages.drawing import tables, untrusted
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
 from rag_core.values.prompt_injection import GIVES_ORDERS
@@ -22,6 +22,12 @@ WORDS = {
     "changed": declared("replaced"),
     "unchanged": declared("unchanged"),
 }
+COUNTED = {
+    "failed": lambda count: plural("{count} not added", "{count} not added", count),
+    "added": lambda count: plural("{count} added", "{count} added", count),
+    "changed": lambda count: plural("{count} replaced", "{count} replaced", count),
+    "unchanged": lambda count: plural("{count} unchanged", "{count} unchanged", count),
+}
 CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
@@ -32,9 +38,7 @@ def draw(title: str, files: Sequence[FileOutcome]) -> None:
         title: of the upload, as Markdown.
     """
     counted = Counter(one.status for one in files)
-    counts = ", ".join(
-        f"{counted[status]:d} {translated(WORDS[status])}" for status in WORDS if counted[status]
-    )
+    counts = ", ".join(said(counted[status]) for status, said in COUNTED.items() if counted[status])
     message = f"{title}: {untrusted.label(counts)}."
     if counted["failed"] == len(files):
         st.error(message)
@@ -47,7 +51,7 @@ def draw(title: str, files: Sequence[FileOutcome]) -> None:
         untrusted.draw(table(sorted(told, key=lambda one: one.status != "failed")))
     if smooth := [one for one in files if one not in told]:
         untrusted.draw(
-            f'<details class="rl-files"><summary>{plural("The other file", "The other {count} files", len(smooth))}</summary>{table(smooth)}</details>'
+            f'<details class="rl-smooth"><summary>{plural("The other file", "The other {count} files", len(smooth))}</summary>{table(smooth)}</details>'
             if told
             else table(smooth)
         )
@@ -55,15 +59,16 @@ def draw(title: str, files: Sequence[FileOutcome]) -> None:
 
 def table(files: Sequence[FileOutcome]) -> str:
     """One row per file."""
-    rows = "".join(
-        f'<tr><td>{escape(one.name)}</td><td><span class="rl-label {CSS[one.status]}">{translated(WORDS[one.status])}</span></td>'
-        f"<td>{_notes(one)}</td></tr>"
+    rows = (
+        (
+            escape(one.name),
+            f'<span class="rl-label {CSS[one.status]}">{translated(WORDS[one.status])}</span>',
+            _notes(one),
+        )
         for one in files
     )
-    return (
-        '<table class="rl-table rl-files"><thead><tr>'
-        f"<th>{t('File')}</th><th>{t('Result')}</th><th>{t('Why, and what to know')}</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    heads = (t("File"), t("Result"), t("Why, and what to know"))
+    return f'<div class="rl-files">{tables.listed(heads, rows)}</div>'
 
 
 def _notes(one: FileOutcome) -> str:

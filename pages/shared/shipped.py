@@ -26,7 +26,7 @@ RESULTS = Path(__file__).parents[2] / "data" / "results.json"
 NAME = "shipped"  # of this measurement in the address of Evaluate
 NAMED = 3  # strategies in the line; its table has all
 MEANING = declared(
-    "How early the documents judged relevant come: 1 is perfect, 0 is none of them. In brackets: 95 % interval. "
+    "nDCG@10: how early the documents judged relevant come; 1 is perfect, 0 is none of them. In brackets: 95 % interval. "
     "Language models judged."
 )
 ABOUT = declared(
@@ -79,7 +79,7 @@ def figure(setup: rag_core.Setup) -> str:
     if not _as_measured(setup.strategy, now):
         return ""
     words = t(
-        "nDCG@10 {figure} on {count:,} judged questions", figure=_written(label), count=_measured()["queries"]
+        "Search quality {figure}, {count:,} questions", figure=_written(label), count=_measured()["queries"]
     )
     return f'<p class="rl-measured">{tip(words, translated(MEANING), "rl-how")}</p>'
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
-from pages.drawing import untrusted
+from pages.drawing import tables, untrusted
 from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets
 from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column
 from rag_core.catalog import Control
-from rag_core.catalog.outline import OutlinedStage, outline
 from rag_core.explain import stage_title
+from rag_core.explain.outline import OutlinedStage, outline
 
 KINDS = {
     "transform": declared("writes queries"),
@@ -86,17 +86,17 @@ def _calls(counted: Mapping[str, int]) -> str:
 
 
 def _controls(recipe: rag_core.Recipe) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(translated(control.title))}<br><small>{escape(control.name)}</small></td>"
-        f'<td data-head="{t("Default")}">{escape(in_words(control.plain(control.parse(control.default))))}</td>'
-        f'<td data-head="{t("Range")}">{escape(_range(control))}</td>'
-        f"<td>{escape(translated(control.help))}</td></tr>"
+    rows = (
+        (
+            f"{escape(translated(control.title))}<br><small>{escape(control.name)}</small>",
+            escape(in_words(control.plain(control.parse(control.default)))),
+            escape(_range(control)),
+            escape(translated(control.help)),
+        )
         for control in recipe.controls
     )
-    return (
-        '<div class="rl-scroll"><table class="rl-table rl-controls"><thead><tr>'
-        f"<th>{t('Control')}</th><th>{t('Default')}</th><th>{t('Range')}</th><th>{t('What it does')}</th></tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    heads = (t("Control"), t("Default"), t("Range"), t("What it does"))
+    return f'<div class="rl-scroll">{tables.listed(heads, rows)}</div>'
 
 
 def _range(control: Control) -> str:
@@ -173,7 +173,7 @@ def _diagram(strategy: rag_core.Strategy) -> str:
 def _step(stage: OutlinedStage) -> str:
     boxes = "".join(
         f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(stage_title(part.name)))}</b>'
-        f"<small>{escape(part.params)}</small><p>{escape(translated(part.summary))}</p></div>"
+        f"<small>{escape(translated(part.params))}</small><p>{escape(translated(part.summary))}</p></div>"
         for part in stage.parts
     )
     return f'<li><span class="rl-flow-kind">{translated(KINDS[stage.kind])}</span>{boxes}</li>'

@@ -21,7 +21,7 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from ..documents.benchmark import Benchmark, Question
-from ..values.errors import ConfigError, DataError, StorageError
+from ..values.errors import ConfigError, DataError, StorageError, why_unreadable
 from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, write_atomically
 from ..values.settings import Settings
@@ -79,7 +79,9 @@ class RunFolder:
             ) from None
         except OSError as error:
             raise StorageError(
-                Message("{folder} cannot be written: {reason}.", folder=folder, reason=error),
+                Message(
+                    "{folder} cannot be written: {reason}.", folder=folder, reason=error.strerror or error
+                ),
                 Message("Check folder and disk."),
             ) from error
         try:
@@ -136,7 +138,7 @@ class RunFolder:
             return cls(folder, manifest, judged)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
-                Message("{folder} cannot be read: {reason}.", folder=folder, reason=repr(error)),
+                Message("{folder} cannot be read: {reason}.", folder=folder, reason=why_unreadable(error)),
                 Message("Run the evaluation again."),
             ) from error
 
@@ -176,7 +178,7 @@ class RunFolder:
                 os.fsync(file.fileno())
         except OSError as error:
             raise StorageError(
-                Message("{path} cannot be written: {reason}.", path=path, reason=error),
+                Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error),
                 Message("Free disk space and run the same command again."),
             ) from error
         self.records[label][record.question] = record

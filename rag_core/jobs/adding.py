@@ -11,6 +11,7 @@ from ..indexing import UPLOADS, Chunking, EnrichmentEstimate, Progress, Upload
 from ..lab.adding import add_files, own_corpus, reindex
 from ..lab.engines import Engines
 from ..values.errors import Stopped
+from ..values.message import Message
 from ..values.settings import Settings
 from ..values.types import ModelCall
 from .job import Job, Jobs
@@ -47,8 +48,13 @@ def start_adding(
         job.report(files=added.files, embedded=added.report.embeddings if added.report else ())
         return settings.home / UPLOADS / corpus
 
-    count = f"{len(uploads)} file{'s' if len(uploads) > 1 else ''}"
-    return jobs.start(f"{corpus} {secrets.token_hex(4)}", "index", f"{count} into {title or corpus}", task)
+    called = title or corpus
+    what = (
+        Message("1 file into {corpus}", corpus=called)
+        if len(uploads) == 1
+        else Message("{count} files into {corpus}", count=len(uploads), corpus=called)
+    )
+    return jobs.start(f"{corpus} {secrets.token_hex(4)}", "index", what, task)
 
 
 def start_reindexing(
@@ -77,7 +83,9 @@ def start_reindexing(
         job.report(embedded=report.embeddings)
         return settings.home / "corpora" / corpus
 
-    return jobs.start(f"{corpus} {secrets.token_hex(4)}", "reindex", f"Indexing {corpus} again", task)
+    return jobs.start(
+        f"{corpus} {secrets.token_hex(4)}", "reindex", Message("Indexing {corpus} again", corpus=corpus), task
+    )
 
 
 def _progress(job: Job) -> Progress:

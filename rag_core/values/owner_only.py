@@ -89,6 +89,6 @@ def write_atomically(path: Path, text: str) -> None:
         os.replace(part, path)
     except OSError as error:
         raise StorageError(
-            Message("{path} cannot be written: {reason}.", path=path, reason=error),
+            Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error),
             Message("Check folder and disk."),
         ) from error

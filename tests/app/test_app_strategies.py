@@ -132,8 +132,7 @@ class TestGuide:
                 titles = [stage_title(part) for part in stage.name.split(" ∥ ")]
                 assert all(f"<b>{title}</b>" in drawn for title in titles), titles
             assert all(
-                f"<td>{control.title}<br><small>{control.name}</small></td>" in drawn
-                for control in recipe.controls
+                f"{control.title}<br><small>{control.name}</small>" in drawn for control in recipe.controls
             )
 
     def test_the_claims_stand_beside_the_stored_figures(self, app: AppTest) -> None:

@@ -110,6 +110,12 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: st
     page.get_by_test_id("stExpander").locator("summary").first.click()  # how it got here
     expect(page.locator(".rl-stages").first).to_be_visible()
     assert violations(page) == []
+    page.locator("button.rl-cite").first.click()
+    page.locator(".rl-card:popover-open .rl-open").first.click()
+    expect(page.locator(".rl-drawer:popover-open")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     page.locator(".st-key-question textarea").blur()
     page.keyboard.press("F2")
     expect(page.locator(".rl-presented")).to_be_visible()
@@ -193,4 +199,21 @@ def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
         assert "Not ready." in told
         assert str(tmp_path / data / "corpus") in told
         assert "set RAG_DATA to a folder whose corpus/ has documents" in told
+    fresh()
+
+
+def test_a_setting_that_is_not_valid_is_told_on_every_page_without_an_exception(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAG_LLM", "nonsense")
+    fresh()
+    app = visitor().run()
+    for _, script, _ in PAGES:
+        app.switch_page(script)
+        for view in ("", "results", "search-settings", "runs") if "evaluate" in script else ("",):
+            app.query_params["view"] = view
+            app.run()
+            assert not app.exception, (script, view)
+            assert "RAG_LLM cannot be 'nonsense'" in text(html(app))
+            assert "RAG_HISTORY is off" not in "".join(one.value for one in app.info)
     fresh()

@@ -65,7 +65,7 @@ def rows(page: Page, count: int) -> dict[str, str]:
     listed = page.locator(".rl-files tbody tr")
     expect(listed).to_have_count(count)
     found = listed.all()
-    return {row.locator("td").nth(0).text_content(): row.text_content() or "" for row in found}
+    return {row.locator("th").text_content(): row.text_content() or "" for row in found}
 
 
 def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(

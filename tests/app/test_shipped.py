@@ -23,13 +23,13 @@ def words(label: str) -> str:
 def heads(app: AppTest) -> list[str]:
     """The figures at the heads of the columns."""
     drawn = [one.proto.body for one in app.get("html") if 'class="rl-measured"' in one.proto.body]
-    return [text(one).partition("How early")[0] for one in drawn]
+    return [text(one).partition("nDCG@10: how early")[0] for one in drawn]
 
 
 def test_the_strategies_are_named_best_first_and_each_column_has_its_own_figure(drawn: AppTest) -> None:
     drawn.run()
     assert heads(drawn) == [
-        f"nDCG@10 {words(name)} on 334 judged questions" for name in DEFAULT_COLUMNS[:SHOWN_COLUMNS]
+        f"Search quality {words(name)}, 334 questions" for name in DEFAULT_COLUMNS[:SHOWN_COLUMNS]
     ]
     means = {name: STORED.primary_means[name] for name in rag_core.RECIPES}
     first, second, third, *_ = sorted(means, key=lambda name: -means[name])
@@ -47,10 +47,10 @@ def test_a_column_that_runs_otherwise_than_measured_has_no_figure(drawn: AppTest
     drawn.run()
     drawn.session_state["1.bm25.k1"] = 1.2  # was not measured
     drawn.session_state["0.runs.corpus"] = "ward"
-    assert heads(drawn.run()) == [f"nDCG@10 {words('ensemble')} on 334 judged questions"]
+    assert heads(drawn.run()) == [f"Search quality {words('ensemble')}, 334 questions"]
     drawn.session_state["1.bm25.k1"] = 1.5
     drawn.session_state["1.bm25.b"] = 0.25  # the tuned setting was measured too
-    assert heads(drawn.run())[0] == f"nDCG@10 {words('bm25_tuned')} on 334 judged questions"
+    assert heads(drawn.run())[0] == f"Search quality {words('bm25_tuned')}, 334 questions"
 
 
 def test_hidden_names_hide_the_figures(drawn: AppTest) -> None:
@@ -74,7 +74,7 @@ def test_another_model_takes_the_figure_from_the_columns_that_use_it(
     lab = engine().lab
     assert lab is not None
     monkeypatch.setattr(type(lab), "engine", {**lab.engine, role: "another"})
-    assert heads(drawn.run()) == [f"nDCG@10 {words(name)} on 334 judged questions" for name in kept]
+    assert heads(drawn.run()) == [f"Search quality {words(name)}, 334 questions" for name in kept]
 
 
 def test_own_documents_have_neither_line_nor_figure(drawn: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_contextual_retrieval_has_its_figure_on_the_measured_contexts_alone(
     drawn: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn.session_state["strategy.0"] = "contextual"
-    assert heads(drawn.run())[0] == f"nDCG@10 {words('contextual')} on 334 judged questions"
+    assert heads(drawn.run())[0] == f"Search quality {words('contextual')}, 334 questions"
     lab = engine().lab
     assert lab is not None
     monkeypatch.setattr(type(lab), "engine", {**lab.engine, "enriched_index": "obstetrics, enriched, other"})

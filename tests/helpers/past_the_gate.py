@@ -47,7 +47,7 @@ ONLY_THE_GATE = {"html", "plotly_chart", "iframe", "components"}  # draw what th
 TABLES = {"dataframe", "table", "data_editor", "json"}
 NUMERIC = tuple("dfgeGE%,")
 NUMBERS = {"len", "round", "int", "sum", "float", "abs", "range"}
-SAME = {"list", "tuple", "sorted", "dict.fromkeys"}  # their argument, item by item
+SAME = {"list", "tuple", "sorted", "dict.fromkeys", "zip"}  # their arguments, item by item
 KEPT = {
     "strip",
     "removeprefix",

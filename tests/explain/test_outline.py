@@ -5,7 +5,7 @@ from __future__ import annotations
 from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES, build
-from rag_core.catalog.outline import outline
+from rag_core.explain.outline import outline
 
 
 @for_each("name", list(RECIPES))
@@ -25,9 +25,9 @@ def test_every_stage_has_its_kind_its_parts_and_one_sentence(name: str) -> None:
 def test_parameters_that_are_set_are_shown() -> None:
     searches, fusion, *_ = outline(build(("contextual", {"k_candidates": 30})))
     assert [part.params for part in searches.parts] == [
-        "k 30 · k1 1.5 · b 0.75 · enriched true", "k 30 · enriched true",
+        "keeps 30 · k1 1.5 · b 0.75 · passages with context", "keeps 30 · passages with context",
     ]  # fmt: skip
-    assert fusion.parts[0].params == "k 60 · bm25 0.4, dense 0.6"
+    assert fusion.parts[0].params == "RRF k 60 · BM25 0.4 · Dense 0.6"
 
 
 def test_templates_are_shown_by_name() -> None:

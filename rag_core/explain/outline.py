@@ -8,12 +8,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ..catalog import format_value
 from ..pipeline.strategy import Strategy
 from ..stages import Stage
-from .controls import format_value
+from ..values.message import Message
+from .flow import query_title, stage_title
 
 _NOT_A_PARAMETER = ("template", "retrievers")
 _REFERENCE = re.compile(r" \([^()]*`[^()]*\)")  # to code, in a docstring
+_WORDS = {  # field of a stage, after the stage's name where another has a field of that name -> what people call it
+    "k": Message("keeps {value}"),
+    "lambda_": Message("λ {value}"),
+    "alpha": Message("α {value}"),
+    "theta": Message("θ {value}"),
+    "ReciprocalRankFusion.k": Message("RRF k {value}"),
+    "rewrites": Message("weight of the rewrites {value}"),
+    "samples": Message("hypothetical passages: {value}"),
+    "include_question": Message("averaged with the question"),
+    "keep_question": Message("and the question itself"),
+    "enriched": Message("passages with context"),
+    "weighting": Message("weights: {value}"),
+    "step": Message("weight step {value}"),
+    "combine": Message("score when found twice: {value}"),
+    "Spread.weight": Message("weight of repeats {value}"),
+    "foreign": Message("weight of other languages {value}"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +40,12 @@ class Part:
     """One thing a stage runs: a retriever, or the stage itself.
 
     Args:
-        params: the parameters that are set, as in "k 15 · k1 1.5"; may be empty.
+        params: the parameters that are set, in words: "keeps 15 · k1 1.5"; may be empty.
         summary: the first sentence of the class's docstring, without the full stop.
     """
 
     name: str
-    params: str
+    params: Message
     summary: str
 
 
@@ -56,7 +75,7 @@ def _summary(value: object) -> str:
     return text.partition(". ")[0].rstrip(".")
 
 
-def _params(value: Any) -> str:
+def _params(value: Any) -> Message:
     parts = []
     for field in fields(value):
         name, setting = field.name, getattr(value, field.name)
@@ -65,9 +84,15 @@ def _params(value: Any) -> str:
         if (name, setting) == ("rewrites", 1.0):  # the question and its rewrites weigh the same
             continue
         if name == "templates":
-            parts.append(", ".join(template.name for template in setting))
+            parts.append(Message.joined(query_title(template.name) for template in setting))
         elif name == "weights" and isinstance(setting[0], tuple):
-            parts.append(", ".join(f"{retriever} {weight:g}" for retriever, weight in setting))
+            parts += [_named(stage_title(retriever), weight) for retriever, weight in setting]
+        elif words := _WORDS.get(f"{type(value).__name__}.{name}") or _WORDS.get(name):
+            parts.append(Message(words, value=Message(format_value(setting))))
         else:
-            parts.append(f"{name} {format_value(setting)}")
-    return " · ".join(parts)
+            parts.append(_named(name.replace("_", " "), setting))
+    return Message.joined(parts, " · ")
+
+
+def _named(name: str, setting: object) -> Message:
+    return Message("{name} {value}", name=Message(name), value=Message(format_value(setting)))
