@@ -1,47 +1,26 @@
-"""The app that `streamlit run app.py` serves: page settings, the navigation, and the documents that the server hands out."""
+"""The app that `streamlit run app.py` serves: a visit's pages, and the documents that the server hands out."""
 
+import gc
 import secrets
+import threading
 
 import streamlit as st
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
-from pages.drawing.translate import settle, translated
-from pages.frame.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
-from pages.frame.frame import frame
-from pages.frame.shell import document
-from pages.shared import account, permalink
-from pages.shared.budgets import COOKIE
-from pages.shared.engine import engine
-from pages.shared.observing import REGISTRY, start_log
-
 if __name__ == "__main__":  # runs in every browser session
-    st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")
-    settle()
-    page = st.navigation(
-        [
-            st.Page(
-                script,
-                title=translated(title),
-                url_path=path,
-                default=not path,
-                visibility="hidden" if path in UNLISTED else "visible",
-            )
-            for path, script, title in PAGES
-        ],
-        position="top",
-    )
-    permalink.enter(page.url_path)
-    try:
-        frame()
-        if account.admitted():
-            page.run()
-    finally:
-        engine().start()
+    from pages.frame import visit
+
+    visit.draw()
 else:  # imported once by the server, before the first session
+    from pages.frame.addresses import MOVED, PATHS, moved
+    from pages.frame.shell import document
+    from pages.shared.cookie import COOKIE
+
+    gc.freeze()  # else what Streamlit has imported is walked again and again while the lab is
+
     # st.navigation sets this too, but only while the first session runs: until then Streamlit looks for
     # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.
     PagesManager.uses_pages_directory = False
@@ -66,6 +45,8 @@ else:  # imported once by the server, before the first session
 
     def readiness(_: Request) -> PlainTextResponse:
         """Whether questions can be answered, for whatever starts and monitors the app; the first call opens the lab."""
+        from pages.shared.engine import engine
+
         opening = engine()
         opening.start()
         if opening.lab:
@@ -76,9 +57,19 @@ else:  # imported once by the server, before the first session
 
     def metrics(_: Request) -> Response:
         """Counters for Prometheus, of this process; Streamlit's own are at /_stcore/metrics."""
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        from pages.shared.observing import REGISTRY
+
         return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)
 
-    start_log()
+    def prepare() -> None:
+        """Load what draws a page while the browser loads Streamlit's scripts; a visit waits for it by importing the same."""
+        from pages.frame import visit
+
+        visit.prepare()
+
+    threading.Thread(target=prepare, daemon=True).start()
     app = st.App(
         __file__,
         routes=[

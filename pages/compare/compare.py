@@ -328,4 +328,5 @@ def _below(run: Comparison) -> None:
         st.caption(untrusted.label(cost))
 
 
-main()
+if __name__ == "__main__":
+    main()

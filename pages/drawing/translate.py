@@ -15,7 +15,6 @@ from babel.dates import format_date
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
-from rag_core.catalog import format_value
 from rag_core.values import translation
 
 LANGUAGES = {"en": "English", "es": "Español"}  # each by its own name
@@ -68,6 +67,8 @@ def in_words(value: object) -> str:
         return t("On") if value else t("Off")
     if isinstance(value, list | tuple):
         return ", ".join(map(in_words, value))
+    from rag_core.catalog import format_value  # with all strategies, later than the server's start
+
     return translated(format_value(value))
 
 

@@ -8,11 +8,10 @@ import streamlit as st
 
 import rag_core
 from pages.shared import account
+from pages.shared.cookie import COOKIE
 from pages.shared.engine import engine
 from rag_core.runtime.spending import Payer, Spending, Visitor
 from rag_core.values.pricing import PriceList
-
-COOKIE = "visitor"  # set with the page's document: a reload must not renew a budget
 
 
 def visitor() -> str:

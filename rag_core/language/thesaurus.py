@@ -100,6 +100,7 @@ class Thesaurus:
         shorts = [*self._abbreviations, *self.ambiguous]
         self._longest_short = max(map(len, shorts), default=0)  # characters
         self._vowelless = {short.lower(): short for short in shorts if _cannot_be_a_word(short)}
+        self._beginnings = {short[:end].lower() for short in shorts for end in range(1, len(short) + 1)}
 
     @functools.cached_property
     def digest(self) -> str:
@@ -149,8 +150,9 @@ class Thesaurus:
             first = words[at]
             named = at + max(reach.get(first.form, 0), reach.get(first.stem, 0))
             shorter = at  # up to here the text is short enough for an abbreviation
-            while shorter < len(words) and words[shorter].end - first.start <= self._longest_short:
-                shorter += 1
+            if text[first.start : first.end].lower() in self._beginnings:
+                while shorter < len(words) and words[shorter].end - first.start <= self._longest_short:
+                    shorter += 1
             for end in range(min(max(named, shorter), len(words)), at, -1):
                 stop = words[end - 1].end
                 piece = text[first.start : stop] if end <= shorter else ""

@@ -13,6 +13,8 @@ ALL = os.environ.get("BENCH") == "all"  # also what takes longer than ten minute
 OPEN = frozenset(
     {
         "command to usable page",
+        "`make demo` to the first answer, all installed",
+        "models and index ready with an empty state folder, from the command",
     }
 )
 
