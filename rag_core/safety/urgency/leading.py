@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from ...language.analysis import sentences
+from ...language.analysis import language_of, sentences
 from ...values.triage import Level, Triage
 from .frames import words
 from .reading import plain
@@ -67,14 +67,15 @@ def leads_with_action(text: str, triage: Triage) -> bool:
     """Whether the first sentence of an answer says to get help at least as urgently as the triage asks.
 
     One sentence of comfort or alarm may come before it ("You are not alone."). Help only if things get worse, or
-    for another sign than the question's, does not count. True for a routine question.
+    for another sign than the question's, does not count, nor does an answer in another language than the triage's: who
+    asks may not read it. True for a routine question.
     """
     if not triage.urgent:
         return True
     said = sentences(text, triage.language)
     if len(said) > 1 and _COMFORT.search(plain(said[0])) and not calls_for(said[0], triage):
         said = said[1:]
-    return bool(said) and calls_for(said[0], triage)
+    return bool(said) and calls_for(said[0], triage) and language_of(text) == triage.language
 
 
 def calls_for(sentence: str, triage: Triage) -> bool:

@@ -48,12 +48,13 @@ def test_an_answer_that_begins_with_help_at_least_as_urgent_as_needed_leads(answ
         ("No hace falta que acuda a urgencias.", MOVEMENTS),
         ("Llame a la matrona hoy.", MOVEMENTS),
         ("Si sangra, acuda de inmediato a urgencias.", MOVEMENTS),
+        ("If the baby moves less, go to the maternity unit at once.", MOVEMENTS),
         ("Drink plenty of water.", URINE),
         ("You are not alone. Many mothers feel low. Call a crisis line now.", DESPAIR),
         ("", BREATHING),
     ],
 )
-def test_help_that_is_late_less_urgent_denied_or_for_something_else_does_not_lead(answer: str, asked: Triage):
+def test_help_that_is_late_less_urgent_denied_for_something_else_or_foreign_does_not_lead(answer: str, asked: Triage):
     assert not leads_with_action(answer, asked)
 
 
