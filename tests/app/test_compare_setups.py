@@ -35,6 +35,7 @@ def test_two_models_and_two_corpora_beside_each_other(
     choose(page, "Language model", "gpt-4o-mini")
     expect(page.locator(".st-key-card0 .rl-chip")).to_have_text(chips[0])
     page.keyboard.press("Escape")
+    expect(page.locator(".st-key-panel")).to_be_hidden()  # else the box is still A's below B's title
     visit.settings("B")
     choose(page, "Language model", "my-local-model")
     expect(page.locator(".st-key-card1 .rl-chip")).to_have_text("model: my-local-model")
