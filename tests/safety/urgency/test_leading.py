@@ -54,7 +54,9 @@ def test_an_answer_that_begins_with_help_at_least_as_urgent_as_needed_leads(answ
         ("", BREATHING),
     ],
 )
-def test_help_that_is_late_less_urgent_denied_for_something_else_or_foreign_does_not_lead(answer: str, asked: Triage):
+def test_help_that_is_late_less_urgent_denied_foreign_or_for_something_else_does_not_lead(
+    answer: str, asked: Triage
+):
     assert not leads_with_action(answer, asked)
 
 
