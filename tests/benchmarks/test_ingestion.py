@@ -65,7 +65,7 @@ def test_indexing_takes_little_longer_than_embedding(tmp_path: Path, results: Re
         whole.append(since(start))
         index = store.open()
         assert index is not None
-        assert report.passages == report.embedded == DOCUMENTS * SECTIONS
+        assert report.passages == report.embedded >= 0.99 * DOCUMENTS * SECTIONS  # the shortest are joined
         texts = [passage.indexed_text for passage in index.passages.values()]
         start = now()
         engines.embedder.embed(texts, "passage", ["en"] * len(texts))
@@ -80,7 +80,7 @@ def test_indexing_takes_little_longer_than_embedding(tmp_path: Path, results: Re
     results.note("indexing, to embedding, on the processors", "×", ratios([p for _, p in whole], [p for _, p in alone]))  # fmt: skip
     results.note(f"readings of the scorer for {len(texts):,} passages", "s", readings)
     throughput = ratios([wall for wall, _ in alone], [wall for wall, _ in whole])
-    results.goal(10, f"indexing {len(texts):,} passages", "embedding alone: share of its throughput", throughput, 0.9, at_least=True)  # fmt: skip
+    results.goal(10, f"indexing {DOCUMENTS * SECTIONS:,} passages", "embedding alone: share of its throughput", throughput, 0.9, at_least=True)  # fmt: skip
     both = [wall + more for (wall, _), more in zip(whole, readings, strict=True)]
     results.goal(15, "indexing with the scorer's readings", "embedding alone", ratios(both, [wall for wall, _ in alone]), 1.3)  # fmt: skip
 
