@@ -319,7 +319,8 @@ def test_an_emergency_has_a_sign(text: str) -> None:
             "Stay with her, and do not leave her alone with the baby.",
         ),
         ("mi hermana tiene un bebé y quiere morirse", "Quédese con ella y no la deje a solas con el bebé."),
-        ("my sister's boyfriend strangled her", "If she is in danger now, call the emergency number."),
+        ("my sister's boyfriend strangled her", "someone has squeezed her neck, call the emergency number"),
+        ("mi pareja me ahorcó", "le han apretado el cuello, llame al número de emergencias"),
         (
             "my wife's mattress is soaked, she swears it isn't pee, 30 weeks",
             "Go, or take her, to the maternity",
