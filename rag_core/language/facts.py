@@ -38,35 +38,23 @@ _SAID_OTHERWISE = (  # prefixes of words that can replace a negation in a rewrit
     *("avoid", "absen", "lack", "contraind", "exclu", "free", "negat", "unabl", "unnecess"),
     *("evit", "ausen", "libre", "carec", "falta"),
 )
-# Generic and common drug names in maternity care, in English and, where it differs, Spanish.
+# Names in maternity care, English and Spanish, that are not built as _DRUG_ENDING says.
 _DRUG_NAMES = """
-    acetaminophen acetaminofen aciclovir acyclovir adrenaline adrenalina amlodipine amlodipino amoxicillin
-    amoxicilina ampicillin ampicilina artemether artesunate artesunato aspirin aspirina atenolol atosiban
-    azithromycin azitromicina benznidazole benznidazol benzylpenicillin bencilpenicilina betamethasone
-    betametasona budesonide budesonida bupivacaine bupivacaina buprenorphine buprenorfina cabergoline
-    cabergolina carbamazepine carbamazepina carbetocin carbetocina carboprost cefalexin cefalexina cefazolin
-    cefazolina ceftriaxone ceftriaxona cefuroxime cefuroxima citalopram clindamycin clindamicina clotrimazole
-    clotrimazol codeine codeina cyclizine ciclizina dexamethasone dexametasona diazepam diclofenac diclofenaco
-    dinoprostone dinoprostona domperidone domperidona doxycycline doxiciclina doxylamine doxilamina enalapril
-    enoxaparin enoxaparina ergometrine ergometrina erythromycin eritromicina escitalopram fentanyl fentanilo
-    flucloxacillin flucloxacilina fluconazole fluconazol fluoxetine fluoxetina folate folato fosfomycin
-    fosfomicina gentamicin gentamicina heparin heparina hydralazine hidralazina hydroxychloroquine
-    hidroxicloroquina ibuprofen ibuprofeno indometacin indomethacin indometacina insulin insulina isoniazid
-    isoniazida isotretinoin isotretinoina ivermectin ivermectina labetalol lamotrigine lamotrigina letrozole
-    letrozol levetiracetam levonorgestrel levothyroxine levotiroxina lidocaine lidocaina lithium litio
-    loperamide loperamida loratadine loratadina losartan mebendazole mebendazol metformin metformina methadone
-    metadona methotrexate metotrexato methyldopa metildopa methylergometrine metilergometrina metoclopramide
-    metoclopramida metronidazole metronidazol mifepristone mifepristona misoprostol morphine morfina naloxone
-    naloxona naproxen naproxeno nifedipine nifedipino nirsevimab nitrofurantoin nitrofurantoina omeprazole
-    omeprazol ondansetron oseltamivir oxytocin oxitocina paracetamol paroxetine paroxetina penicillin penicilina
-    permethrin permetrina pethidine petidina meperidine meperidina phenytoin fenitoina prednisolone prednisolona
-    prednisone prednisona progesterone progesterona promethazine prometazina propranolol propylthiouracil
-    propiltiouracilo pyridoxine piridoxina pyrimethamine pirimetamina ranitidine ranitidina remifentanil
-    remifentanilo rifampicin rifampicina ritodrine ritodrina salbutamol sertraline sertralina simvastatin
-    simvastatina spiramycin espiramicina sulfadiazine sulfadiazina sumatriptan tenofovir terbutaline terbutalina
+    acetaminofen acetaminophen adrenalina adrenaline artemether artesunate artesunato aspirin aspirina
+    atosiban budesonida budesonide buprenorfina buprenorphine cabergolina cabergoline carbamazepina
+    carbamazepine cefalexin cefalexina cefazolin cefazolina ceftriaxona ceftriaxone cefuroxima cefuroxime
+    ciclizina citalopram codeina codeine cyclizine dinoprostona dinoprostone domperidona domperidone
+    doxilamina doxylamine ergometrina ergometrine escitalopram fenitoina fentanilo fentanyl folate folato
+    hidroxicloroquina hydroxychloroquine indometacin indometacina indomethacin insulin insulina isoniazid
+    isoniazida isotretinoin isotretinoina ivermectin ivermectina labetalol lamotrigina lamotrigine letrozol
+    letrozole levetiracetam levothyroxine levotiroxina lithium litio loperamida loperamide loratadina
+    loratadine meperidina meperidine metadona methadone methyldopa methylergometrine metildopa
+    metilergometrina metoclopramida metoclopramide misoprostol morfina morphine naloxona naloxone naproxen
+    naproxeno nitrofurantoin nitrofurantoina paracetamol permethrin permetrina pethidine phenytoin piridoxina
+    pirimetamina progesterona progesterone propiltiouracilo propylthiouracil pyridoxine pyrimethamine
+    remifentanil remifentanilo ritodrina ritodrine salbutamol sertralina sertraline terbutalina terbutaline
     thiamine tiamina topiramate topiramato tramadol trimethoprim trimetoprima ursodeoxycholic ursodesoxicolico
-    valaciclovir valproate valproato vancomycin vancomicina venlafaxine venlafaxina warfarin warfarina zidovudine
-    zidovudina
+    valproate valproato venlafaxina venlafaxine warfarin warfarina zidovudina zidovudine
 """
 DRUGS = frozenset(_DRUG_NAMES.split())
 # Stems of international nonproprietary names (WHO, 2018), with the vowel that English and Spanish end them in.
@@ -106,7 +94,7 @@ def facts(text: str, language: str) -> list[Fact]:
         *ages,
         *(fact for fact in numbers if not any(age.start <= fact.start < age.end for age in ages)),
         *_negations(words),
-        *(Fact("drug", word.start, word.end, (word.form,)) for word in words if word.form in DRUGS),
+        *(Fact("drug", word.start, word.end, (word.form,)) for word in words if is_medicine(word.form)),
     ]
     return sorted(found, key=lambda fact: (fact.start, fact.end))
 

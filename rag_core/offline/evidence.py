@@ -27,9 +27,8 @@ from .urgent import Urgent
 
 MOST_WORDS = 10  # of a question; more say no more about it
 LEADING = 5  # passages whose documents are compared
-# Relevance of the best passage that the offline engine needs for an emergency.
-URGENT_SUPPORT = 0.15  # if a passage calls for help
-HELPLESS_SUPPORT = 0.70  # if none does
+# Relevance of the best passage that the offline engine needs for an emergency for which one says what to do.
+URGENT_SUPPORT = 0.15
 
 
 class Facts(NamedTuple):
@@ -131,8 +130,7 @@ class PassageEvidence:
         """The evidence of passages for an answer; None when time ran out.
 
         An emergency for which a passage says what to do is always answered, by the offline engine unless that
-        passage is about something else altogether. For other cries for help, the offline engine needs a better
-        passage.
+        passage is about something else altogether.
 
         Args:
             triage: of the question.
@@ -147,9 +145,8 @@ class PassageEvidence:
         if relevance is None:
             return None
         best = max(relevance, default=0.0)
-        urgent = needed_in_emergency(Urgent(question, triage), hits)
-        if urgent is not None and (offline or urgent == URGENT_SUPPORT):
-            return EvidenceScore(best, urgent if offline else 0.0)
+        if is_helped(Urgent(question, triage), hits):
+            return EvidenceScore(best, URGENT_SUPPORT if offline else 0.0)
         least = self._fitted.offline if offline else self._fitted.model
         needed = least.get(language_of(question), least["en"])
         facts = self.facts(question, hits, relevance)
@@ -196,14 +193,6 @@ def _is_first(hit: Hit) -> bool:
     return hit.passage.id.removeprefix(hit.passage.doc_id).split(":")[1:2] in ([], ["0"])
 
 
-def needed_in_emergency(urgent: Urgent, hits: Sequence[Hit]) -> float | None:
-    """Lowest relevance of the best passage for an answer in an emergency; None if there is none."""
-    if not urgent.triage.urgent:
-        return None
-    candidates = read_sources(Sources(hits))
-    if urgent.rank_in(candidates) is not None:
-        return URGENT_SUPPORT
-    lay_emergency = urgent.triage.level == "emergency" and not urgent.triage.clinician
-    if lay_emergency and not urgent.is_helped(candidates):
-        return HELPLESS_SUPPORT
-    return None
+def is_helped(urgent: Urgent, hits: Sequence[Hit]) -> bool:
+    """Whether a question is urgent and a passage says what to do now."""
+    return urgent.triage.urgent and urgent.rank_in(read_sources(Sources(hits))) is not None

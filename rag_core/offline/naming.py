@@ -124,8 +124,6 @@ class Naming:
     def _read(self, text: str, language: str) -> _Text:
         read, spoken = self._scorer.as_read(text, language)
         named = self._thesaurus.find(read, spoken) if self._thesaurus else ()
-        if self._thesaurus and read != text:
-            named = (*named, *self._thesaurus.find(text, language))
         return _Text(
             frozenset(tokens(read, spoken)),
             frozenset(

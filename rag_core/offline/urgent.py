@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..safety.urgency.advice import is_lesser, points_back
 from ..safety.urgency.frames import is_about_born_baby, words
@@ -17,10 +17,6 @@ from .quotable import Sentence
 _BABY = words(
     r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes|"
     r"\d+[ -](?:day|week|month)s?[ -]old"
-)
-_OF_A_BABY = words(
-    r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
-    r"(?:under|below) (?:three|3) months|recien nacid\w+|(?:el|un|al|su) bebe (?:esta|tiene|es|de|menor|no|llora|amamantado|que)|bebes? menor\w*|menor de tres meses"
 )
 _NOT_YET_BORN = re.compile(
     r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
@@ -116,14 +112,6 @@ class Urgent:
             (n for n in numbers if any(self.directnesses([each for each in candidates if each.n == n]))), None
         )
 
-    def is_helped(self, candidates: Sequence[Sentence]) -> bool:
-        """Whether a source says to get help for a sign of the question, as urgently as that sign alone needs."""
-        levels = {sign.level for sign in signs_of(self.triage)}
-        return any(
-            replace(self, triage=replace(self.triage, level=level)).rank_in(candidates) is not None
-            for level in {self.triage.level, *levels}
-        )
-
     def is_of_another(self, said: Sentence) -> bool:
         """Whether a sentence or what it stands under is about another patient, or about after a birth that has not been."""
         above = plain(f"{said.context} {said.heading}")
@@ -141,7 +129,7 @@ class Urgent:
         asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
         if any(sign.id.startswith("newborn") for sign in signs_of(self.triage)):
             return not (said.patient == "baby" or _BABY.search(text))
-        if (said.patient == "baby" or _OF_A_BABY.search(text)) and not _BABY.search(asked):
+        if said.patient == "baby" and not _BABY.search(asked):
             return True
         after = _ONLY_AFTER_BIRTH.search(plain(said.text)) and not _IN_PREGNANCY.search(plain(said.text))
         return bool(after and self._not_yet_born)

@@ -29,7 +29,7 @@ from rag_core.evaluation.abstention import read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.analysis import LANGUAGES
-from rag_core.offline.evidence import Facts, PassageEvidence, needed_in_emergency
+from rag_core.offline.evidence import Facts, PassageEvidence, is_helped
 from rag_core.offline.naming import Naming
 from rag_core.offline.urgent import Urgent
 from rag_core.safety.urgency.triage import triage
@@ -154,7 +154,7 @@ def cases(lab: Lab) -> Iterator[Case]:
     for text, language, inside, identity in asked:
         for name, trace in zip(STRATEGIES, lab.compare(text, searches), strict=True):
             hits, read = trace.ranking.hits, reader.read(text)
-            if hits and needed_in_emergency(Urgent(read, triage(read)), hits) is None:
+            if hits and not is_helped(Urgent(read, triage(read)), hits):
                 judged = grades.get(identity)
                 found = inside and (
                     judged is None or any(judged.get(passage_key(hit.id), 0) > 0 for hit in hits)

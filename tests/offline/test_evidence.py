@@ -11,7 +11,6 @@ from helpers.angles import Fixed, hit
 from helpers.small import ROOT
 
 from rag_core.offline.evidence import (
-    HELPLESS_SUPPORT,
     URGENT_SUPPORT,
     PassageEvidence,
     Thresholds,
@@ -194,14 +193,6 @@ class TestEmergencies:
         )
         assert found is not None
         assert found.enough
-
-    def test_the_offline_engine_needs_much_when_no_passage_does(self):
-        gums = "Bleeding gums are common in pregnancy."
-        assert scored(0.6, "I am pregnant and bleeding badly", gums) == EvidenceScore(0.6, HELPLESS_SUPPORT)
-        asked = "I am pregnant and bleeding badly"
-        found = evidence(Fixed(a=0.6)).score(asked, [hit("a", gums)], triage(asked), offline=False)
-        assert found is not None
-        assert found.needed == 0.2
 
 
 class TestThresholds:

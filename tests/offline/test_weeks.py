@@ -14,8 +14,6 @@ from rag_core.offline.weeks import is_about, week_of
         ("TA 172/112 repetida en la semana 36", 36),
         ("steroids at thirty-five weeks?", 35),
         ("Is it 24 weeks or 28 weeks?", None),
-        ("My baby is 3 weeks old and has a fever", None),
-        ("6 weeks after the birth I still bleed", None),
         ("Can I take ibuprofen?", None),
     ],
 )
@@ -29,9 +27,6 @@ def test_the_week_of_a_question(question: str, week: int | None) -> None:
         ("NSAIDs before 20 weeks, and doses taken by mistake", range(0, 20)),
         ("Antes de las 37 semanas: cuándo debe nacer", range(0, 37)),
         ("Medicines in the first 12 weeks", range(0, 12)),
-        ("NSAIDs after 20 weeks", range(20, 43)),
-        ("Desde las 37 semanas: inducir o esperar", range(37, 43)),
-        ("Between 24 and 34 weeks", range(24, 35)),
         ("Checks in the first weeks", range(0, 43)),
     ],
 )

@@ -51,7 +51,7 @@ def joined_lines(text: str) -> str:
 
 
 def _in_dictionary(word: str, language: str) -> bool:
-    from ...language.facts import DRUGS
+    from ...language.facts import is_medicine
     from ...language.spelling import in_dictionary
 
-    return word in DRUGS or in_dictionary(word, language if language in LANGUAGES else "en")
+    return is_medicine(word) or in_dictionary(word, language if language in LANGUAGES else "en")
