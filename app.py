@@ -19,6 +19,7 @@ else:  # imported once by the server, before the first session
     from pages.frame.shell import document
     from pages.shared.cookie import COOKIE
 
+    gc.set_threshold(100_000)  # Python's 700 cost a tenth of opening the lab; `rag` does the same
     gc.freeze()  # else what Streamlit has imported is walked again and again while the lab is
 
     # st.navigation sets this too, but only while the first session runs: until then Streamlit looks for

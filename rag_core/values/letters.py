@@ -31,6 +31,8 @@ def plain_letters(text: str) -> str:
 
 def without_accents(text: str) -> str:
     """A text in lower case without accents: "Cesárea" and "cesarea" are the same; ñ is n."""
+    if text.isascii():
+        return text.lower()
     apart = unicodedata.normalize("NFKD", text)
     return "".join(letter for letter in apart if not unicodedata.combining(letter)).casefold()
 

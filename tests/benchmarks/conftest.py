@@ -18,6 +18,7 @@ OPEN = frozenset(
         "retrieval of `rag_msr`",
         "indexing 5,000 passages",
         "evaluation of `simple_semantic` on NFCorpus",
+        "retrieval of `ensemble` on NFCorpus",
         "memory of the server after one question",
         "20 people at once, 95th percentile of an answer",
         "indexing with the scorer's readings",
