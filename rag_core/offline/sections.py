@@ -53,7 +53,8 @@ class Section:
     """A source with its sentences.
 
     Args:
-        near: (parts, sentences) cosine of each sentence, read under its title, to a part of the question.
+        near: (parts, sentences) mean cosine of each sentence, read under its title, to a part of the question and to all
+            of it, which names its subject.
         says: (sentences,) how directly each says what to do now, if the question is urgent; see `Urgent.directness`.
         ours: (sentences,) 1 for those that name whose guidance leads in the chosen country, where guidance differs.
         alone: whether only its best sentence is quoted, because it is of something else and a stray sentence could do harm,
@@ -200,7 +201,7 @@ class Sections:
             urgent: the question.
             asked: its parts; at least one.
         """
-        wanted = self._embed(asked, language_of(urgent.question), "query")
+        wanted = self._embed([urgent.question, *asked], language_of(urgent.question), "query")
         found = []
         for n, hit in enumerate(sources, start=1):
             passage = hit.passage
@@ -209,7 +210,8 @@ class Sections:
                 continue
             vectors = self._embed([one.text for one in said], passage.language)
             (title,), _ = titles_of(self._embedder, [passage])
-            near = (wanted @ under_title(vectors, title).T).astype(float)
+            cosines = (wanted @ under_title(vectors, title).T).astype(float)
+            near = (cosines[:1] + cosines[1:]) / 2
             says = np.array(urgent.directnesses(said), float)
             leading = passage.leading(sources.country)
             ours = np.array([_names_any(leading, one.text) for one in said], float)
