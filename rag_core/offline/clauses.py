@@ -20,6 +20,9 @@ _SPLIT = re.compile(
     re.IGNORECASE,
 )
 _REFUSALS = ("avoid", "contraind", "forbid", "prohib", "unsuit", "unsafe", "refus")
+_AGAINST = re.compile(
+    r"\b(?:advises?|recommends?|decides?|reasons?|warns?|not|speaks?|argues?) against\b|\bruled? out\b|\brules out\b"
+)
 # Idioms that say otherwise than their words.
 _IDIOMS = (
     (re.compile(r"\b(?:without|with no) (?:delay|waiting|fail|exception)\b"), "at once"),
@@ -48,7 +51,7 @@ class Clause:
     Args:
         text: the clause.
         stems: stems of its content words, without quantities.
-        drugs: the medicines it names: a thesaurus id, or the name.
+        drugs: the medicines it names: a thesaurus id, or the name without its ending.
         negated: the stems that each of its negations applies to.
         sides: for each of the contrasts, the sides it is on.
     """
@@ -78,6 +81,7 @@ def read(text: str, thesaurus: Thesaurus | None) -> Clause:
     plain = text.lower()
     for idiom, meaning in _IDIOMS:
         plain = idiom.sub(meaning, plain)
+    plain = _AGAINST.sub(" not ", plain)
     found, rest = quantities(plain, "en")
     words = words_of(rest, "en")
     content = [word for word in words if _counts(word)]
@@ -122,8 +126,13 @@ def _drugs(text: str, words: list[Word], thesaurus: Thesaurus | None) -> frozens
         word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")
     }
     acids = {f"{one or two} acid" for one, two in _ACID.findall(text.lower()) if (one or two) not in covered}
-    unlisted = {word.form for word in words if word.form not in covered and is_medicine(word.form)}
+    unlisted = {_base(word.form) for word in words if word.form not in covered and is_medicine(word.form)}
     return frozenset(known | acids | unlisted)
+
+
+def _base(name: str) -> str:
+    """A medicine's name without the ending that differs between English and Spanish."""
+    return re.sub(r"[aeo]$", "", name)
 
 
 def names_of(drugs: frozenset[str]) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..language.analysis import LIST_ITEM, language_of, sentences
 from ..prompts.prompt import Sources
-from ..safety.urgency.advice import forbids_help
+from ..safety.urgency.advice import forbids_help, points_back
 from ..values.markers import without_markers
 from ..values.prompt_injection import gives_orders
 from ..values.types import Passage
 
 MIN_WORDS = 3  # shorter pieces are fragments
 MAX_HEADING = 12  # words; a longer line without a full stop is a sentence
+LONG = 150  # words; of a longer section, the paragraph or list with its best sentence is quoted
 
 _BETWEEN = re.compile(rf"(\n{{2,}}|\n(?={LIST_ITEM.pattern}))")  # blocks
 _ENDS = re.compile(r"[.!?…:;][\"'”’»)]*$")
@@ -130,19 +132,39 @@ def where(sentence: str, text: str) -> tuple[int, int]:
 
 
 def quoted(text: str, language: str, best: str) -> str:
-    """A section as an answer quotes it: whole, the sentence that answers best in bold."""
+    """A section as an answer quotes it: whole, the sentence that answers best in bold.
+
+    Of a long one, the paragraph or the list with that sentence, and an ellipsis for what stands before and after.
+    """
     whole = blocks(text, language)
     place = next((i for i, block in enumerate(whole) if best in block.sentences), 0)
-    said = ""
-    for i, block in enumerate(whole):
+    first, last = 0, len(whole) - 1
+    if sum(len(block.text.split()) for block in whole) > LONG:
+        first, last = _around(whole, place)
+    said = ["… "] if first else []
+    for i in range(first, last + 1):
+        block = whole[i]
         start, end = where(best, block.text) if i == place else (0, 0)
         marked = (
             f"{block.text[:start]}**{block.text[start:end]}**{block.text[end:]}"
             if end > start
             else block.text
         )
-        said += f"{block.before}{marked}"
-    return said.strip()
+        said.append(marked if i == first else f"{block.before}{marked}")
+    return "".join(said).strip() + (" …" if last < len(whole) - 1 else "")
+
+
+def _around(whole: Sequence[Block], place: int) -> tuple[int, int]:
+    """The first and last block of the paragraph, or of the list with its lead-in and conclusion, around a block."""
+    first = last = place
+    if whole[place].kind in ("item", "lead"):
+        while first and whole[first].kind == "item":
+            first -= 1
+        while last + 1 < len(whole) and whole[last + 1].kind == "item":
+            last += 1
+        if last + 1 < len(whole) and whole[last + 1].sentences and points_back(whole[last + 1].sentences[0]):
+            last += 1
+    return first, last
 
 
 def _is_heading(block: str) -> bool:

@@ -18,6 +18,10 @@ _BABY = words(
     r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes|"
     r"\d+[ -](?:day|week|month)s?[ -]old"
 )
+_OF_A_BABY = words(
+    r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
+    r"(?:under|below) (?:three|3) months|recien nacid\w+|(?:el|un|al|su) bebe (?:esta|tiene|es|de|menor|no|llora|amamantado|que)|bebes? menor\w*|menor de tres meses"
+)
 _NOT_YET_BORN = re.compile(
     r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
 )
@@ -129,7 +133,7 @@ class Urgent:
         asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
         if any(sign.id.startswith("newborn") for sign in signs_of(self.triage)):
             return not (said.patient == "baby" or _BABY.search(text))
-        if said.patient == "baby" and not _BABY.search(asked):
+        if (said.patient == "baby" or _OF_A_BABY.search(text)) and not _BABY.search(asked):
             return True
         after = _ONLY_AFTER_BIRTH.search(plain(said.text)) and not _IN_PREGNANCY.search(plain(said.text))
         return bool(after and self._not_yet_born)

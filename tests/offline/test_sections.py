@@ -133,6 +133,25 @@ def test_a_sentence_is_read_under_its_title():
     assert answer(told, vectors).startswith(f"**{vague}** [2]")
 
 
+FILLER = " ".join(["Water is drunk with every meal of the day."] * 20)
+
+
+def test_of_a_long_section_the_list_with_the_best_item_is_quoted_whole():
+    lead, item, other = (
+        "Call the unit in the following situations:",
+        "- You bleed a lot.",
+        "- The waters break.",
+    )
+    last = "With any of these signs you should not drive."
+    engine = {**ANGLES, "You bleed a lot.": ANGLES[NEAR]}
+    long = hit("a", f"{FILLER}\n\n{lead}\n\n{item}\n{other}\n\n{last}\n\n{FILLER}")
+    assert answer([long], engine) == f"… {lead}\n\n- **You bleed a lot.**\n{other}\n\n{last} … [1]"
+
+
+def test_of_a_long_section_the_best_paragraph_is_quoted_whole():
+    assert answer([hit("a", f"{BELOW} {NEAR}\n\n{FILLER}")]) == f"{BELOW} **{NEAR}** … [1]"
+
+
 def test_the_country_s_section_comes_first_and_only_where_guidance_differs():
     def said(ours: Hit, country: str) -> str:
         near = {QUESTION: (1, 0, 0, 0), AMERICAN: (0.9, 0.19**0.5, 0, 0), BRITISH: (0.8, 0, 0.6, 0)}
