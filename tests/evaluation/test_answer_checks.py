@@ -406,7 +406,3 @@ class TestOffline:
             engines = load_engines(settings)
         assert (engines.paid["answer"].name, engines.paid["judge"].name) == ("gpt-4o", "my-local-model")
         assert not load_engines(settings.model_copy(update={"llm": "offline"})).paid
-
-    def test_the_offline_engine_judges_nothing(self, lab: Lab):
-        with pytest.raises(ConfigError, match="cannot judge"):
-            check_answers(lab, read_builtin(ROOT / "data", "test"), BM25, limit=1, judging=True)

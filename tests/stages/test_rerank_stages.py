@@ -300,16 +300,6 @@ class TestBlend:
         with pytest.raises(ConfigError, match="alpha must be from 0 to 1"):
             Blend(alpha)
 
-    @settings(deadline=None)
-    @given(st.floats(0, 1), st.floats(0, 1), st.integers(0, 360))
-    def test_it_lies_between_its_two_scores(self, alpha: float, value: float, degrees: int):
-        state = replace(
-            State.start("question"), rankings=(Ranking(Query("question"), (judged_hit("a", value),)),)
-        )
-        (found,) = Blend(alpha)(state, context(Plane(question=0, a=degrees))).ranking
-        low, high = sorted((cos(degrees), value))
-        assert low - 1e-6 <= found.score <= high + 1e-6
-
 
 def above(theta: float, *scores: float, question: str = "How do cats sleep in winter?") -> State:
     hits = tuple(replace(hit(f"p{i}"), score=value) for i, value in enumerate(scores))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -180,9 +179,7 @@ class TestTheBudgetOfTime:
 
         slow = Slow({"a": 0.1, "b": 0.7, "c": 0.4})
         ctx = context(COSINE, OFFLINE, assessor=TimeLimitedAssessor(slow, seconds=0.05))
-        started = time.monotonic()
         assert given(ctx) == [None, None, None]
-        assert time.monotonic() - started < 10
         assert ctx.meter.warnings == [
             "3 of 3 passages have no relevance label: rating them took too long; the next run will be faster."
         ]
