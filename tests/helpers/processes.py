@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,9 @@ processes.set_forkserver_preload(
 )
 
 
-def word_engines() -> Engines:
-    """The engines of a lab, without a model."""
-    return Engines(
+def word_engines(**own: Any) -> Engines:
+    """The engines of a lab, without a model; some of them a test's own."""
+    engines = Engines(
         PriceList({}),
         LabelRules({}),
         WordEmbedder(),
@@ -46,6 +47,7 @@ def word_engines() -> Engines:
         Thesaurus(()),
         {"answer": ScriptedLlm()},
     )
+    return replace(engines, **own)
 
 
 def open_store(home: Path, corpus: str = "animals") -> CorpusStore:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from helpers.fakes import Scores, Told, score
-from helpers.openai_server import DEFAULT, serve
+from helpers.openai_server import DEFAULT
 from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS
@@ -196,12 +196,6 @@ def measured(lab: Lab, measure: Measure) -> Lab:
 
 class TestWithAProvider:
     """Language models, and the embedding model too, on a real server."""
-
-    @pytest.fixture
-    def server(self):
-        with serve() as running:
-            running.choose = obliging
-            yield running
 
     @pytest.fixture
     def rules(self) -> LabelRules:
