@@ -318,6 +318,11 @@ def test_front_of_quality_and_time(tmp_path: Path) -> None:
     }
 
 
+def test_no_strategy_is_an_error() -> None:
+    with pytest.raises(RagError, match="No strategy was chosen"):
+        ev.build_strategies({})
+
+
 class TestAQuestionThatIsADocument:
     """As in ArguAna: document "a" asks what else there is on its matter, and never finds itself."""
 
