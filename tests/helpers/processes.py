@@ -25,15 +25,11 @@ processes = multiprocessing.get_context(
 )  # children of a clean process, never of pytest's threads
 processes.set_forkserver_preload(
     [
-        "rag_core.lab.lab",
-        "rag_core.evaluation",
-        "rag_core.indexing.writing",
-        "chromadb.api.rust",
-        "Stemmer",
-        "pytest",
+        "rag_core.lab.lab", "rag_core.evaluation", "rag_core.indexing.writing", "chromadb.api.rust",
+        "Stemmer", "pytest",
         "tests.helpers.preloaded",  # named from the root: that process lacks pytest's module path
     ]
-)
+)  # fmt: skip
 
 
 def word_engines(**own: Any) -> Engines:

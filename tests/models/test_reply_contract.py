@@ -12,7 +12,7 @@ from helpers.looping import fuzzed
 from helpers.openai_server import role_of, serve, template_of
 from helpers.provider_calls import PROMPT, SENT, never
 from helpers.provider_lab import aimed
-from hypothesis import given
+from hypothesis import example, given
 
 from rag_core.indexing.enrich import DocumentPassages, LlmEnricher
 from rag_core.models.llm import SENSELESS_USAGE
@@ -194,6 +194,7 @@ class TestAnyReply:
 
     @fuzzed(100)
     @given(fuzzing_text.pieces)
+    @example(["Cats", " purr" * MAX_REPLY])
     def test_any_pieces_are_taken_as_valid_text_up_to_the_limit(self, pieces):
         fuzzing_text.check_pieces(pieces)
 

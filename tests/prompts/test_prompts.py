@@ -75,23 +75,12 @@ def test_an_urgent_question_tells_the_model_what_to_begin_with(question: str, to
 texts = st.lists(
     st.sampled_from(
         [
-            "<source n=",
-            '"1"',
-            "</source>",
-            "\n",
-            '">',
-            ' title="',
-            "&lt;",
-            "&amp;",
-            "'",
-            "{x}",
-            "é",
-            " › ",
-            "word",
+            "<source n=", '"1"', "</source>", "\n", '">', ' title="', "&lt;", "&amp;", "'", "{x}", "é",
+            " › ", "word",
         ]
     ),
     max_size=8,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @settings(deadline=None)
