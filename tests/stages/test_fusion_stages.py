@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from helpers.looping import for_each
@@ -89,10 +90,6 @@ class TestRrfWeights:
         assert ReciprocalRankFusion(60, rewrites=0.5).fuse([own, other]) == pytest.approx(expected, abs=1e-15)
         assert set(ReciprocalRankFusion(60, rewrites=0).fuse([own, other])) == {"a", "b"}
 
-    def test_a_negative_weight_of_rewrites_is_refused(self):
-        with pytest.raises(ConfigError, match="must not be negative"):
-            ReciprocalRankFusion(60, rewrites=-0.1)
-
     @settings(deadline=None)
     @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1))
     def test_a_search_of_weight_zero_is_as_if_it_had_not_been_made(self, one, two, weight):
@@ -101,10 +98,13 @@ class TestRrfWeights:
         assert weighted.fuse([by_words, by_meaning]) == weighted.fuse([by_words])
         assert weighted.fuse([by_meaning, by_words]) == weighted.fuse([by_words])
 
-    @pytest.mark.parametrize("weights", [((BM25, -0.1), (DENSE, 1.0)), ((BM25, 1.0), (DENSE, -0.1))])
-    def test_a_negative_weight_is_refused(self, weights: tuple[tuple[str, float], ...]):
+    @pytest.mark.parametrize(
+        "options",
+        [{"weights": ((BM25, -0.1), (DENSE, 1.0))}, {"weights": ((DENSE, -0.1),)}, {"rewrites": -0.1}],
+    )
+    def test_a_negative_weight_is_refused(self, options: dict[str, Any]):
         with pytest.raises(ConfigError, match="must not be negative"):
-            ReciprocalRankFusion(weights=weights)
+            ReciprocalRankFusion(**options)
 
 
 class TestMergeWeights:
