@@ -1,8 +1,10 @@
-"""Work done in a process of its own, and the check that an index is whole."""
+"""Work done in a process of its own, damage to an index, and the check that it is whole."""
 
 from __future__ import annotations
 
 import multiprocessing
+import random
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -48,6 +50,16 @@ def word_engines(**own: Any) -> Engines:
 
 def open_store(home: Path, corpus: str = "animals") -> CorpusStore:
     return CorpusStore(home, corpus, WordEmbedder())
+
+
+def remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def garble(path: Path) -> None:
+    """Other bytes in the file, or in every file of the folder."""
+    for file in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
+        file.write_bytes(random.Random(1).randbytes(file.stat().st_size))
 
 
 def held_by_each_part(index: CorpusIndex) -> list[set[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.processes import Writer, held_by_each_part, open_store, run, word_engines
+from helpers.processes import Writer, garble, held_by_each_part, open_store, remove, run, word_engines
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import BUILTIN, Document
@@ -24,15 +23,6 @@ from rag_core.values.labels import LabelRules
 from rag_core.values.settings import Settings
 
 MANY = 1010  # passages; Chroma writes its vector files after 1,000, before that they are in its database
-
-
-def remove(path: Path) -> None:
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def garble(path: Path) -> None:
-    for file in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
-        file.write_bytes(random.Random(1).randbytes(file.stat().st_size))
 
 
 def shorten(path: Path) -> None:

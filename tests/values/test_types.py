@@ -95,6 +95,10 @@ def test_title_and_headings_are_indexed_above_the_text(title: str, heading: str,
     assert (passage.full_title, passage.indexed_text) == (full, indexed)
 
 
+def test_before_retrieval_the_ranking_is_empty_and_belongs_to_the_question():
+    assert State.start("which animal?").ranking == Ranking(QUESTION, ())
+
+
 def test_a_state_with_several_rankings_has_no_single_one():
     two = replace(State.start("q"), rankings=(Ranking(QUESTION, ()), Ranking(QUESTION, ())))
     with pytest.raises(ValueError, match="too many values"):
