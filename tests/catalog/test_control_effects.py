@@ -63,31 +63,6 @@ def test_rrf_k_is_added_to_every_rank(full: Services, name: str, k: int):
     assert scores(step(trace, "ReciprocalRankFusion").after.ranking) == pytest.approx(expected, abs=1e-15)
 
 
-@for_each(("bm25", "dense"), [(0.4, 0.6), (1.0, 0.1), (0.1, 1.0), (0.0, 0.5), (0.5, 0.0)])
-def test_each_weight_of_contextual_is_its_own_searchs(full: Services, bm25: float, dense: float):
-    trace = run(full, "contextual", bm25_weight=bm25, vector_weight=dense, k_candidates=10)
-    lexical, semantic = trace.steps[0].after.rankings
-    assert (lexical.scale, semantic.scale) == ("bm25", "cosine")
-    expected = reciprocal((lexical, semantic), 60, {"bm25": bm25, "dense": dense})
-    found = scores(step(trace, "ReciprocalRankFusion").after.ranking)
-    assert found == pytest.approx({name: score for name, score in expected.items() if score}, abs=1e-15)
-    alone = {hit.id for hit in lexical} - {hit.id for hit in semantic}
-    assert alone, "some passages are found by keywords alone: their score is that search's share"
-    assert all(found.get(name, 0.0) <= bm25 / 61 for name in alone)
-
-
-@for_each("lam", [0.0, 0.3, 0.7, 1.0])
-def test_lambda_weighs_relevance_against_likeness(full: Services, lam: float):
-    trace = run(full, "hybrid_rrf", mmr_lambda=lam)
-    (question,) = Context(full).embed((QUESTION,))
-    ids = [hit.id for hit in trace.ranking]
-    vectors = full.index.vectors(ids).astype(float)
-    for place, hit in enumerate(trace.ranking):
-        like = max((float(vectors[place] @ vectors[before]) for before in range(place)), default=0.0)
-        relevance = float(vectors[place] @ question)
-        assert hit.score == pytest.approx(lam * relevance - (1 - lam) * like, abs=1e-5)
-
-
 WEIGHTINGS: list[tuple[dict[str, object], tuple[float, float, float]]] = [
     ({"weighting": "linear"}, (1.0, 0.95, 0.9)),
     ({"weighting": "linear", "weight_step": 0.3}, (1.0, 0.7, 0.4)),
@@ -124,11 +99,3 @@ def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Services
         cosine = float(full.index.vectors([hit.id])[0] @ question)
         expected = alpha * cosine + (1 - alpha) * judge.get(hit.id, 0.0)
         assert hit.score == pytest.approx(expected, abs=1e-6)
-
-
-@for_each("theta", [0.3, 0.5, 0.65])
-def test_theta_keeps_those_that_reach_it_and_no_others(full: Services, theta: float):
-    trace = run(full, "rag_msr", theta=theta, k_final=9)
-    blended = step(trace, "Blend").after.ranking
-    assert [hit.id for hit in trace.ranking] == [hit.id for hit in blended if hit.score >= theta]
-    assert 0 < len(trace.ranking) <= len(blended)

@@ -113,13 +113,6 @@ def test_an_impossible_value_is_refused_with_what_is_possible(recipe: Recipe, co
         assert refused.value.next_step
 
 
-def test_the_message_reads_as_a_sentence():
-    with pytest.raises(ConfigError) as refused:
-        build(("hybrid_rrf", {"k_final": 0}))
-    assert str(refused.value) == "k_final must be a whole number from 1 to 100, not 0. Its default is 5."
-    assert MAX_PASSAGES == 100
-
-
 @pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])
 def test_two_weights_of_nothing_are_refused_where_they_act(search_type: str):
     values = {"search_type": search_type, "vector_weight": 0, "bm25_weight": 0}

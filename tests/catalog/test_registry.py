@@ -250,11 +250,6 @@ class TestRegister:
         assert len(build(("mine", {"k_final": 1})).run("cats sleep", services).ranking) == 1
         assert describe(("mine", {"k_final": 1})) == "Mine · k_final 1"
 
-    def test_the_command_line_has_it(self, mine: Recipe, rag: Rag):
-        assert rag("strategies", "--json").json[-1]["name"] == "mine"
-        assert "mine: Mine" in rag("strategies").out
-        assert "from 1 to 9" in rag("query", "q", "--strategy", "mine", "--set", "k_final=0").err
-
     def test_a_clash_names_both_packages(self, mine: Recipe):
         with pytest.raises(ConfigError) as refused:
             rag_core.register(recipe(title="Other"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.behaviours import Hang, Status
-from helpers.openai_server import SECONDS, OpenAIServer, serve
+from helpers.openai_server import SECONDS, OpenAIServer
 from helpers.provider_lab import obliging
 from helpers.small import DOCUMENTS, Rag
 
@@ -226,44 +226,29 @@ def test_a_malformed_answer_set_is_one_line(rag: Rag, beir: Path) -> None:
     assert len(ran.err.splitlines()) == 1
 
 
-def test_nothing_billed_runs_without_a_yes(
-    rag: Rag,
-    beir: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with serve() as server:
-        monkeypatch.setenv("RAG_LLM", "openai")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "test")
-        refused = rag("answers", "--data", str(beir), "--strategies", "bm25")
-        assert refused.code == 1
-        assert "This run would cost at most about $" in refused.err
-        assert "--yes" in refused.err
-        assert not server.requests
-        judged = rag("answers", "--data", str(beir), "--strategies", "bm25", "--judge")
-        assert "at most 3 answer, 6 judge calls" in judged.err, (
-            "each reply of the judge may be asked for again"
-        )
-        assert not server.requests
-        retrieval = rag("eval", "--data", str(beir), "--strategies", "bm25", "--json")
-        assert retrieval.code == 0, "retrieval alone costs nothing and asks nothing"
-        assert not server.requests
-        agreed = rag(
-            "answers", "--data", str(beir), "--strategies", "bm25", "--limit", "1", "--yes", "--json"
-        )
-        assert agreed.code == 0, agreed.err
-        assert len(server.requests) == 1
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """A provider in good order, which the environment names."""
-    with serve() as running:
-        running.choose = obliging
-        monkeypatch.setenv("RAG_LLM", "openai")
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "test")
-        yield running
+def server(server: OpenAIServer, beir: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    """A provider in good order, which the environment names; `beir` would set it to none."""
+    monkeypatch.setenv("RAG_LLM", "openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    return server
+
+
+def test_nothing_billed_runs_without_a_yes(rag: Rag, beir: Path, server: OpenAIServer) -> None:
+    command = ("answers", "--data", str(beir), "--strategies", "bm25")
+    refused = rag(*command)
+    assert refused.code == 1
+    assert "This run would cost at most about $" in refused.err
+    assert "--yes" in refused.err
+    judged = rag(*command, "--judge")
+    assert "at most 3 answer, 6 judge calls" in judged.err, "each reply of the judge may be asked for again"
+    retrieval = rag("eval", *command[1:], "--json")
+    assert retrieval.code == 0, "retrieval alone costs nothing and asks nothing"
+    assert not server.requests
+    agreed = rag(*command, "--limit", "1", "--yes", "--json")
+    assert agreed.code == 0, agreed.err
+    assert len(server.requests) == 1
 
 
 SWEEP = ("sweep", "--strategy", "multi_query", "--vary", "k_final=1,2", "--yes")

@@ -20,11 +20,6 @@ QUERY_KEYS = {
     "question", "strategy", "controls", "fingerprint", "queries", "contexts", "answer", "steps", "metrics",
     "seconds", "warnings", "engine", "triage", "country", "notice", "models",
 }  # fmt: skip
-METRIC_KEYS = {
-    "rewrite_input_tokens", "rewrite_output_tokens", "rewrite_cost", "answer_input_tokens",
-    "answer_output_tokens", "answer_cost", "total_input_tokens", "total_output_tokens", "total_cost",
-    "usage_source", "cost_source",
-}  # fmt: skip
 
 
 def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
@@ -39,19 +34,7 @@ def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
 
 def test_strategies_as_json_are_the_catalog(rag: Rag) -> None:
     listed = rag("strategies", "--json").json
-    assert [row["name"] for row in listed] == list(RECIPES)
-    for row in listed:
-        assert set(row) == {
-            "name", "title", "summary", "source", "stages", "controls", "presets", "helps", "hurts", "calls",
-        }  # fmt: skip
-        assert all(set(stage) == {"stage", "kind"} for stage in row["stages"])
-        for control in row["controls"]:
-            assert set(control) == {
-                "name", "label", "type", "default", "min", "max", "step", "unit", "choices", "help",
-            }  # fmt: skip
-            if control["type"] in ("int", "float"):
-                assert control["min"] <= control["default"] <= control["max"]
-            assert control["help"]
+    assert listed == json.loads(json.dumps([recipe.as_json() for recipe in RECIPES.values()]))
 
 
 def test_strategies_for_people_name_every_strategy_and_control(rag: Rag) -> None:
@@ -70,31 +53,11 @@ def test_query_as_json_has_exactly_the_promised_fields(ready: Path, rag: Rag, st
     assert (trace["question"], trace["strategy"]) == (QUESTION, strategy)
     assert set(trace["controls"]) == {control.name for control in RECIPES[strategy].controls}
     assert trace["controls"]["k_final"] == 3
-    assert all(set(query) == {"text", "origin", "weight", "read_as"} for query in trace["queries"])
     assert [context["rank"] for context in trace["contexts"]] == [1, 2, 3]
-    for context in trace["contexts"]:
-        assert set(context) == {
-            "id", "doc_id", "title", "text", "source", "sources", "difference", "differs_from", "age_years", "old",
-            "gives_orders", "rank", "score", "score_scale", "label", "votes",
-        }  # fmt: skip
-        assert context["label"] in {"High", "Medium", "Low"}
-        assert all({"stage", "query", "rank", "score"} <= set(vote) for vote in context["votes"])
-    assert set(trace["answer"]) == {
-        "text", "citations", "invalid_citations", "sentences", "abstained", "reason", "notice", "remarks",
-        "suggestions",
-    }  # fmt: skip
+    assert {context["label"] for context in trace["contexts"]} <= {"High", "Medium", "Low"}
     ids = [context["id"] for context in trace["contexts"]]
     for cited in trace["answer"]["citations"]:
-        assert set(cited) >= {"n", "context_id", "quote"}
         assert ids[cited["n"] - 1] == cited["context_id"]
-    for step in trace["steps"]:
-        assert set(step) >= {"stage", "kind", "params", "seconds", "calls"}
-        for call in step["calls"]:
-            assert set(call) == {
-                "purpose", "model", "input_tokens", "output_tokens", "cost_usd", "counted_by",
-                "started", "seconds", "shared",
-            }  # fmt: skip
-    assert set(trace["metrics"]) == METRIC_KEYS
     assert set(trace["engine"]) >= {"llm", "embedding", "reranker", "index"}
 
 
@@ -189,18 +152,11 @@ def test_a_question_that_cannot_be_asked_is_one_line(
     ("arguments", "words"),
     [
         (["query", "q", "--strategy", "magic"], ["no strategy 'magic'", *RECIPES]),
-        (["query", "q", "--strategy", ""], ["no strategy ''"]),
         (["query", "q", "--strategy", "bm25", "--set", "rrf_k=3"], ["no control 'rrf_k'", "k1"]),
         (["query", "q", "--set", "k_final=0"], ["k_final", "1 to 100", "'0'"]),
-        (["query", "q", "--set", "k_final=101"], ["k_final", "1 to 100"]),
-        (["query", "q", "--set", "k_final=2.5"], ["k_final", "whole number"]),
         (["query", "q", "--set", "k_final="], ["k_final", "''"]),
-        (["query", "q", "--set", "mmr_lambda=nan"], ["mmr_lambda", "0 to 1"]),
-        (["query", "q", "--set", "mmr_lambda=inf"], ["mmr_lambda", "0 to 1"]),
-        (["query", "q", "--set", "k_final=five"], ["k_final", "'five'"]),
         (["query", "q", "--set", "=5"], ["no control ''"]),
         (["compare", "q", "--strategies", "bm25,magic"], ["no strategy 'magic'"]),
-        (["compare", "q", "--strategies", " , "], ["No strategy was chosen"]),
         (["compare", "q", "--strategies", "bm25", "--set", "k1=1"], ["LABEL.CONTROL=VALUE", "bm25"]),
         (["compare", "q", "--strategies", "bm25,bm25"], ["label 'bm25' is used twice", "LABEL=STRATEGY"]),
         (["compare", "q", "--strategies", "=bm25"], ["'=bm25' has no label"]),
@@ -215,10 +171,6 @@ def test_an_unknown_name_or_a_value_out_of_range_is_wrong_usage_in_one_line_that
     ready: Path, rag: Rag, arguments: list[str], words: list[str]
 ) -> None:
     assert_one_line(rag(*arguments), *words, code=2)
-
-
-def test_a_folder_that_is_not_there_is_one_line(rag: Rag) -> None:
-    assert_one_line(rag("index", "missing-folder", "--corpus", "notes"), "missing-folder", "No such file")
 
 
 @pytest.mark.parametrize(
@@ -243,8 +195,6 @@ def test_wrong_usage_ends_with_2_and_says_how_it_is_used(rag: Rag, arguments: li
     ("name", "value", "words"),
     [
         ("RAG_DATA", "/nowhere/data", ["/nowhere/data"]),
-        ("RAG_LLM", "magic", ["magic"]),
-        ("RAG_TIMEOUT", "-1", ["-1"]),
         ("RAG_EMBEDDING", "openai:", ["RAG_EMBEDDING"]),
         ("RAG_EMBEDDING", "openai:text-embedding-3-small", ["OPENAI_API_KEY"]),
         ("RAG_LLM", "openai", ["OPENAI_API_KEY"]),
@@ -323,18 +273,6 @@ def test_a_corpus_gets_its_profile_from_options_or_from_the_file_beside_its_docu
     assert rag("index", "--check", "--subject", "x").code == 2
 
 
-@pytest.mark.parametrize("files", [{}, {"photo.jpg": b"\xff"}])
-def test_a_folder_without_a_readable_kind_is_one_line(
-    ready: Path, rag: Rag, tmp_path: Path, files: dict[str, bytes]
-) -> None:
-    (tmp_path / "notes").mkdir()
-    for name, content in files.items():
-        (tmp_path / "notes" / name).write_bytes(content)
-    assert_one_line(
-        rag("index", str(tmp_path / "notes"), "--corpus", "c"), "no files that can be indexed", ".md"
-    )
-
-
 def test_doctor_says_which_engines_answer(ready: Path, rag: Rag) -> None:
     ran = rag("doctor", "--json")
     assert (ran.code, ran.err) == (0, "")
@@ -375,20 +313,11 @@ def test_doctor_ends_with_1_and_a_command_when_no_question_can_be_answered(
     assert "MISSING" in rag("doctor").out
 
 
-def test_a_state_folder_that_cannot_be_made_is_one_line(
-    lab: Lab, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
-    monkeypatch.setenv("RAG_HOME", str(tmp_path / "file"))
-    assert_one_line(rag("query", QUESTION), "RAG_HOME")
-
-
-@pytest.mark.parametrize("argument", [[], ["--help"], ["query", "--help"]])
-def test_help_lists_the_commands_and_says_it_is_no_advice(rag: Rag, argument: list[str]) -> None:
-    ran = rag(*argument)
-    assert "Usage" in ran.out + ran.err
-    assert "Traceback" not in ran.out + ran.err
+def test_help_lists_the_commands_and_says_it_is_no_advice(rag: Rag) -> None:
+    shown, bare = rag("--help"), rag()
+    assert all(command in shown.out for command in ("query", "compare", "index", "eval", "doctor"))
+    assert "not medical advice" in shown.out
+    assert "Usage" in bare.out + bare.err
 
 
 def test_a_judged_question_shows_its_metrics_with_details(ready: Path, rag: Rag, lab: Lab) -> None:

@@ -28,11 +28,6 @@ class TestCountry:
         assert rag(*asked).json["traces"][0]["country"] == "GB"
         assert rag(*asked, "--country", "").json["traces"][0]["country"] is None
 
-    def test_its_numbers_are_shown(self, rag: Rag):
-        asked = ("query", NO_WISH_TO_LIVE, "--strategy", "bm25")
-        assert "Emergencias en España: 112." in rag(*asked, "--country", "ES").out
-        assert "Emergencias en" not in rag(*asked).out
-
     def test_a_saved_session_is_run_again_for_its_own_country(self, rag: Rag, tmp_path: Path):
         saved = tmp_path / "session.json"
         saved.write_text(rag("query", CORD, "--strategy", "simple_semantic", "--country", "US", "--json").out)
@@ -70,11 +65,6 @@ class TestNotice:
     def test_answers_as_json_and_as_text(self, rag: Rag, command: tuple[str, ...]):
         assert rag(*command, "--json").json["notice"] == NOTICE
         assert NOTICE in " ".join(rag(*command).out.split())
-
-    @pytest.mark.usefixtures("ready")
-    def test_each_saved_trace(self, rag: Rag):
-        (trace,) = rag("compare", CORD, "--strategies", "bm25", "--json").json["traces"]
-        assert trace["notice"] == NOTICE
 
     def test_measured_results_and_every_file_of_a_run_that_has_a_place_for_it(
         self, rag: Rag, beir: Path, tmp_path: Path

@@ -11,21 +11,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from helpers.fakes import Unfitted, WordReranker
-from helpers.processes import open_store
+from helpers.processes import open_store, word_engines
 from helpers.small import ROOT, Rag, WordEmbedder
 
 import rag_core
 from rag_core.indexing import read_path
-from rag_core.lab.engines import Engines
-from rag_core.language.thesaurus import Thesaurus
 from rag_core.runtime.services import Services
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.sessions.panel import Candidate, Pair, Question, open_rooms
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import PanelError
 from rag_core.values.labels import LabelRules
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 
 
@@ -49,15 +45,7 @@ def ward(tmp_path: Path, home: Path, labels: LabelRules, monkeypatch: pytest.Mon
     (folder / "a.txt").write_text("Give anti-D within 72 hours.")
     (folder / "b.txt").write_text("Wash your hands.")
     open_store(home, "notes").update(read_path(folder))
-    engines = Engines(
-        PriceList({}),
-        labels,
-        WordEmbedder(),
-        Unfitted(),
-        WordReranker(),
-        Thesaurus(()),
-        {"answer": ScriptedLlm()},
-    )
+    engines = word_engines(labels=labels)
     for module in ("engines", "opening"):
         monkeypatch.setattr(f"rag_core.lab.{module}.load_engines", lambda settings, tell=None: engines)
     return folder

@@ -41,18 +41,9 @@ def test_commands_without_a_model_load_no_model_library() -> None:
 
 def test_a_keyword_search_opens_no_vector_store(lab: Lab, real_home: Path) -> None:
     watched = {
-        "chromadb",
-        "llama_index.core",
-        "nltk",
-        "openai",
-        "onnxruntime",
-        "pandas",
-        "plotly",
-        "scipy",
-        "sklearn",
-        "streamlit",
-        "torch",
-    }
+        "chromadb", "llama_index.core", "nltk", "openai", "onnxruntime", "pandas", "plotly", "scipy",
+        "sklearn", "streamlit", "torch",
+    }  # fmt: skip
     program = (
         "import sys\n"
         "from rag_core.cli import main\n"

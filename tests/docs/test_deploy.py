@@ -22,7 +22,6 @@ NGINX = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
 SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))[
     "services"
 ]
-ELSEWHERE = {"POSTGRES_PASSWORD", "POSTGRES_USER", "POSTGRES_DB"}
 
 
 def test_every_variable_is_one_that_the_app_or_streamlit_reads() -> None:

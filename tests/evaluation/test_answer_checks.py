@@ -6,14 +6,14 @@ import json
 import math
 import threading
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from helpers.answers import answered, passage
 from helpers.behaviours import Reply, Status
-from helpers.fakes import Unfitted, WordReranker
 from helpers.looping import for_each
 from helpers.openai_server import OpenAIServer, serve
+from helpers.processes import word_engines
 from helpers.small import ROOT
 
 from rag_core.catalog import build
@@ -24,9 +24,8 @@ from rag_core.evaluation.answers import check_answers, ragas_rows, write_ragas
 from rag_core.evaluation.judge import Judgement, parse
 from rag_core.evaluation.statistics import wilson
 from rag_core.evaluation.support import check
-from rag_core.lab.engines import Engines, load_engines
+from rag_core.lab.engines import load_engines
 from rag_core.lab.lab import Lab
-from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import NO_EVIDENCE
 from rag_core.testing import ScriptedLlm
@@ -110,16 +109,7 @@ def animals(read_only_store, embedder, labels):
 
     def make(answer, judge=None) -> Lab:
         models = {"answer": answer} | ({"judge": judge} if judge else {})
-        engines = Engines(
-            PriceList({}),
-            labels,
-            embedder,
-            Unfitted(),
-            WordReranker(),
-            Thesaurus(()),
-            models,
-            grounder=Quotes(),
-        )
+        engines = word_engines(labels=labels, embedder=embedder, paid=models, grounder=Quotes())
         return Lab(Settings(llm="offline"), "animals", engines, read_only_store)
 
     return make
@@ -308,11 +298,6 @@ class TestJudge:
     """On a real server: the answer model says the same always, the judge is scripted."""
 
     @pytest.fixture
-    def server(self) -> Iterator[OpenAIServer]:
-        with serve() as running:
-            yield running
-
-    @pytest.fixture
     def run(self, server, animals, monkeypatch):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
@@ -406,7 +391,3 @@ class TestOffline:
             engines = load_engines(settings)
         assert (engines.paid["answer"].name, engines.paid["judge"].name) == ("gpt-4o", "my-local-model")
         assert not load_engines(settings.model_copy(update={"llm": "offline"})).paid
-
-    def test_the_offline_engine_judges_nothing(self, lab: Lab):
-        with pytest.raises(ConfigError, match="cannot judge"):
-            check_answers(lab, read_builtin(ROOT / "data", "test"), BM25, limit=1, judging=True)

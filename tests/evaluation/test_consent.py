@@ -30,7 +30,6 @@ from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import load_embedder
 from rag_core.values.errors import MissingResource
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit
 
@@ -185,7 +184,6 @@ def test_the_estimate_says_what_it_knows_of_the_price(server, store, index, embe
     )
     plain = ev.Workload(QUESTIONS, list(ev.build_strategies({"b": "bm25"}).values()))
     assert str(ev.estimate([plain], lab.rehearsal())) == "nothing"
-    assert PriceList({}).cost_usd("my-local-model", 1, 1) is None
 
 
 def test_a_failed_evaluation_tells_its_cost_as_json(server, lab: Lab, tmp_path):

@@ -9,8 +9,6 @@ from math import log2
 import pytest
 import pytrec_eval
 from helpers.looping import for_each
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rag_core.evaluation.metrics import (
     DEFAULT_METRICS,
@@ -79,18 +77,8 @@ def test_ndcg_by_hand() -> None:
     assert ndcg(RANKED, GRADES, 1) == 0
 
 
-def test_the_others_by_hand() -> None:
-    # relevant: a, d, e, f; a is at rank 2 and d at rank 5
-    assert recall(RANKED, GRADES, 4) == 1 / 4
-    assert recall(RANKED, GRADES, 10) == 2 / 4
-    assert precision(RANKED, GRADES, 5) == 2 / 5
-    assert precision(RANKED, GRADES, 10) == 2 / 10  # only five came back
-    assert hit(RANKED, GRADES, 1) == 0
-    assert hit(RANKED, GRADES, 2) == 1
-    assert reciprocal_rank(RANKED, GRADES) == 1 / 2
-    assert reciprocal_rank(RANKED, GRADES, 1) == 0
-    assert average_precision(RANKED, GRADES) == (1 / 2 + 2 / 5) / 4
-    assert average_precision(RANKED, GRADES, 4) == (1 / 2) / 4
+def test_only_ranks_up_to_the_cutoff_count_for_the_reciprocal_rank() -> None:
+    assert [reciprocal_rank(RANKED, GRADES, k) for k in (1, 2)] == [0, 1 / 2]
 
 
 def test_an_empty_ranking_is_a_miss_on_every_metric() -> None:
@@ -147,25 +135,6 @@ def test_the_published_results_of_seed_004_are_reproduced_and_are_not_ndcg() -> 
     assert sum(ndcgs) / 10 == pytest.approx(0.242, abs=5e-4)
 
 
-@settings(deadline=None)
-@given(
-    st.lists(st.sampled_from("abcdefgh"), unique=True),
-    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 3)),
-    st.integers(1, 9),
-)
-def test_metrics_keep_their_laws(ranked: list[str], grades: dict[str, int], k: int) -> None:
-    grades["a"] = 2
-    best = sorted(grades, key=lambda document: -grades[document])
-    for name in TREC_NAMES:
-        measure = parse_metric(name.split("@")[0] + f"@{k}")
-        value = measure(ranked, grades)
-        assert 0 <= value <= 1
-        assert measure([*ranked, "not judged"], grades) == value  # nothing is lost by showing more
-        assert measure(best, grades) >= value - 1e-12
-    assert ndcg(best, grades, k) == pytest.approx(1)
-    assert average_precision(best, grades) == 1
-
-
 def test_a_question_without_a_relevant_document_has_no_value() -> None:
     for grades in ({}, {"a": 0, "b": -1}):
         for name in (*DEFAULT_METRICS, "recall@100"):
@@ -185,13 +154,13 @@ def test_a_cutoff_below_one_is_refused(measure, k: int) -> None:
     [
         ("ndcg@10", "ndcg@10", "nDCG@10", 10),
         ("nDCG", "ndcg", "nDCG", None),
-        ("MAP", "map", "MAP", None),
+        ("AP", "map", "MAP", None),
         ("map@100", "map@100", "MAP@100", 100),
-        ("mrr", "mrr", "MRR", None),
+        ("RR", "mrr", "MRR", None),
         ("MRR@10", "mrr@10", "MRR@10", 10),
         ("P@5", "precision@5", "Precision@5", 5),
         ("Success@5", "hit@5", "Hit rate@5", 5),
-        (" recall@100 ", "recall@100", "Recall@100", 100),
+        (" R@100 ", "recall@100", "Recall@100", 100),
         ("seed_ndcg@10", "seed_ndcg@10", "nDCG@10 as RAG-MSR computed it", 10),
     ],
 )
@@ -199,18 +168,6 @@ def test_names_of_metrics(text: str, name: str, title: str, cutoff: int | None) 
     metric = parse_metric(text)
     assert (metric.name, metric.title, metric.cutoff) == (name, title, cutoff)
     assert parse_metric(metric.name) == metric
-
-
-@for_each(
-    ("theirs", "ours"),
-    [
-        ("nDCG@10", "ndcg@10"), ("nDCG", "ndcg"), ("R@10", "recall@10"), ("RR", "mrr"), ("RR@10", "mrr@10"),
-        ("AP", "map"), ("AP@100", "map@100"), ("P@5", "precision@5"), ("Success@5", "hit@5"),
-    ],
-)  # fmt: skip
-def test_the_names_of_ir_measures_mean_the_same_metrics(theirs: str, ours: str) -> None:
-    assert parse_metric(theirs) == parse_metric(ours)
-    assert parse_metric(theirs).name == ours
 
 
 @pytest.mark.parametrize(
@@ -238,10 +195,6 @@ def test_an_unknown_metric_is_refused_with_the_known_ones(text: str) -> None:
         assert known in error.value.next_step
 
 
-def test_the_default_metrics_are_canonical() -> None:
-    assert [parse_metric(name).name for name in DEFAULT_METRICS] == list(DEFAULT_METRICS)
-
-
 def test_trec_order() -> None:
     assert trec_order({"a": 1.0, "b": 3.0, "c": 2.0}) == ["b", "c", "a"]
     assert trec_order({"a": 1.0, "c": 1.0, "b": 1.0}) == ["c", "b", "a"]
@@ -250,13 +203,3 @@ def test_trec_order() -> None:
     assert trec_order({"a": 1.0 + 1e-6, "b": 1.0}) == ["a", "b"]
     assert trec_order({"a": 1e300, "b": -1e300, "c": 0.0}) == ["a", "c", "b"]
     assert trec_order({}) == []
-
-
-@settings(deadline=None)
-@given(st.dictionaries(st.text("aé漢z", min_size=1), st.floats(-4, 4, width=32), min_size=1, max_size=30))
-def test_trec_order_is_trec_evals(scores: dict[str, float]) -> None:
-    """Each document alone relevant: trec_eval's reciprocal rank tells the rank it has there."""
-    qrels = {document: {document: 1} for document in scores}
-    run = dict.fromkeys(scores, scores)
-    ranks = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
-    assert trec_order(scores) == sorted(scores, key=lambda document: -ranks[document]["recip_rank"])

@@ -79,14 +79,6 @@ class TestWriting:
 
 
 class TestReading:
-    def test_the_order_is_that_of_the_scores_not_of_ranks_or_lines(self, tmp_path):
-        run = "q Q0 a 1 0.1 x\nq Q0 b 2 -3 x\nq Q0 c 3 1e3 x\nq Q0 d 4 .5 x\n"
-        assert read_run(write(tmp_path / "a.trec", run)) == {"q": ["c", "d", "a", "b"]}
-
-    def test_ties_break_by_document_the_last_first(self, tmp_path):
-        run = "q Q0 b 1 1 x\nq Q0 c 2 1 x\nq Q0 a 3 1 x\n"
-        assert read_run(write(tmp_path / "a.trec", run)) == {"q": ["c", "b", "a"]}
-
     @settings(deadline=None)
     @given(
         st.dictionaries(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -321,20 +321,6 @@ def test_front_of_quality_and_time(tmp_path: Path) -> None:
 def test_no_strategy_is_an_error() -> None:
     with pytest.raises(RagError, match="No strategy was chosen"):
         ev.build_strategies({})
-
-
-def test_sharing_a_context_factory_gives_each_question_its_own(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
-    made: list[int] = []
-
-    def factory() -> Services:
-        made.append(1)
-        return services
-
-    make: Callable[[], Services] = factory
-    list(ev.evaluate(opened(tmp_path / "run", strategies), strategies, make, workers=2))
-    assert len(made) == 3
 
 
 class TestAQuestionThatIsADocument:

@@ -43,6 +43,7 @@ def test_the_file_of_a_sweep_is_written_as_it_was_read(tmp_path: Path, services:
     recipe, settings = RECIPES["simple_semantic"], ev.grid({"k_final": (1, 3)})
     result = ev.tune(recipe, settings, ev.parse_metric("mrr"), JUDGED, JUDGED, lambda: services)
     path = ev.save_sweep(result, read_settings(home=tmp_path))
+    assert ev.list_sweeps(read_settings(home=tmp_path)) == [path]
     written = json.dumps(ev.read_sweep(path).as_json(), ensure_ascii=False)
     assert written == path.read_text(encoding="utf-8")
 

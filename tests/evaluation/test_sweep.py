@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +26,6 @@ from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Retrieve, TransformStage
 from rag_core.values.errors import ConfigError, StageError, Stopped
-from rag_core.values.settings import read_settings
 from rag_core.values.types import Query
 
 HYBRID = RECIPES["hybrid_rrf"]
@@ -145,26 +142,6 @@ def test_a_failure_ends_the_sweep(services: Services) -> None:
             NDCG,
             lambda: services,
         )
-
-
-def test_a_sweep_can_be_stopped(services: Services) -> None:
-    stop = threading.Event()
-    told: list[int] = []
-
-    def after_the_first(done: int, total: int) -> None:
-        told.append(done)
-        stop.set()
-
-    with pytest.raises(Stopped):
-        sweep(
-            JUDGED,
-            [HYBRID.build().without_answer()],
-            NDCG,
-            lambda: services,
-            stop=stop,
-            progress=after_the_first,
-        )
-    assert told == [1]
 
 
 @pytest.mark.parametrize(
@@ -315,15 +292,6 @@ def test_a_scratch_run_that_differs_is_shown(services: Services, monkeypatch: py
     honest = module.CachedIndex.dense
     monkeypatch.setattr(module.CachedIndex, "dense", lambda self, vector, k: honest(self, vector, k)[2:])
     assert not all(row.same for row in tuned(services).finalists)
-
-
-def test_a_sweep_is_kept_and_read_back(tmp_path: Path, services: Services) -> None:
-    settings = read_settings(home=tmp_path)
-    result = tuned(services)
-    path = ev.save_sweep(result, settings)
-    assert ev.list_sweeps(settings) == [path]
-    assert ev.read_sweep(path) == result
-    assert json.loads(path.read_text()) == result.as_json()
 
 
 PHASES = (

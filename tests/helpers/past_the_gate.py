@@ -17,17 +17,8 @@ TONGUE = "pages.drawing.translate"  # what it returns is as safe as what it is g
 LITERAL = {f"{TONGUE}.{name}" for name in ("t", "plural", "declared")}  # take a literal message and fields
 GATES = {"html": {"escape", "bold"}, "markdown": {"label"}, "plain": {"plain", "label"}}
 HEADINGS = {
-    "markdown",
-    "caption",
-    "header",
-    "subheader",
-    "title",
-    "write",
-    "toast",
-    "badge",
-    "latex",
-    "divider",
-}
+    "markdown", "caption", "header", "subheader", "title", "write", "toast", "badge", "latex", "divider",
+}  # fmt: skip
 MESSAGES = {"error", "warning", "info", "success", "exception", "status", "spinner", "expander", "popover"}
 BUTTONS = {
     "button",
@@ -49,18 +40,9 @@ NUMERIC = tuple("dfgeGE%,")
 NUMBERS = {"len", "round", "int", "sum", "float", "abs", "range"}
 SAME = {"list", "tuple", "sorted", "dict.fromkeys", "zip"}  # their arguments, item by item
 KEPT = {
-    "strip",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "join",
-    "format",
-    "get",
-    "items",
-    "values",
-    "keys",
+    "strip", "removeprefix", "removesuffix", "replace", "join", "format", "get", "items", "values", "keys",
     "lower",
-}
+}  # fmt: skip
 
 
 @dataclass(eq=False)

@@ -1,9 +1,12 @@
-"""Work done in a process of its own, and the check that an index is whole."""
+"""Work done in a process of its own, damage to an index, and the check that it is whole."""
 
 from __future__ import annotations
 
 import multiprocessing
+import random
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -24,20 +27,16 @@ processes = multiprocessing.get_context(
 )  # children of a clean process, never of pytest's threads
 processes.set_forkserver_preload(
     [
-        "rag_core.lab.lab",
-        "rag_core.evaluation",
-        "rag_core.indexing.writing",
-        "chromadb.api.rust",
-        "Stemmer",
-        "pytest",
+        "rag_core.lab.lab", "rag_core.evaluation", "rag_core.indexing.writing", "chromadb.api.rust",
+        "Stemmer", "pytest",
         "tests.helpers.preloaded",  # named from the root: that process lacks pytest's module path
     ]
-)
+)  # fmt: skip
 
 
-def word_engines() -> Engines:
-    """The engines of a lab, without a model."""
-    return Engines(
+def word_engines(**own: Any) -> Engines:
+    """The engines of a lab, without a model; some of them a test's own."""
+    engines = Engines(
         PriceList({}),
         LabelRules({}),
         WordEmbedder(),
@@ -46,10 +45,21 @@ def word_engines() -> Engines:
         Thesaurus(()),
         {"answer": ScriptedLlm()},
     )
+    return replace(engines, **own)
 
 
 def open_store(home: Path, corpus: str = "animals") -> CorpusStore:
     return CorpusStore(home, corpus, WordEmbedder())
+
+
+def remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def garble(path: Path) -> None:
+    """Other bytes in the file, or in every file of the folder."""
+    for file in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
+        file.write_bytes(random.Random(1).randbytes(file.stat().st_size))
 
 
 def held_by_each_part(index: CorpusIndex) -> list[set[str]]:

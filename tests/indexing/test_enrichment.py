@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
-import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
+from helpers.processes import garble, remove
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import Document
@@ -222,15 +221,6 @@ class TestIndex:
         documents = [Document("a", "Cats", "en", "Cats purr."), Document("b", "Dogs", "en", "Dogs bark.")]
         assert store.update(SourceFiles("test", documents)).embedded == 1
         assert store.update(SourceFiles("test", documents[:1])).embedded == 0
-
-
-def remove(path: Path) -> None:
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def garble(path: Path) -> None:
-    for file in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
-        file.write_bytes(random.Random(1).randbytes(file.stat().st_size))
 
 
 class TestDamage:

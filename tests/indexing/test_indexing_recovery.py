@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,32 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.fakes import Unfitted, WordReranker
-from helpers.processes import Writer, held_by_each_part, open_store, run
+from helpers.processes import Writer, garble, held_by_each_part, open_store, remove, run, word_engines
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import BUILTIN, Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path, stores
-from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import index_path, open_lab
-from rag_core.language.thesaurus import Thesaurus
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError, IndexDamaged, RagError
 from rag_core.values.labels import LabelRules
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 
 MANY = 1010  # passages; Chroma writes its vector files after 1,000, before that they are in its database
-
-
-def remove(path: Path) -> None:
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def garble(path: Path) -> None:
-    for file in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
-        file.write_bytes(random.Random(1).randbytes(file.stat().st_size))
 
 
 def shorten(path: Path) -> None:
@@ -97,9 +83,7 @@ def open_corpus(
     monkeypatch: pytest.MonkeyPatch, built: Path, home: Path, labels: LabelRules, llm: ScriptedLlm
 ) -> Callable[[str], Lab]:
     """open_lab, the models replaced by fakes."""
-    engines = Engines(
-        PriceList({}), labels, WordEmbedder(), Unfitted(), WordReranker(), Thesaurus(()), {"answer": llm}
-    )
+    engines = word_engines(labels=labels, paid={"answer": llm})
     monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: engines)
     return lambda corpus: open_lab(corpus, settings=Settings(home=home, data=built / "data", llm="offline"))
 

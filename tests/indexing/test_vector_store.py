@@ -29,21 +29,9 @@ from rag_core.values.settings import Settings, read_settings
 IDS = [f"d{number:02d}:0:ab" for number in range(40)]
 BM25 = Bm25Index.fit([["cats", "sleep"]] * len(IDS))
 WORDS = [
-    "cats",
-    "dogs",
-    "birds",
-    "fish",
-    "horses",
-    "sleep",
-    "purr",
-    "swim",
-    "fly",
-    "eat",
-    "hunt",
-    "play",
-    "run",
+    "cats", "dogs", "birds", "fish", "horses", "sleep", "purr", "swim", "fly", "eat", "hunt", "play", "run",
     "hide",
-]
+]  # fmt: skip
 
 
 def drawn(count: int) -> np.ndarray:

@@ -38,17 +38,8 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_any_name_that_a_person_types_has_a_folder_of_its_own(lab: Lab, settings: Settings) -> None:
     names = [
-        "ward-3",
-        "Ward 3",
-        "ward 3",
-        "ward/3",
-        "../ward",
-        ".ward",
-        "Caf\u00e9 3",
-        "病房" * 50,
-        "…",
-        "?",
-    ]
+        "ward-3", "Ward 3", "ward 3", "ward/3", "../ward", ".ward", "Caf\u00e9 3", "病房" * 50, "…", "?",
+    ]  # fmt: skip
     folders = {}
     for name in names:
         corpus, title = own_corpus(name)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pytest
+from helpers.processes import word_engines
 from helpers.small import WordEmbedder
 from llama_index.core import Settings as LlamaSettings
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
@@ -24,10 +25,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
 
 from rag_core.catalog import build
-from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
 from rag_core.lab.paid_models import ROLES
-from rag_core.language.thesaurus import Thesaurus
 from rag_core.llamaindex import PassageNode
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import NO_EVIDENCE, Prompt, contexts_in
@@ -35,7 +34,6 @@ from rag_core.stages import Dense, Retrieve
 from rag_core.stages.messages import abstention
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StageError
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.types import ModelCall
 
@@ -60,12 +58,8 @@ def open_animals(read_only_store, embedder, labels) -> Callable[..., Lab]:
     """A lab over conftest's documents whose every role is played by one model."""
 
     def make(llm, embedder=embedder) -> Lab:
-        settings = Settings()
-        prices = PriceList.read(settings.data / "prices.toml")
-        engines = Engines(
-            prices, labels, embedder, NoReranker(), NoReranker(), Thesaurus({}), dict.fromkeys(ROLES, llm)
-        )
-        return Lab(settings, "animals", engines, read_only_store)
+        engines = word_engines(labels=labels, embedder=embedder, paid=dict.fromkeys(ROLES, llm))
+        return Lab(Settings(), "animals", engines, read_only_store)
 
     return make
 
@@ -73,13 +67,6 @@ def open_animals(read_only_store, embedder, labels) -> Callable[..., Lab]:
 @pytest.fixture
 def animals(open_animals, llm) -> Lab:
     return open_animals(llm)
-
-
-class NoReranker:
-    """No strategy here reranks; one that did would fail."""
-
-    name = key = "none"
-    scale = "offline_scorer"
 
 
 class HeldLlm(ScriptedLlm):

@@ -81,46 +81,6 @@ class TestMiniLM:
         assert (vectors.shape, vectors.dtype) == ((0, 0), np.float32)
         assert bills == ()
 
-    @pytest.mark.parametrize("kind", ["query", "passage"])
-    def test_vectors_are_mean_pooled_and_of_length_one_as_the_model_card_computes_them(self, minilm, kind):
-        import torch
-        from transformers import AutoModel, AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(minilm_folder())
-        model = AutoModel.from_pretrained(minilm_folder())
-        expected = []
-        for text in TEXTS:
-            read = tokenizer(
-                minilm.read(text), return_tensors="pt", truncation=True, max_length=256, padding=False
-            )
-            with torch.no_grad():
-                pooled = model(**read).last_hidden_state[0].mean(dim=0).numpy()
-            expected.append(pooled / np.linalg.norm(pooled))
-        vectors, _ = minilm.embed(TEXTS, kind)
-        assert (vectors.shape, vectors.dtype) == ((4, 384), np.float32)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-        np.testing.assert_allclose(vectors, expected, atol=2e-5)
-
-    @pytest.mark.parametrize("texts", [("",), (" \n",), ("same", "same"), ("🤰",), ("word " * 2000,)])
-    def test_unusual_texts_have_vectors_of_length_one(self, minilm, texts):
-        vectors, _ = minilm.embed(texts)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-        np.testing.assert_allclose(vectors, np.repeat(vectors[:1], len(texts), axis=0), atol=1e-6)
-
-    def test_a_batch_gives_what_each_text_gives_alone(self, minilm):
-        together, _ = minilm.embed(TEXTS * 10, "passage")
-        alone = np.concatenate([minilm.embed((text,), "passage")[0] for text in TEXTS])
-        np.testing.assert_allclose(together, np.tile(alone, (10, 1)), atol=2e-6)
-
-    def test_questions_asked_together_are_read_together(self, minilm, monkeypatch):
-        alone = np.concatenate([minilm.embed((text,))[0] for text in TEXTS])
-        runs, last_layer = [], minilm.model._last_layer
-        monkeypatch.setattr(
-            minilm.model, "_last_layer", lambda read: runs.append(len(read)) or last_layer(read)
-        )
-        np.testing.assert_allclose(minilm.embed(TEXTS)[0], alone, atol=2e-6)
-        assert runs == [len(TEXTS)]
-
     def test_threads_that_embed_at_once_get_their_own_vectors(self, minilm):
         alone = [minilm.embed((text,))[0] for text in TEXTS]
         found = {}

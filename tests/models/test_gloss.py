@@ -18,7 +18,6 @@ from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, RehearsedEmbedder, load_embedder
 from rag_core.models.embedding import is_english_only
 from rag_core.pipeline.stream import run_all
-from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError
@@ -239,12 +238,6 @@ def test_thresholds_of_a_glossed_model_hold_for_every_version_of_its_list():
     rules = LabelRules({("cosine", "words-1+gloss", "en"): fitted})
     assert rules.has("cosine", "words-1+gloss@1a2b3c4d")
     assert not rules.has("cosine", "words-1")
-
-
-def test_passages_without_a_stored_vector_are_read_in_their_language(services: Services):
-    ctx = Context(services)
-    vectors = ctx.embed(["nada"], "passage", ["es"])
-    np.testing.assert_allclose(vectors, services.embedder.embed(["nada"], "passage", ["es"])[0])
 
 
 def test_a_document_in_spanish_is_found_by_its_english(tmp_path: Path):

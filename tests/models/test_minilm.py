@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,122 +14,28 @@ from rag_core.models import minilm as module
 from rag_core.models.bert_graph import OUTPUT, bert_graph
 from rag_core.models.minilm import MINILM_WEIGHTS, MiniLM, minilm_folder, open_graph, read_header
 
-ENGLISH = [
-    "Call",
-    "the",
-    "midwife",
-    "when",
-    "contractions",
-    "come",
-    "every",
-    "five",
-    "minutes,",
-    "last",
-    "a",
-    "minute",
-    "and",
-    "have",
-    "been",
-    "regular",
-    "for",
-    "an",
-    "hour;",
-    "come",
-    "at",
-    "once",
-    "if",
-    "the",
-    "waters",
-    "break,",
-    "if",
-    "there",
-    "is",
-    "bleeding,",
-    "or",
-    "if",
-    "the",
-    "baby",
-    "moves",
-    "less",
-    "than",
-    "usual.",
-]
-SPANISH = [
-    "La",
-    "preeclampsia",
-    "aparece",
-    "después",
-    "de",
-    "la",
-    "semana",
-    "20:",
-    "tensión",
-    "de",
-    "140/90",
-    "mmHg",
-    "o",
-    "más,",
-    "con",
-    "proteínas",
-    "en",
-    "la",
-    "orina,",
-    "dolor",
-    "de",
-    "cabeza,",
-    "visión",
-    "borrosa",
-    "o",
-    "hinchazón",
-    "súbita",
-    "de",
-    "la",
-    "cara;",
-    "¿cuándo",
-    "hay",
-    "que",
-    "ir",
-    "al",
-    "hospital?",
-]
-ODD = (
-    "",
-    " ",
-    "\n\t",
-    "a",
-    "?",
-    "🤰🏽",
-    "👶 kicks 🦶",
-    "[SEP] and [MASK] ##ing",
-    "妊娠 беременность حمل",
-    "e\u0301\u0000x",
-    "ÀÉÎ" * 200,
+ENGLISH = (
+    "Call the midwife when contractions come every five minutes, last a minute and have been regular "
+    "for an hour; come at once if the waters break, if there is bleeding, or if the baby moves less "
+    "than usual."
 )
+SPANISH = (
+    "La preeclampsia aparece después de la semana 20: tensión de 140/90 mmHg o más, con proteínas en la "
+    "orina, dolor de cabeza, visión borrosa o hinchazón súbita de la cara; ¿cuándo hay que ir al "
+    "hospital?"
+)
+ODD = (
+    "", " ", "\n\t", "a", "?", "🤰🏽", "👶 kicks 🦶", "[SEP] and [MASK] ##ing", "妊娠 беременность حمل", "e\u0301\u0000x",
+    "ÀÉÎ" * 200,
+)  # fmt: skip
 
 
-def words(count: int, among: Sequence[str], seed: int) -> str:
-    return " ".join(random.Random(seed).choices(among, k=count))
+def words(count: int, among: str, seed: int) -> str:
+    return " ".join(random.Random(seed).choices(among.split(), k=count))
 
 
-LENGTHS = (
-    1,
-    2,
-    3,
-    5,
-    8,
-    13,
-    21,
-    34,
-    55,
-    89,
-    144,
-    180,
-    253,
-    254,
-    255,
-    256,
-    400,
-)  # in word pieces the limit is 254
+# in word pieces the limit is 254
+LENGTHS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 180, 253, 254, 255, 256, 400)
 TEXTS = (*ODD, *(words(n, among, n) for n in LENGTHS for among in (ENGLISH, SPANISH)))
 
 

@@ -8,7 +8,7 @@ import pytest
 from helpers.behaviours import Endless, Reply
 from helpers.looping import for_each
 from helpers.provider_calls import PROMPT, ask, billed, failure_of, never
-from helpers.provider_lab import obliging, provider_lab
+from helpers.provider_lab import obliging
 
 from rag_core.evaluation.judge import judge
 from rag_core.indexing.enrich import DocumentPassages, LlmEnricher
@@ -71,13 +71,6 @@ TAGS = {
 CERTAIN = (  # wherever they stand
     "think", "of Kimi", "of OpenThinker", "of Cohere", "of MedGemma", "of gpt-oss", "of Open WebUI", "a fold in a fold",
 )  # fmt: skip
-
-
-@pytest.fixture
-def animals(base, read_only_store, embedder, labels):
-    """A lab over conftest's documents whose models are the server's."""
-    base.choose = obliging
-    return provider_lab(base, read_only_store, embedder, labels)
 
 
 def thinking(tags: tuple[str, str], thought: str = THOUGHT):

@@ -13,7 +13,7 @@ from helpers.behaviours import Body, Events, Reply, Status
 from helpers.looping import for_each
 from helpers.openai_server import role_of, vector_of
 from helpers.provider_calls import ask, billed, failure_of, never
-from helpers.provider_lab import aimed, obliging, provider_lab
+from helpers.provider_lab import aimed
 
 from rag_core.models import load_embedder
 from rag_core.models.embedding import shortened
@@ -28,13 +28,6 @@ from rag_core.values.settings import Settings
 from rag_core.values.types import Query
 
 QUESTION = "Do cats and dogs sleep in one house?"
-
-
-@pytest.fixture
-def animals(base, read_only_store, embedder, labels):
-    """A lab over conftest's documents whose models are the server's."""
-    base.choose = obliging
-    return provider_lab(base, read_only_store, embedder, labels)
 
 
 def said(delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:

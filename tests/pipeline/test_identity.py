@@ -21,7 +21,6 @@ from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.models import load_embedder, load_openai
 from rag_core.models.custom_llm import wrap_custom_llm
 from rag_core.pipeline.stream import collect, stream
-from rag_core.runtime.context import Context
 from rag_core.runtime.run import Run
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
@@ -157,21 +156,6 @@ def test_columns_by_other_models_share_no_first_stages(full: Services):
     other = strategy.run(QUESTION, replace(one, engine={"embedding_model": "words-2"}), run)
     assert [step.reused for step in again.steps] == [True, True]
     assert [step.reused for step in other.steps] == [False, False]
-
-
-def test_one_name_on_two_servers_is_asked_twice(full: Services):
-    """The same prompt to both models of a run is not one call."""
-    from helpers.fakes import talker
-
-    from rag_core.prompts.prompt import Template
-
-    one, other = talker(), talker()
-    one.replies["ask"] = other.replies["ask"] = ["cats"]
-    other.key = "told at http://127.0.0.1:2/v1"
-    ctx = Context(replace(full, llms={"answer": one, "judge": other}))
-    for purpose in ("answer", "judge"):
-        ctx.complete(Template("ask", purpose, "", "Say {what}").fill(what="x"))
-    assert (one.asked["ask"], other.asked["ask"]) == (1, 1)
 
 
 class TestRuns:

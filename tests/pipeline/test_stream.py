@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 from helpers.fakes import WordReranker, talker
+from helpers.processes import word_engines
 from helpers.small import WordEmbedder
 
 from rag_core import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
 from rag_core.catalog import build
 from rag_core.indexing import CorpusIndex
-from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
 from rag_core.lab.paid_models import ROLES
-from rag_core.language.thesaurus import Thesaurus
 from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import stream
 from rag_core.prompts.prompt import Prompt
@@ -27,7 +26,6 @@ from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Retrieve, Stage, TransformStage
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import RagError, StageError, Stopped
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.trace import Trace
 from rag_core.values.types import Hit, ModelCall, Query, Vectors
@@ -347,8 +345,9 @@ def test_a_trace_serves_every_strategy_with_the_same_first_stages(counted, count
 def animals(store, index, embedder, llm, labels, tmp_path) -> Lab:
     """A lab over conftest's documents in which one scripted model plays every role."""
     reranker = WordReranker()
-    roles = dict.fromkeys(ROLES, llm)
-    engines = Engines(PriceList({}), labels, embedder, reranker, reranker, Thesaurus(()), roles)  # type: ignore[arg-type]
+    engines = word_engines(
+        labels=labels, embedder=embedder, scorer=reranker, reranker=reranker, paid=dict.fromkeys(ROLES, llm)
+    )
     return Lab(Settings(home=tmp_path / "home", llm="offline"), "animals", engines, store)
 
 

@@ -75,23 +75,12 @@ def test_an_urgent_question_tells_the_model_what_to_begin_with(question: str, to
 texts = st.lists(
     st.sampled_from(
         [
-            "<source n=",
-            '"1"',
-            "</source>",
-            "\n",
-            '">',
-            ' title="',
-            "&lt;",
-            "&amp;",
-            "'",
-            "{x}",
-            "é",
-            " › ",
-            "word",
+            "<source n=", '"1"', "</source>", "\n", '">', ' title="', "&lt;", "&amp;", "'", "{x}", "é",
+            " › ", "word",
         ]
     ),
     max_size=8,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @settings(deadline=None)
@@ -267,24 +256,6 @@ shown = { High = 1, Medium = 2, Low = 3 }
 """
 
 
-def test_thresholds_are_read_from_a_file(tmp_path: Path):
-    path = tmp_path / "labels.toml"
-    path.write_text(ROW)
-    found = LabelRules.read(path).relevance("cosine", [0.6, 0.3, 0.2], "en", MODEL)
-    assert [relevance.label for relevance in found] == ["High", "Medium", "Low"]
-    by_rank = LabelRules.read(path, "rank").relevance("rank", [0.6], "en", "")
-    assert by_rank[0].scorer == "rank"
-
-
-def unreadable(path: Path, text: str | None) -> None:
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(DataError) as refused:
-        LabelRules.read(path)
-    assert str(path) in refused.value.message
-    assert refused.value.next_step == "Restore data/labels.toml."
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -295,25 +266,24 @@ def unreadable(path: Path, text: str | None) -> None:
         "[cosine.en]\nhigh = 1",
         ROW.replace("high = 0.6", ""),
         ROW.replace("shown", "seen"),
-    ],
-    ids=["missing", "not TOML", "no table", "no row", "no model", "no threshold", "no counts"],
-)
-def test_a_missing_or_malformed_file_of_thresholds_is_named(tmp_path: Path, text: str | None):
-    unreadable(tmp_path / "labels.toml", text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "",
         ROW.replace("a-model.en", "a-model.es"),
         ROW.replace("High = 0.9, ", ""),
         ROW.replace("0.6", '"wide"'),
     ],
-    ids=["empty", "no English row", "a share is missing", "a threshold is text"],
-)
-def test_defect_a_file_that_cannot_label_is_refused_when_read(tmp_path: Path, text: str):
-    unreadable(tmp_path / "labels.toml", text)
+    ids=[
+        "missing", "not TOML", "no table", "no row", "no model", "no threshold", "no counts",
+        "empty", "no English row", "a share is missing", "a threshold is text",
+    ],
+)  # fmt: skip
+def test_a_file_of_thresholds_that_cannot_label_is_named_when_read(tmp_path: Path, text: str | None):
+    path = tmp_path / "labels.toml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(DataError) as refused:
+        LabelRules.read(path)
+    assert str(path) in refused.value.message
+    assert refused.value.next_step == "Restore data/labels.toml."
 
 
 @given(

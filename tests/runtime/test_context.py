@@ -195,6 +195,12 @@ class TestComplete:
         ctx.complete(other.fill(what="x"))
         assert len(llm.prompts) == 2
 
+    def test_the_same_prompt_to_one_name_on_another_server_is_asked_too(self, ctx: Context):
+        here, there = Told({"ask": "cats"}), Told({"ask": "dogs"})
+        there.key = "told at http://127.0.0.1:2/v1"
+        one, two = (Context(replace(ctx.services, llms={"answer": llm}), ctx.run) for llm in (here, there))
+        assert [each.complete(ASK.fill(what="x")) for each in (one, two)] == ["cats", "dogs"]
+
     def test_a_call_that_broke_off_is_billed_and_its_words_are_no_reply(self, ctx: Context):
         ctx = Context(replace(ctx.services, llms={"answer": Breaking()}))
         with pytest.raises(ProviderError, match="broke off"):

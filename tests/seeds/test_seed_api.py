@@ -11,6 +11,7 @@ import pytest
 from helpers.behaviours import Cut, Reply, Status
 from helpers.looping import for_each
 from helpers.openai_server import OpenAIServer, serve
+from helpers.processes import word_engines
 from helpers.provider_lab import obliging
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.llms import MockLLM
@@ -20,10 +21,8 @@ from llama_index.llms.openai import OpenAI
 import rag_core
 from rag_core import seed_api
 from rag_core.catalog import RECIPES, recipe_of
-from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
 from rag_core.lab.paid_models import ROLES, PaidModels
-from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.seed_api import (
@@ -94,13 +93,6 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-class NoReranker:
-    """No strategy here reranks; one that did would fail."""
-
-    name = key = "none"
-    scale = "offline_scorer"
-
-
 @pytest.fixture
 def open_animals(read_only_store, embedder, labels):
     """A lab over conftest's documents and a provider's models."""
@@ -108,7 +100,7 @@ def open_animals(read_only_store, embedder, labels):
     def make(settings: Settings) -> Lab:
         prices = PriceList.read(settings.data / "prices.toml")
         paid = PaidModels(settings, prices).of_settings()
-        engines = Engines(prices, labels, embedder, NoReranker(), NoReranker(), Thesaurus(()), paid)
+        engines = word_engines(prices=prices, labels=labels, embedder=embedder, paid=paid)
         return Lab(settings, "animals", engines, read_only_store)
 
     return make

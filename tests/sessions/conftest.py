@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply
@@ -31,6 +32,16 @@ def postgres_address(postgres_server: str) -> Iterator[str]:
     with create_engine(postgres_server).begin() as connection:
         schema.METADATA.drop_all(connection)
         connection.execute(text("DROP TABLE IF EXISTS rag_questions_version"))
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with nothing in it."""
+    return (
+        f"sqlite:///{tmp_path / 'own.db'}"
+        if request.param == "SQLite"
+        else request.getfixturevalue("postgres_address")
+    )
 
 
 @pytest.fixture

@@ -100,18 +100,6 @@ def test_labels_come_from_the_cosine_to_the_question_and_never_from_the_fused_sc
     assert [r.score for r in relevances if r] == pytest.approx([0.8, 0.5, 0.1], abs=1e-6)
 
 
-def test_labels_by_rank_stay_selectable():
-    hits = list(reversed(three()))
-    relevances = [
-        found.relevance for found in written(context(ScriptedLlm("Yes [1]."), "rank"), *hits).ranking
-    ]
-    assert [(r.label, r.scorer) for r in relevances if r] == [
-        ("High", "rank"),
-        ("Medium", "rank"),
-        ("Low", "rank"),
-    ]
-
-
 def test_the_model_is_shown_the_labels_that_are_shown_on_screen():
     llm = ScriptedLlm("Yes [1].")
     written(context(llm), *three())
@@ -215,21 +203,26 @@ def test_a_reply_of_no_evidence_is_an_abstention_with_its_reason(reply: str, rea
     assert answer.evidence == shown_evidence(three())
 
 
-def test_the_reason_is_in_the_language_of_the_question():
-    answer = written(
-        context(ScriptedLlm(NO_EVIDENCE)), *three(), question="¿Cómo duermen los gatos de noche?"
-    ).answer
+@pytest.mark.parametrize(
+    ("question", "text", "reason"),
+    [
+        (
+            "¿Cómo duermen los gatos de noche?",
+            SPANISH,
+            "El modelo no encontró ninguna respuesta en los pasajes.",
+        ),
+        (
+            "Comment dorment les chats pendant la nuit ?",
+            ENGLISH,
+            "The model found no answer in the passages.",
+        ),
+    ],
+    ids=["es", "fr"],
+)
+def test_the_reason_is_in_the_language_of_the_question_or_in_english(question: str, text: str, reason: str):
+    answer = written(context(ScriptedLlm(NO_EVIDENCE)), *three(), question=question).answer
     assert answer is not None
-    assert answer.text == SPANISH
-    assert answer.reason == "El modelo no encontró ninguna respuesta en los pasajes."
-
-
-def test_the_reason_is_in_english_for_a_question_in_a_third_language():
-    answer = written(
-        context(ScriptedLlm(NO_EVIDENCE)), *three(), question="Comment dorment les chats pendant la nuit ?"
-    ).answer
-    assert answer is not None
-    assert (answer.text, answer.reason) == (ENGLISH, "The model found no answer in the passages.")
+    assert (answer.text, answer.reason) == (text, reason)
 
 
 def test_an_answer_says_which_of_its_sentences_are_thin():

@@ -108,18 +108,8 @@ def test_brackets_that_are_no_markers_stay(bracket: str):
 
 PIECES = [
     *"[]()【】^#-–,;&. 0123459",
-    " and ",
-    " y ",
-    "Source ",
-    "Fuente ",
-    "†",
-    "Cats purr",
-    "\n",
-    "９",
-    "١",
-    "²",
-    "9" * 30,
-]
+    " and ", " y ", "Source ", "Fuente ", "†", "Cats purr", "\n", "９", "١", "²", "9" * 30,
+]  # fmt: skip
 answers = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from helpers.looping import for_each
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
-from rag_core.stages.fuse import Combine, Weighting
+from rag_core.stages.fuse import Combine
 from rag_core.values.errors import ConfigError
 from rag_core.values.types import Query, Ranking, Scale, State, Vote
 
@@ -90,10 +90,6 @@ class TestRrfWeights:
         assert ReciprocalRankFusion(60, rewrites=0.5).fuse([own, other]) == pytest.approx(expected, abs=1e-15)
         assert set(ReciprocalRankFusion(60, rewrites=0).fuse([own, other])) == {"a", "b"}
 
-    def test_a_negative_weight_of_rewrites_is_refused(self):
-        with pytest.raises(ConfigError, match="must not be negative"):
-            ReciprocalRankFusion(60, rewrites=-0.1)
-
     @settings(deadline=None)
     @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1))
     def test_a_search_of_weight_zero_is_as_if_it_had_not_been_made(self, one, two, weight):
@@ -102,19 +98,13 @@ class TestRrfWeights:
         assert weighted.fuse([by_words, by_meaning]) == weighted.fuse([by_words])
         assert weighted.fuse([by_meaning, by_words]) == weighted.fuse([by_words])
 
-    @settings(deadline=None)
-    @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1), st.floats(0.05, 1))
-    def test_only_the_ratio_of_the_weights_orders(self, one, two, first, second):
-        """Up to ties, which rounding may break."""
-        rankings = [ranking(one, retriever=BM25), ranking(two, retriever=DENSE)]
-        plain = ReciprocalRankFusion(60, ((BM25, first), (DENSE, second))).fuse(rankings)
-        doubled = ReciprocalRankFusion(60, ((BM25, 2 * first), (DENSE, 2 * second))).fuse(rankings)
-        assert doubled == pytest.approx({name: 2 * score for name, score in plain.items()}, rel=1e-12)
-
-    @pytest.mark.parametrize("weights", [((BM25, -0.1), (DENSE, 1.0)), ((BM25, 1.0), (DENSE, -0.1))])
-    def test_a_negative_weight_is_refused(self, weights: tuple[tuple[str, float], ...]):
+    @pytest.mark.parametrize(
+        "options",
+        [{"weights": ((BM25, -0.1), (DENSE, 1.0))}, {"weights": ((DENSE, -0.1),)}, {"rewrites": -0.1}],
+    )
+    def test_a_negative_weight_is_refused(self, options: dict[str, Any]):
         with pytest.raises(ConfigError, match="must not be negative"):
-            ReciprocalRankFusion(weights=weights)
+            ReciprocalRankFusion(**options)
 
 
 class TestMergeWeights:
@@ -193,18 +183,6 @@ weightings = st.sampled_from(["linear", "exponential", "equal", "custom"])
 
 
 @settings(deadline=None)
-@given(drawn, weightings)
-def test_the_best_score_is_between_the_first_and_the_sum(rankings: list[Ranking], weighting: Weighting):
-    first, best, total = (
-        merged(WeightedFusion(weighting, weights=(0.5, 2.0), combine=combine), *rankings)
-        for combine in ("first", "max", "sum")
-    )
-    assert first.keys() == best.keys() == total.keys()
-    for name in first:
-        assert 0 <= first[name] <= best[name] <= total[name] + 1e-12
-
-
-@settings(deadline=None)
 @given(drawn, weightings, st.sampled_from(["max", "sum"]), st.randoms())
 def test_the_order_of_the_rankings_matters_to_the_first_alone(rankings, weighting, combine, random):
     stage = WeightedFusion(weighting, weights=(0.5, 2.0), combine=combine)
@@ -239,15 +217,6 @@ class TestBest:
             Vote("Dense", "two", 1, 2.0, "cross_encoder"),
             Vote("MaxFusion", "question", 2, 2.0, "cross_encoder"),
         )
-
-    def test_a_passage_with_only_negative_scores_keeps_the_least_bad(self):
-        assert merged(MaxFusion(), scored({"a": -3.0}, "one"), scored({"a": -2.0}, "two")) == {"a": -2.0}
-
-    @settings(deadline=None)
-    @given(drawn)
-    def test_the_order_of_the_rankings_never_matters(self, rankings: list[Ranking]):
-        for order in itertools.islice(itertools.permutations(rankings), 6):
-            assert merged(MaxFusion(), *order) == merged(MaxFusion(), *rankings)
 
     @settings(deadline=None)
     @given(drawn)

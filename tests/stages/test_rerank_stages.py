@@ -237,14 +237,17 @@ def judged_hit(name: str, value: float) -> Hit:
     )
 
 
+def blended(alpha: float, plane: Plane, *hits: Hit) -> Ranking:
+    state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
+    return Blend(alpha)(state, context(plane)).ranking
+
+
 class TestBlend:
     @pytest.mark.parametrize("alpha", [0.0, 0.4, 0.75, 1.0])
     def test_s_final_is_alpha_cosine_plus_the_rest_of_the_judge(self, alpha: float):
         plane = Plane(question=0, a=60, b=90, c=120)
         judge = {"a": 0.2, "b": 0.9, "c": 0.5}
-        hits = tuple(judged_hit(name, value) for name, value in judge.items())
-        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
-        found = Blend(alpha)(state, context(plane)).ranking
+        found = blended(alpha, plane, *(judged_hit(name, value) for name, value in judge.items()))
         degrees = {"a": 60, "b": 90, "c": 120}
         assert {each.id: each.score for each in found} == pytest.approx(
             {name: alpha * cos(degrees[name]) + (1 - alpha) * value for name, value in judge.items()},
@@ -254,9 +257,7 @@ class TestBlend:
 
     def test_both_parts_are_votes_of_their_scale_and_alpha_is_shown(self):
         """α = 0.4: a is 0.4 · 0.5 + 0.6 · 0.9 = 0.74, b is 0.4 · 1 + 0.6 · 0.2 = 0.52."""
-        hits = (judged_hit("a", 0.9), judged_hit("b", 0.2))
-        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
-        a, b = Blend(0.4)(state, context(Plane(question=0, a=60, b=0))).ranking
+        a, b = blended(0.4, Plane(question=0, a=60, b=0), judged_hit("a", 0.9), judged_hit("b", 0.2))
         assert [(vote.stage, vote.scale, vote.rank) for vote in a.votes] == [
             ("LlmRerank", "judge", 1), ("Blend", "cosine", 2), ("Blend", "s_final", 1),
         ]  # fmt: skip
@@ -282,33 +283,20 @@ class TestBlend:
             Vote("LlmRerank", "q", 1, 0.9, "judge"),
             Vote("Rerank", "q", 1, 7.0, "cross_encoder"),
         )
-        hits = (replace(hit("a"), votes=votes),)
-        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
-        (found,) = Blend(0.0)(state, context(Plane(question=0, a=60))).ranking
+        (found,) = blended(0.0, Plane(question=0, a=60), replace(hit("a"), votes=votes))
         assert found.score == 0.9
 
     def test_alpha_one_needs_no_judge_and_less_says_what_is_missing(self):
-        state = replace(State.start("question"), rankings=(ranking("a"),))
         plane = Plane(question=0, a=60)
-        (found,) = Blend(1.0)(state, context(plane)).ranking
+        (found,) = blended(1.0, plane, hit("a"))
         assert found.score == pytest.approx(cos(60), abs=1e-6)
         with pytest.raises(ConfigError, match="have no judge's score"):
-            Blend(0.99)(state, context(plane))
+            blended(0.99, plane, hit("a"))
 
     @pytest.mark.parametrize("alpha", [-0.01, 1.01, math.nan])
     def test_an_alpha_outside_zero_to_one_is_refused(self, alpha: float):
         with pytest.raises(ConfigError, match="alpha must be from 0 to 1"):
             Blend(alpha)
-
-    @settings(deadline=None)
-    @given(st.floats(0, 1), st.floats(0, 1), st.integers(0, 360))
-    def test_it_lies_between_its_two_scores(self, alpha: float, value: float, degrees: int):
-        state = replace(
-            State.start("question"), rankings=(Ranking(Query("question"), (judged_hit("a", value),)),)
-        )
-        (found,) = Blend(alpha)(state, context(Plane(question=0, a=degrees))).ranking
-        low, high = sorted((cos(degrees), value))
-        assert low - 1e-6 <= found.score <= high + 1e-6
 
 
 def above(theta: float, *scores: float, question: str = "How do cats sleep in winter?") -> State:

@@ -57,14 +57,16 @@ def rewritten(ctx: Context, replies: dict, question: Query = QUESTION) -> tuple[
 
 
 class TestRewrite:
-    def test_one_query_per_template_in_its_place_and_not_the_question(self, ctx: Context):
-        queries, warnings = rewritten(ctx, PLAIN)
+    def test_one_query_and_bill_per_template_in_its_place_and_not_the_question(self, ctx: Context):
+        asked = with_llm(ctx, Told(PLAIN))
+        queries = Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
         assert [(query.text, query.origin, query.template_index, query.weight) for query in queries] == [
             ("When do cats sleep?", "standalone", 0, 1.0),
             ("Feline rest", "synonyms", 1, 1.0),
             ("Cats, sleep and food", "expanded", 2, 1.0),
         ]
-        assert warnings == []
+        assert asked.meter.warnings == []
+        assert [(call.purpose, call.input_tokens) for call in asked.meter.calls] == [("rewrite", 100)] * 3
 
     def test_the_question_can_be_kept_and_comes_first(self, ctx: Context):
         stage = Rewrite(MULTI_QUERY, keep_question=True)
@@ -86,11 +88,6 @@ class TestRewrite:
 
         queries, _ = rewritten(ctx, dict.fromkeys(PLAIN, together))
         assert [query.text for query in queries] == list(PLAIN.values())
-
-    def test_every_call_is_on_the_bill(self, ctx: Context):
-        asked = with_llm(ctx, Told(PLAIN))
-        Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
-        assert [(call.purpose, call.input_tokens) for call in asked.meter.calls] == [("rewrite", 100)] * 3
 
     def test_identical_rewrites_collapse_into_the_first_whatever_their_capitals(self, ctx: Context):
         queries, warnings = rewritten(ctx, {**PLAIN, "synonyms": "“WHEN do cats sleep?”"})

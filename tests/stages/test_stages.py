@@ -174,15 +174,6 @@ def test_a_score_of_a_later_stage_is_not_explained_by_an_earlier_one():
     assert [one.votes[-1].terms, two.votes[-1].terms] == [(), ()]
 
 
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 35), unique=True, min_size=1, max_size=8), st.integers(1, 9))
-def test_mmr_with_lambda_one_is_the_relevance_order(steps: list[int], k: int):
-    degrees = {f"p{step:02}": 5.0 * step for step in steps}
-    nearest_first = sorted(degrees, key=lambda name: degrees[name])
-    picked = kept(Mmr(k, 1.0), Plane(question=0, **degrees), *reversed(nearest_first))
-    assert [found.id for found in picked] == nearest_first[:k]
-
-
 def test_mmr_with_lambda_zero_takes_the_most_relevant_and_then_the_most_different():
     plane = Plane(question=50, a=0, b=10, c=170, d=80)
     picked = kept(Mmr(4, 0.0), plane, *"dcba")

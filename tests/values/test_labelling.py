@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
 from helpers.fakes import Scores, Told, score
-from helpers.openai_server import DEFAULT, serve
+from helpers.openai_server import DEFAULT
 from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS
@@ -180,9 +179,7 @@ class TestTheBudgetOfTime:
 
         slow = Slow({"a": 0.1, "b": 0.7, "c": 0.4})
         ctx = context(COSINE, OFFLINE, assessor=TimeLimitedAssessor(slow, seconds=0.05))
-        started = time.monotonic()
         assert given(ctx) == [None, None, None]
-        assert time.monotonic() - started < 10
         assert ctx.meter.warnings == [
             "3 of 3 passages have no relevance label: rating them took too long; the next run will be faster."
         ]
@@ -199,12 +196,6 @@ def measured(lab: Lab, measure: Measure) -> Lab:
 
 class TestWithAProvider:
     """Language models, and the embedding model too, on a real server."""
-
-    @pytest.fixture
-    def server(self):
-        with serve() as running:
-            running.choose = obliging
-            yield running
 
     @pytest.fixture
     def rules(self) -> LabelRules:

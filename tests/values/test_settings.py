@@ -100,27 +100,16 @@ def test_the_models_a_column_can_be_offered(given, offered):
 
 
 class TestPrecedence:
-    @for_each("field", FIELDS)
-    def test_a_default_stands_when_nothing_else_is_said(self, field):
-        assert getattr(read_settings(), field) == FIELDS[field][1]
-
     @pytest.mark.parametrize("field", FIELDS)
-    def test_rag_toml_wins_over_the_default(self, folder, field):
-        write(folder, field, FIELDS[field][4])
-        assert getattr(read_settings(), field) == FIELDS[field][4]
-
-    @pytest.mark.parametrize("field", FIELDS)
-    def test_the_environment_wins_over_rag_toml(self, folder, monkeypatch, field):
-        name, _, _, said, filed = FIELDS[field]
+    def test_an_argument_goes_before_the_environment_rag_toml_and_the_default(
+        self, folder, monkeypatch, field
+    ):
+        name, default, given, said, filed = FIELDS[field]
+        assert getattr(read_settings(), field) == default
         write(folder, field, filed)
+        assert getattr(read_settings(), field) == filed
         monkeypatch.setenv(name, str(said))
         assert getattr(read_settings(), field) == said
-
-    @pytest.mark.parametrize("field", FIELDS)
-    def test_an_argument_wins_over_everything(self, folder, monkeypatch, field):
-        name, _, given, said, filed = FIELDS[field]
-        write(folder, field, filed)
-        monkeypatch.setenv(name, str(said))
         assert getattr(read_settings(**{field: given}), field) == given
         assert getattr(Settings(**{field: given}), field) == given
 
@@ -170,20 +159,9 @@ ENGINES = [
 
 
 class TestEngine:
-    @pytest.mark.parametrize("way", ["environment", "rag.toml", "arguments"])
     @pytest.mark.parametrize(("llm", "key", "url", "engine"), ENGINES)
-    def test_the_engine_follows_from_setting_key_and_url(
-        self, folder, monkeypatch, embedder, llm, key, url, engine, way
-    ):
-        values = {"llm": llm, "openai_api_key": key, "openai_base_url": url}
-        values = {field: value for field, value in values.items() if value}
-        if way == "environment":
-            for field, value in values.items():
-                monkeypatch.setenv({"llm": "RAG_LLM"}.get(field, field.upper()), value)
-        if way == "rag.toml":
-            lines = [f'{field} = "{value}"' for field, value in values.items()]
-            (folder / "rag.toml").write_text("\n".join(lines), encoding="utf-8")
-        settings = read_settings(**values) if way == "arguments" else read_settings()
+    def test_the_engine_follows_from_setting_key_and_url(self, embedder, llm, key, url, engine):
+        settings = Settings(llm=llm, openai_api_key=key, openai_base_url=url)
         prices = PriceList({})
         assert settings.uses_openai is (engine != "OfflineLlm")
         if engine is None:

@@ -56,24 +56,10 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
     assert {tuple(query) for query in shown["queries"]} == {("text", "origin", "weight", "read_as")}
     assert {tuple(context) for context in shown["contexts"]} == {
         (
-            "id",
-            "doc_id",
-            "title",
-            "text",
-            "source",
-            "sources",
-            "difference",
-            "gives_orders",
-            "differs_from",
-            "age_years",
-            "old",
-            "rank",
-            "score",
-            "score_scale",
-            "label",
-            "votes",
+            "id", "doc_id", "title", "text", "source", "sources", "difference", "gives_orders",
+            "differs_from", "age_years", "old", "rank", "score", "score_scale", "label", "votes",
         )
-    }
+    }  # fmt: skip
     votes = [vote for context in shown["contexts"] for vote in context["votes"]]
     assert {tuple(vote) for vote in votes} == {("stage", "query", "rank", "score", "scale", "note", "terms")}
     assert list(shown["answer"]) == [

@@ -95,15 +95,6 @@ def test_title_and_headings_are_indexed_above_the_text(title: str, heading: str,
     assert (passage.full_title, passage.indexed_text) == (full, indexed)
 
 
-def test_a_state_starts_with_the_question_as_its_only_query():
-    state = State.start("which animal?")
-    assert state.question == QUESTION
-    assert state.queries == (QUESTION,)
-    assert QUESTION.origin == "question"
-    assert QUESTION.weight == 1.0
-    assert state.answer is None
-
-
 def test_before_retrieval_the_ranking_is_empty_and_belongs_to_the_question():
     assert State.start("which animal?").ranking == Ranking(QUESTION, ())
 

@@ -41,16 +41,6 @@ history.add(Asked(sys.argv[2], datetime.now(UTC), "Where do cats sleep?", ()))
 """
 
 
-@pytest.fixture(params=["SQLite", "PostgreSQL"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database with nothing in it."""
-    return (
-        f"sqlite:///{tmp_path / 'own.db'}"
-        if request.param == "SQLite"
-        else request.getfixturevalue("postgres_address")
-    )
-
-
 def unmarked(address: str, owner: Engine) -> None:
     """A database of this version that is not marked with it, with one question."""
     opened(address).add(question("a"))

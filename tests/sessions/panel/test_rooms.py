@@ -39,16 +39,6 @@ while True:
 """
 
 
-@pytest.fixture(params=["SQLite", "PostgreSQL"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database with nothing in it."""
-    return (
-        f"sqlite:///{tmp_path / 'own.db'}"
-        if request.param == "SQLite"
-        else request.getfixturevalue("postgres_address")
-    )
-
-
 @pytest.fixture
 def rooms(address: str) -> Rooms:
     found = open_rooms(Settings(database_url=SecretStr(address)))
