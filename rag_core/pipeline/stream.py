@@ -147,18 +147,6 @@ class _Either:
         return self.closed.is_set() or (self.asked is not None and self.asked.is_set())
 
 
-def run_all(
-    question: str,
-    strategies: Sequence[Strategy],
-    services: Services | Sequence[Services | RagError],
-    *,
-    reuse: Sequence[Trace] = (),
-    stop: Flag | None = None,
-) -> list[Trace | RagError]:
-    """Run strategies as `stream` does and wait: each one's trace, or the error that kept it from one."""
-    return collect(stream(question, strategies, services, reuse=reuse, stop=stop))
-
-
 def collect(events: Iterator[Event]) -> list[Trace | RagError]:
     """Wait for every column: its trace, or the error that kept it from one."""
     outcomes: dict[int, Trace | RagError] = {}

@@ -153,6 +153,7 @@ def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn: 
 def test_with_a_language_model_nothing_is_sent_before_run(
     start: Callable[..., AppTest], server: OpenAIServer
 ) -> None:
+    server.choose = lambda body: Reply("Go to hospital when contractions are regular [1].")  # rewrites too
     app = on_tune(start(OPENAI_BASE_URL=server.url))
     app.selectbox(key="tune.strategy").set_value("multi_query").run()
     ask(app, ENGLISH)

@@ -20,7 +20,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
-from rag_core.pipeline.stream import run_all
+from rag_core.pipeline.stream import collect, stream
 from rag_core.stages import Bm25, Dense, Mmr, ReciprocalRankFusion, Retrieve, Top
 from rag_core.testing import sample_services
 from rag_core.values.types import Hit, Passage, Vectors
@@ -93,17 +93,17 @@ def test_a_move_on_two_thousand_candidates(slider: str, results: Results) -> Non
     index = Synthetic()
     embedder = type("Embedder", (), {"read": staticmethod(lambda text, *_: text), "embed": index.embed, "key": "s", "name": "s"})()  # fmt: skip
     services = replace(sample_services(), index=index, embedder=embedder, reader=None)
-    (base,) = run_all(QUESTION, [built()], services)
+    (base,) = collect(stream(QUESTION, [built()], services))
     gc.collect()
     gc.freeze()  # as the app does once its lab is open
     moves, whole = [], []
     for move in range(MOVES):
         started = time.perf_counter()
-        (moved,) = run_all(QUESTION, [SLIDERS[slider](move)], services, reuse=[base])
+        (moved,) = collect(stream(QUESTION, [SLIDERS[slider](move)], services, reuse=[base]))
         moves.append(time.perf_counter() - started)
         if move % 10 == 0:  # the sides take turns
             started = time.perf_counter()
-            (scratch,) = run_all(QUESTION, [SLIDERS[slider](move)], services)
+            (scratch,) = collect(stream(QUESTION, [SLIDERS[slider](move)], services))
             whole.append(time.perf_counter() - started)
             assert moved.ranking == scratch.ranking
     gc.unfreeze()

@@ -14,7 +14,7 @@ from rag_core.catalog import Recipe, build
 from rag_core.explain import Tuner, Work, answer_changes, rank_changes, tipping_points, tuner
 from rag_core.explain.tipping import CALLS
 from rag_core.lab.lab import Lab
-from rag_core.pipeline.stream import run_all
+from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.services import Services
 from rag_core.values.answers import Answer, Grounded
 from rag_core.values.trace import Trace
@@ -51,7 +51,7 @@ def test_what_a_setting_needs_is_what_a_run_of_it_then_asks(
     llm = talker()
     services = replace(full, llms=dict.fromkeys(full.llms, llm))
     strategy = build((name, {**trace.controls, **moved})).without_answer()
-    run_all(QUESTION, [strategy], services, reuse=[trace])
+    collect(stream(QUESTION, [strategy], services, reuse=[trace]))
     needed = asked(move.needs)
     assert {purpose: needed[purpose] for purpose in ("rewrite", "judge") if needed[purpose]} == llm.purposes
 

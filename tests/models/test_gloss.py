@@ -17,7 +17,7 @@ from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, RehearsedEmbedder, load_embedder
 from rag_core.models.embedding import is_english_only
-from rag_core.pipeline.stream import run_all
+from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.services import Services
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError
@@ -208,7 +208,7 @@ def services(tmp_path: Path, labels: LabelRules) -> Services:
 
 
 def run(services: Services, strategy: str, question: str = "¿Por qué ronronean los gatos?") -> Trace:
-    (trace,) = run_all(question, [build(strategy)], services)
+    (trace,) = collect(stream(question, [build(strategy)], services))
     assert isinstance(trace, Trace)
     return trace
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rag_core.catalog import Recipe, build
 from rag_core.explain.bill import bill_of
-from rag_core.pipeline.stream import calls_of, run_all
+from rag_core.pipeline.stream import calls_of, collect, stream
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Step, Trace
 from rag_core.values.types import Cost, ModelCall, State
@@ -32,7 +32,7 @@ def trace(*steps: Step) -> Trace:
 
 
 def traces_of(services: Services, *names: str) -> list[Trace]:
-    outcomes = run_all(QUESTION, [build(name) for name in names], services)
+    outcomes = collect(stream(QUESTION, [build(name) for name in names], services))
     return [one for one in outcomes if isinstance(one, Trace)]
 
 
@@ -106,7 +106,7 @@ def test_strategies_that_ran_together_add_up_to_what_was_paid(full: Services):
 
 def test_what_an_earlier_run_did_is_not_measured_again(full: Services):
     (first,) = traces_of(full, "hybrid_rrf")
-    (again,) = run_all(QUESTION, [build(("hybrid_rrf", {"mmr_lambda": 0.1}))], full, reuse=[first])
+    (again,) = collect(stream(QUESTION, [build(("hybrid_rrf", {"mmr_lambda": 0.1}))], full, reuse=[first]))
     assert isinstance(again, Trace)
     bill = bill_of(again)
     assert [line.reused for line in bill.lines] == [True, True, True, False, False]

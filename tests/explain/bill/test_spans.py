@@ -10,7 +10,7 @@ from helpers.fakes import QUESTION
 
 from rag_core.catalog import Recipe, build
 from rag_core.explain.bill import Span, spans
-from rag_core.pipeline.stream import run_all
+from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.services import Services
 from rag_core.values.packed import pack, unpack
 from rag_core.values.trace import Trace
@@ -43,7 +43,7 @@ def test_each_search_is_named_by_its_retriever_and_its_query(full: Services):
 
 
 def test_strategies_of_a_comparison_share_a_clock_and_what_one_did_for_the_other(full: Services):
-    outcomes = run_all(QUESTION, [build("hybrid_rrf"), build("hybrid_rrf")], full)
+    outcomes = collect(stream(QUESTION, [build("hybrid_rrf"), build("hybrid_rrf")], full))
     one, other = (spans(trace) for trace in outcomes if isinstance(trace, Trace))
     for mine, others in zip(one, other, strict=True):
         assert (mine.started, mine.seconds) == (others.started, others.seconds)
@@ -53,7 +53,7 @@ def test_strategies_of_a_comparison_share_a_clock_and_what_one_did_for_the_other
 def test_what_an_earlier_run_did_takes_no_time(full: Services):
     trace = build("hybrid_rrf").run(QUESTION, full)
     changed = build(("hybrid_rrf", {"mmr_lambda": 0.1}))
-    (again,) = run_all(QUESTION, [changed], full, reuse=[trace])
+    (again,) = collect(stream(QUESTION, [changed], full, reuse=[trace]))
     assert isinstance(again, Trace)
     taken = [span for span in spans(again) if span.reused]
     assert [(span.level, span.name, span.started, span.seconds) for span in taken] == [
