@@ -153,7 +153,12 @@ def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn: 
 def test_with_a_language_model_nothing_is_sent_before_run(
     start: Callable[..., AppTest], server: OpenAIServer
 ) -> None:
-    found = ("Contractions", "Waters that break", "Bleeding in labour", "A hospital bag")  # by rewrites unlike one another
+    found = (
+        "Contractions",
+        "Waters that break",
+        "Bleeding in labour",
+        "A hospital bag",
+    )  # by rewrites unlike one another
     server.choose = lambda body: Reply(f"{found[len(server.requests) % 4]} [1].")
     app = on_tune(start(OPENAI_BASE_URL=server.url))
     app.selectbox(key="tune.strategy").set_value("multi_query").run()
