@@ -114,6 +114,8 @@ class ColumnView:
             most=_fewest(self._run) if blind else None,
         )
         self._put("passages", listed)
+        opened = passages.opened(column, position, self._question, blind=blind) if column.trace else ""
+        self._put("opened", opened)
 
     def _put(self, name: str, body: str) -> None:
         """Draw a part for the first time where the page stands, and in its own place from then on."""

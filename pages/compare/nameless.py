@@ -23,7 +23,7 @@ def answer(trace: rag_core.Trace, place: int, title: str) -> str:
     written = answers.finished(shown, shown.answer, place, blind=True) if shown.answer else ""
     return (
         f'<h3 class="rl-side">{escape(title)}</h3>{written}'
-        f"{passages.cards(column, place, trace.question, blind=True)}"
+        f"{passages.opened(column, place, trace.question, blind=True)}"
     )
 
 

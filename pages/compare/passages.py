@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import urllib.parse
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import rag_core
@@ -42,7 +42,7 @@ def passages(
     blind: bool = False,
     most: int | None = None,
 ) -> str:
-    """The ranked passages, collapsed, and their `cards`; both with the quoted sentences underlined.
+    """The ranked passages, collapsed, with the quoted sentences underlined; what they open is drawn by `opened`.
 
     Candidates still to be reranked or cut are only counted; space is reserved for the final passages.
 
@@ -71,7 +71,6 @@ def passages(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
     rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits[:most])
-    opened = _opened(hits, shown) if column.trace else ""
     head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking) and not blind:
         head = t(
@@ -83,11 +82,13 @@ def passages(
     order = (
         "" if blind else f" <small>{t('ordered by {scale}', scale=translated(SCALES[hits[0].scale]))}</small>"
     )
-    return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{opened}'
+    return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>'
 
 
-def cards(column: Column, position: int, question: str, *, blind: bool = False) -> str:
-    """What the citations of a finished answer open, without the list of its passages.
+def opened(column: Column, position: int, question: str, *, blind: bool = False) -> str:
+    """What citations and passages open: the card of each passage, and the drawer of each that is quoted.
+
+    Drawn apart from the list: what changes there when another column ends must not close what is being read.
 
     Args:
         blind: leave out what tells which strategy ranked them.
@@ -95,7 +96,7 @@ def cards(column: Column, position: int, question: str, *, blind: bool = False) 
     hits = column.ranking.hits if column.ranking else ()
     ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
     shown = _Shown(column, position, question, ranks, blind)
-    return _opened(hits, shown)
+    return "".join(f"{_card(hit, shown)}{_drawer(hit, shown)}" for hit in hits)
 
 
 def same(passage_id: str) -> str:
@@ -169,11 +170,6 @@ def _card(hit: rag_core.Hit, shown: _Shown) -> str:
         f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
         f"{_label(hit, shown)}</p>{_text(hit, shown)}</div>"
     )
-
-
-def _opened(hits: Iterable[rag_core.Hit], shown: _Shown) -> str:
-    """What citations and passages open: the card of each passage, and the drawer of each that is quoted."""
-    return "".join(f"{_card(hit, shown)}{_drawer(hit, shown)}" for hit in hits)
 
 
 def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:

@@ -255,8 +255,8 @@ def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
     untrusted.draw(column_parts.answer(column, 0, engine().state))
     if trace.answer and bench.pinned.answer:
         untrusted.draw(changes.answers(bench.pinned.answer, trace.answer))
+    untrusted.draw(passages.opened(column, 0, trace.question))
     if answered is None:  # its citations still open what it was written from; the list is the new one
-        untrusted.draw(passages.cards(column, 0, trace.question))
         listed = bench.listed()
         column = Column(rag_core.build((listed.strategy, listed.controls)), list(listed.steps), trace=listed)
     untrusted.draw(queries.rewrites(column, trace.question))

@@ -55,6 +55,25 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
     assert len(model.requests) == 2  # one answer a column: no reload asked again
 
 
+def test_a_source_that_is_being_read_stays_open_when_another_column_ends(
+    paid_visit: Visit, model: OpenAIServer
+) -> None:
+    released, replies = threading.Event(), [Reply("Go in at once [1].")]
+    model.choose = lambda body: replies.pop() if replies else Held(released, Reply("Go in at once [1]."))
+    page = paid_visit.page
+    paid_visit.show_columns(2)
+    paid_visit.type(ENGLISH)
+    paid_visit.run()
+    page.locator(".rl-answer:not(.rl-live) .rl-cite").first.click(timeout=ANSWER_MS)
+    card = page.locator(".rl-card:popover-open")
+    expect(card).to_have_count(1)
+    expect(page.locator(".rl-also")).to_have_count(0)
+    released.set()
+    paid_visit.wait_until_done(2)
+    expect(page.locator(".rl-also").first).to_be_attached()  # the list below was drawn anew
+    expect(card).to_have_count(1)
+
+
 def test_a_lost_connection_loses_nothing(browser: Browser, paid: str, model: OpenAIServer) -> None:
     released = threading.Event()
     model.choose = lambda body: Held(released, Reply("Go in at once [1]."))

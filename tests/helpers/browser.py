@@ -190,10 +190,14 @@ class Visit:
         return self.page.locator(".rl-stages")
 
     def wait_until_done(self, columns: int = 3) -> None:
-        """Every column shows an answer, an abstention or a failure, warned of or not, and Stop is off again."""
+        """Every column shows an answer, an abstention or a failure, warned of or not, and is drawn for the last time.
+
+        Stop is off at the start of the last redraw, which replaces the answers: what is clicked before its end is lost.
+        """
         settled = self.page.locator(".rl-answer:not(.rl-live), div.rl-box:not(.rl-answer + .rl-box)")
         expect(settled).to_have_count(columns, timeout=ANSWER_MS)
         expect(self.stop_button).to_be_disabled(timeout=ANSWER_MS)
+        wait_until_drawn(self.page)
 
     def assert_clean(self) -> None:
         outside = [
