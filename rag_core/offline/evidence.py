@@ -27,8 +27,6 @@ from .urgent import Urgent
 
 MOST_WORDS = 10  # of a question; more say no more about it
 LEADING = 5  # passages whose documents are compared
-# Relevance of the best passage that the offline engine needs for an emergency for which one says what to do.
-URGENT_SUPPORT = 0.15
 
 
 class Facts(NamedTuple):
@@ -129,8 +127,7 @@ class PassageEvidence:
     ) -> EvidenceScore | None:
         """The evidence of passages for an answer; None when time ran out.
 
-        An emergency for which a passage says what to do is always answered, by the offline engine unless that
-        passage is about something else altogether.
+        An emergency for which a passage says what to do is always answered.
 
         Args:
             triage: of the question.
@@ -146,7 +143,7 @@ class PassageEvidence:
             return None
         best = max(relevance, default=0.0)
         if is_helped(Urgent(question, triage), hits):
-            return EvidenceScore(best, URGENT_SUPPORT if offline else 0.0)
+            return EvidenceScore(best, 0.0)
         least = self._fitted.offline if offline else self._fitted.model
         needed = least.get(language_of(question), least["en"])
         facts = self.facts(question, hits, relevance)

@@ -58,6 +58,20 @@ def test_it_is_asked_when_there_is_evidence_or_abstention_is_off(lab: Lab, serve
     assert (off.engine["abstention"], lab.engine["abstention"] != "off") == ("off", True)
 
 
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("mi marido me ahorcó anoche, 20 semanas", "es-violencia-de-pareja:1"),
+        ("Tengo miedo de mi marido, estoy embarazada", "es-violencia-de-pareja:5"),
+        ("I am afraid of my husband and I am pregnant", "en-intimate-partner-violence:5"),
+    ],
+)
+def test_an_emergency_in_words_that_no_document_has_is_answered_with_what_to_do(lab: Lab, question, document):
+    answer = lab.run(question, "hybrid_rrf").answer
+    assert answer is not None
+    assert [citation.context_id.rpartition(":")[0] for citation in answer.citations] == [document]
+
+
 def test_without_thresholds_for_the_model_nothing_is_declined_and_the_trace_says_so(lab: Lab, server):
     trace = answering(lab, server, thresholds={}).run(OUTSIDE, "hybrid_rrf")
     assert asked(server) == ["answer"]

@@ -11,7 +11,6 @@ from helpers.angles import Fixed, hit
 from helpers.small import ROOT
 
 from rag_core.offline.evidence import (
-    URGENT_SUPPORT,
     PassageEvidence,
     Thresholds,
     read_thresholds,
@@ -184,7 +183,7 @@ class TestEmergencies:
     BLEEDING = "I am soaking a pad with blood and bleeding badly"
 
     def test_little_is_needed_when_a_passage_calls_for_help(self):
-        assert scored(0.2, self.BLEEDING, self.HELP) == EvidenceScore(0.2, URGENT_SUPPORT)
+        assert scored(0.2, self.BLEEDING, self.HELP) == EvidenceScore(0.2, 0.0)
         assert scored(0.2, CALM, self.HELP).needed == 0.6
 
     def test_a_language_model_is_always_asked_when_a_passage_calls_for_help(self):

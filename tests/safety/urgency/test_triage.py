@@ -64,6 +64,9 @@ SIGNS = [
     ("mi recién nacido está morado y flácido", "un recién nacido que puede estar grave"),
     ("my husband choked me last night, I'm 20 weeks", "violence"),
     ("mi pareja me pegó en la barriga, tengo 5 meses", "violencia"),
+    ("mi hermana está embarazada y su marido la golpea", "violencia"),
+    ("my husband choked me last night, I'm 20 weeks", "strangling"),
+    ("mi marido me ahorcó anoche, 20 semanas", "estrangulamiento"),
 ]  # fmt: skip
 
 ROUTINE = [
