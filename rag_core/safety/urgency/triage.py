@@ -16,18 +16,15 @@ from .reading import plain
 from .signs import Sign, actions, signs
 
 NEAR = 110  # characters between the parts of one sign
-# Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
+# Lowest probability at which wording alone counts as urgent; tests/benchmarks/fit_urgency.py prints what it costs.
 MIN_URGENT = 0.3
-# Probability from which it names a sign: of those it names in urgent questions, nine in ten are right.
+# Lowest probability at which it names a sign: in urgent questions, nine in ten of those named are right.
 MIN_SURE = 0.22
 # As MIN_URGENT, for a general question ("are clots normal after birth?"), where nobody has the sign now.
 MIN_URGENT_GENERAL = 0.5
 
-OF_BABIES_TOO = (
-    "fever",
-    "movements",
-    "waters",
-)  # signs of the mother in the words of a baby's: hot, limp, green
+# Signs of the mother whose words also describe a baby: hot, limp, green.
+OF_BABIES_TOO = ("fever", "movements", "waters")
 
 Span = tuple[int, int]
 

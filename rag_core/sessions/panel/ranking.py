@@ -149,8 +149,8 @@ def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
     over questions, plus that over people, less that over cells (one person's votes on one question), which both contain
     (Cameron, Gelbach and Miller, "Robust inference with multiway clustering", JBES 29(2), 2011). Where it comes out far
     below the variance of independent votes, as where no vote goes against a strategy, the latter is taken. The quantile is
-    Student's, with Satterthwaite's degrees of freedom (1946). With a single question, or person, the interval is for
-    that one.
+    Student's, with Satterthwaite's degrees of freedom (1946). With a single question or person, the interval holds for
+    it alone.
 
     Two strategies are told apart if the interval of their difference excludes 0. The intervals of a group are simultaneous:
     they are meant to hold together (Tukey and Kramer's range). A new rank begins where every strategy above is told apart
