@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..catalog import RECIPES, describe_changes
 from ..documents.documents import BUILTIN
-from ..explain.answers import Told, differences_of, letter
+from ..explain.answers import AnswerDifferences, Told, differences_of, letter
 from ..explain.flow import query_title, stage_title
 from ..language.highlight import highlight
 from ..safety.urgency.helplines import Helplines, helplines
@@ -46,6 +46,7 @@ def report(
         language: of what the report itself says; an ISO 639-1 code.
     """
     question, titles = traces[0].question, [_title(trace, language) for trace in traces]
+    differences = differences_of([_told(trace) for trace in traces])
     numbered = list(enumerate(zip(titles, traces, strict=True), start=1))
     columns = "".join(_column(number, title, trace, language) for number, (title, trace) in numbered)
     paths = "".join(_path(number, title, trace, language) for number, (title, trace) in numbered)
@@ -53,8 +54,8 @@ def report(
     return page(
         question,
         f'<p class="soft">{translate(language, "Retrieval strategies compared")} · {asked}{_country(traces[0], language)}</p>'
-        f"<h1>{_text(question)}</h1>{_urgent(traces)}{_vote(traces, titles, language)}{_differences(traces, language)}"
-        f'{"".join(_warning(one) for one in failures)}<div class="columns">{columns}</div>{paths}',
+        f"<h1>{_text(question)}</h1>{_urgent(traces)}{_vote(traces, titles, differences, language)}"
+        f'{_differences(differences, len(traces), language)}{"".join(_warning(one) for one in failures)}<div class="columns">{columns}</div>{paths}',
         language,
     )
 
@@ -77,10 +78,10 @@ def _date(when: datetime, language: str) -> str:
     return format_date(when, "d MMMM y" if language == "en" else "long", locale=language)
 
 
-def _differences(traces: Sequence[Saved], language: str) -> str:
+def _differences(differences: AnswerDifferences, answers: int, language: str) -> str:
     """What the answers share, and what only some have; nothing for one answer."""
-    told = differences_of([_told(trace) for trace in traces]).in_words(language)
-    if len(traces) < 2 or not told:
+    told = differences.in_words(language)
+    if answers < 2 or not told:
         return ""
     rows = "".join(f"<li>{bold_as_html(_text(one))}</li>" for one in told)
     return f'<div class="differences"><h2>{translate(language, "What differs")}</h2><ul class="plain">{rows}</ul></div>'
@@ -111,14 +112,16 @@ def _title(trace: Saved, language: str) -> str:
     return _text(title if trace.name == trace.strategy else f"{trace.name}: {title}")
 
 
-def _vote(traces: Sequence[Saved], titles: Sequence[str], language: str) -> str:
+def _vote(
+    traces: Sequence[Saved], titles: Sequence[str], differences: AnswerDifferences, language: str
+) -> str:
     """What was voted best; the titles are HTML."""
     if any(trace.voted_best is None for trace in traces):
         return ""
     best = [title for title, trace in zip(titles, traces, strict=True) if trace.voted_best]
     places = tuple(place for place, trace in enumerate(traces) if trace.voted_best)
     told = listed(best, language) or translate(language, "none is good enough")
-    if differences_of([_told(trace) for trace in traces]).is_tie(places):
+    if differences.is_tie(places):
         told = translate(language, "a tie")
     elif len(best) > 1:
         told = translate(language, "{columns} (the same answer)", columns=told)
