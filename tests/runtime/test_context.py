@@ -6,10 +6,12 @@ import contextvars
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from helpers.fakes import QUESTION, Told, WordReranker, refused, stopped, talker
 from helpers.plane import hit
+from helpers.small import WordEmbedder
 
 from rag_core.catalog import build
 from rag_core.evaluation.judge import Judgement, judge
@@ -94,13 +96,14 @@ def test_a_failing_item_fails_the_map_after_all_have_ended(ctx: Context):
     assert sorted(ended) == ["a", "b", "c"]
 
 
-def test_the_same_texts_are_embedded_once_and_other_texts_and_kinds_on_their_own(ctx: Context, embedder):
+def test_the_same_texts_are_embedded_once_and_what_differs_in_anything_on_its_own(ctx: Context, embedder):
     embedder.asked.clear()
     first, again = ctx.embed(("cats",)), ctx.embed(["cats"])
     ctx.embed(("cats",), "passage")
     ctx.embed(("cats", "dogs"))
     assert first is again
-    assert embedder.asked == [("cats",), ("cats",), ("cats", "dogs")]
+    ctx.embed(("cats",), "passage", ("es",))
+    assert embedder.asked == [("cats",), ("cats",), ("cats", "dogs"), ("cats",)]
 
 
 def test_a_metered_copy_has_its_own_ledger_and_warnings(ctx: Context):
@@ -109,6 +112,34 @@ def test_a_metered_copy_has_its_own_ledger_and_warnings(ctx: Context):
     one.warn("careful")
     assert (len(one.meter.calls), one.meter.warnings) == (1, ["careful"])
     assert (other.meter.calls, other.meter.warnings, ctx.meter.calls, ctx.meter.warnings) == ([], [], [], [])
+
+
+def named(model: object, key: str) -> object:
+    """The same model under another key."""
+    model.key = key
+    return model
+
+
+@pytest.mark.parametrize(
+    ("ask", "changed"),
+    [
+        (lambda ctx: ctx.embed(("cats",)), {"embedder": named(WordEmbedder(), "words-2")}),
+        (lambda ctx: ctx.rerank("cats", [hit("a")]), {"reranker": named(WordReranker(), "words-2")}),
+        (
+            lambda ctx: ctx.complete(ASK.fill(what="x")),
+            {"llms": {"answer": named(Told({"ask": "dogs"}, offline=True), "told elsewhere")}},
+        ),
+        (lambda ctx: ctx.complete(ASK.fill(what="x")), {"index": SimpleNamespace(name="another")}),
+    ],
+    ids=["embedder", "reranker", "model", "index"],
+)
+def test_work_is_shared_by_the_same_models_and_index_only(ctx: Context, ask, changed):
+    offline = Told({"ask": "cats"}, offline=True)
+    ctx = Context(replace(ctx.services, reranker=WordReranker(), llms={"answer": offline}))
+    same, other = beside(ctx), Context(replace(ctx.services, **changed), ctx.run)
+    for one in (ctx, same, other):
+        ask(one)
+    assert [bool(one.meter.made) for one in (ctx, same, other)] == [True, False, True]
 
 
 class TestRerank:
@@ -194,12 +225,6 @@ class TestComplete:
         ctx.complete(ASK.fill(what="x"))
         ctx.complete(other.fill(what="x"))
         assert len(llm.prompts) == 2
-
-    def test_the_same_prompt_to_one_name_on_another_server_is_asked_too(self, ctx: Context):
-        here, there = Told({"ask": "cats"}), Told({"ask": "dogs"})
-        there.key = "told at http://127.0.0.1:2/v1"
-        one, two = (Context(replace(ctx.services, llms={"answer": llm}), ctx.run) for llm in (here, there))
-        assert [each.complete(ASK.fill(what="x")) for each in (one, two)] == ["cats", "dogs"]
 
     def test_a_call_that_broke_off_is_billed_and_its_words_are_no_reply(self, ctx: Context):
         ctx = Context(replace(ctx.services, llms={"answer": Breaking()}))
