@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from xdist.scheduler import LoadFileScheduling
 from rag_core.cli import main
 from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
+from rag_core.jobs import Job
 from rag_core.lab.corpora import corpus_names
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
@@ -114,6 +116,20 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def embedder() -> WordEmbedder:
     return WordEmbedder()
+
+
+@pytest.fixture
+def phase(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once a job of this process asks for consent or ends."""
+    reported, report = threading.Event(), Job.report
+
+    def noted(job: Job, **changes: object) -> None:
+        report(job, **changes)
+        if "phase" in changes:
+            reported.set()
+
+    monkeypatch.setattr(Job, "report", noted)
+    return reported
 
 
 @pytest.fixture

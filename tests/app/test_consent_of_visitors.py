@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ BILL = ev.CostEstimate({"judge": 1136}, Cost(0.5))
 
 
 @pytest.fixture
-def waiting(ready: Path, monkeypatch: pytest.MonkeyPatch):
+def waiting(ready: Path, phase: threading.Event, monkeypatch: pytest.MonkeyPatch):
     """A job that waits for consent, started by the visitor called ana."""
 
     def task(job: Job) -> Path:
@@ -27,8 +28,7 @@ def waiting(ready: Path, monkeypatch: pytest.MonkeyPatch):
     jobs = Jobs()
     monkeypatch.setattr(measuring, "jobs", lambda: jobs)
     job = jobs.start("paid", "run", "a paid run", task)
-    while job.status.phase != "asking":
-        job.wait(0.01)
+    assert phase.wait(10)
     measuring._started_by[job] = "ana"
     yield job
     job.stop()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from helpers.openai_server import serve
 from pydantic import SecretStr
 
 from rag_core.indexing import Upload, UploadFolder
-from rag_core.jobs import Job, Jobs, start_adding
+from rag_core.jobs import Jobs, start_adding
 from rag_core.lab.corpora import corpus_names
 from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
@@ -44,14 +43,6 @@ def paid(lab: Lab, settings: Settings) -> Iterator[tuple[Settings, Engines]]:
             }
         )
         yield priced, dataclasses.replace(lab.engines, embedder=load_embedder(priced, lab.engines.prices))
-
-
-def until_asked(job: Job) -> None:
-    deadline = time.monotonic() + SOON
-    while job.status.phase != "asking":
-        assert time.monotonic() < deadline, job.status
-        assert not job.over, job.status
-        time.sleep(0.01)
 
 
 def test_a_job_says_what_became_of_each_file(lab: Lab, settings: Settings) -> None:
@@ -91,7 +82,7 @@ def test_a_stopped_job_adds_nothing(lab: Lab, settings: Settings) -> None:
 
 
 def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(
-    lab: Lab, settings: Settings
+    lab: Lab, settings: Settings, phase: threading.Event
 ) -> None:
     long = Upload("long.txt", b"dogs bark " * 90)
     with serve() as server:
@@ -105,7 +96,7 @@ def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(
         )
         engines = dataclasses.replace(lab.engines, embedder=load_embedder(local, lab.engines.prices))
         job = start_adding(Jobs(), lambda: engines, local, [VISITS, long], "ward")
-        until_asked(job)
+        assert phase.wait(SOON)
         job.agree(job.status.bill)
         assert job.wait(SOON)
     assert job.status.phase == "done", job.status
@@ -113,10 +104,13 @@ def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(
 
 
 @pytest.mark.parametrize("agreed", [True, False])
-def test_paid_embeddings_wait_for_consent(paid: tuple[Settings, Engines], *, agreed: bool) -> None:
+def test_paid_embeddings_wait_for_consent(
+    paid: tuple[Settings, Engines], phase: threading.Event, *, agreed: bool
+) -> None:
     settings, engines = paid
     job = start_adding(Jobs(), lambda: engines, settings, [VISITS], "ward")
-    until_asked(job)
+    assert phase.wait(SOON)
+    assert job.status.phase == "asking", job.status
     assert job.status.billed == "Embedding the documents"
     assert job.status.bill is not None
     assert job.status.bill.calls["embed"] >= 1

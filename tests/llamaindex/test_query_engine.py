@@ -74,11 +74,12 @@ class HeldLlm(ScriptedLlm):
 
     def __init__(self, *replies: str) -> None:
         super().__init__(*replies)
-        self.go = threading.Event()
+        self.held, self.go = threading.Event(), threading.Event()
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         words = super().stream(prompt, stop)
         yield next(words)
+        self.held.set()
         assert self.go.wait(PATIENCE)
         yield from words
 
@@ -193,10 +194,11 @@ class TestRetriever:
 
     def test_it_is_awaited_on_a_thread(self, open_animals, llm):
         """The embedder waits for the event loop, which would be blocked were it called on it."""
-        go = threading.Event()
+        held, go = threading.Event(), threading.Event()
 
         class Waiting(WordEmbedder):
             def embed(self, texts, kind="query", languages=()):
+                held.set()
                 assert go.wait(PATIENCE)
                 return super().embed(texts, kind, languages)
 
@@ -204,8 +206,7 @@ class TestRetriever:
             search = asyncio.create_task(
                 open_animals(llm, Waiting()).retriever("bm25").aretrieve("cats and dogs")
             )
-            await asyncio.sleep(0.05)
-            assert not search.done()
+            assert await asyncio.to_thread(held.wait, PATIENCE)
             go.set()
             return await search
 
@@ -302,8 +303,7 @@ class TestQueryEngine:
 
         async def main():
             asked = asyncio.create_task(open_animals(llm).query_engine("bm25").aquery(QUESTION))
-            await asyncio.sleep(0.05)
-            assert not asked.done()
+            assert await asyncio.to_thread(llm.held.wait, PATIENCE)
             llm.go.set()
             return await asked
 
@@ -387,8 +387,7 @@ class TestStreaming:
             said = [await anext(pieces)]
             assert not llm.go.is_set()
             rest = asyncio.create_task(_rest(pieces))
-            await asyncio.sleep(0.05)
-            assert not rest.done()
+            assert await asyncio.to_thread(llm.held.wait, PATIENCE)
             llm.go.set()
             return response, said + await rest
 

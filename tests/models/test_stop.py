@@ -25,8 +25,10 @@ from rag_core.values.errors import ProviderError, Stopped
 from rag_core.values.settings import Settings
 
 QUESTION = "Do cats and dogs sleep in one house?"
-LONG = 60  # seconds: a call that only its timeout ends would hold a test up for so long
-BUSY = {"Retry-After": "30"}
+LONG = 600  # seconds: a call that only its timeout ends holds a test up for longer than it may take
+BUSY = {"Retry-After": str(LONG)}
+PATIENCE = 30  # seconds to wait for what must come
+pytestmark = pytest.mark.timeout(2 * PATIENCE)
 FAULTS = {
     "before the headers": Hang(),
     "after the headers": Hang(after=0, begun=True),
@@ -51,7 +53,7 @@ def senders() -> set[threading.Thread]:
 def nobody_is_left(before: set[threading.Thread]) -> None:
     """Wait for the threads begun since `before`: without them nothing can be sent later."""
     for one in senders() - before:
-        one.join(LONG / 2)
+        one.join(PATIENCE)
         assert not one.is_alive(), f"{one.name} goes on after Stop"
 
 
@@ -62,22 +64,20 @@ def connects_to(port: int) -> bool:
     return any(row.split()[2] == there and row.split()[3] in ("01", "02") for row in rows)
 
 
-def stopped_when(lab, strategies, ready) -> tuple[list, float]:
-    """The outcomes of a run that is stopped once `ready`, and the seconds it took to end."""
-    stop, pressed = threading.Event(), []
+def stopped_when(lab, strategies, ready) -> list:
+    """The outcomes of a run that is stopped once `ready`."""
+    stop = threading.Event()
 
     def press() -> None:
         while not ready():
             time.sleep(0.01)
-        pressed.append(time.monotonic())
         stop.set()
 
     finger = threading.Thread(target=press, daemon=True)
     finger.start()
     events = list(lab.stream(QUESTION, strategies, stop=stop))
-    ended = time.monotonic()
     finger.join()
-    return [event for event in events if isinstance(event, Done | Failed | StoppedEarly)], ended - pressed[0]
+    return [event for event in events if isinstance(event, Done | Failed | StoppedEarly)]
 
 
 class TestLanguageModels:
@@ -93,10 +93,9 @@ class TestLanguageModels:
             return sum(request.role == role for request in base.requests) >= hanging
 
         before = senders()
-        (outcome,), seconds = stopped_when(lab, [strategy], ready)
+        (outcome,) = stopped_when(lab, [strategy], ready)
         sent = list(base.requests)
         assert isinstance(outcome, StoppedEarly), outcome
-        assert seconds < LONG / 2
         if isinstance(fault, Drip | Endless) or fault == Hang(after=2):  # how much was read is not known here
             assert len([call for call in outcome.calls if call.of_language_model]) == len(sent)
         else:
@@ -107,13 +106,13 @@ class TestLanguageModels:
         nobody_is_left(before)
         assert base.requests == sent, "a request left after Stop"
         if not isinstance(fault, Status):
-            assert base.gone.wait(10), "the server sees the disconnect"
+            assert base.gone.wait(PATIENCE), "the server sees the disconnect"
 
     def test_the_columns_beside_it_are_stopped_too(self, base, read_only_store, embedder, labels):
         base.choose = aimed(Hang(), lambda body: role_of(body) == "answer")
         lab = provider_lab(base, read_only_store, embedder, labels, timeout=LONG)
         columns = ["bm25", ("bm25", {"k_final": 1}), "simple_semantic"]
-        outcomes, _ = stopped_when(lab, columns, lambda: base.requests)
+        outcomes = stopped_when(lab, columns, lambda: base.requests)
         assert {type(outcome) for outcome in outcomes} == {StoppedEarly}
         assert len(outcomes) == 3
 
@@ -150,9 +149,8 @@ class TestConnecting:
                 None, read_only_store, embedder, labels,
                 openai_base_url=f"{scheme}://127.0.0.1:{port}/v1", timeout=LONG,
             )  # fmt: skip
-            (outcome,), seconds = stopped_when(lab, ["bm25"], lambda: connects_to(port))
+            (outcome,) = stopped_when(lab, ["bm25"], lambda: connects_to(port))
         assert isinstance(outcome, StoppedEarly)
-        assert seconds < LONG / 2
         assert billed(outcome.calls) == {}
 
 
@@ -174,10 +172,8 @@ class TestEmbeddings:
         before = senders()
         finger = threading.Thread(target=press, daemon=True)
         finger.start()
-        since = time.monotonic()
         with pytest.raises(Stopped):
             ctx.embed(("hello world",))
-        assert time.monotonic() - since < LONG / 2
         finger.join()
         # A refusal that had not arrived yet when Stop came counts as answered.
         assert [call.input_tokens for call in ctx.meter.calls] in ([[2]] if fault == Hang() else [[], [2]])
