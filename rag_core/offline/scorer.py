@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..values.errors import DataError
 from ..values.message import Message
-from ..values.types import Hit, ModelCall, Passage, Scale
+from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .memory import RememberingEmbedder, sentences_of, term_counts, titles_of, under_title
 from .word_pieces import WordPieces
 
@@ -56,7 +56,7 @@ def bm25_among(
     lengths = np.array([counts.total() for counts in passages], float)
     if not query or not lengths.any():
         return np.zeros(len(passages))
-    frequencies = np.array([[counts[term] for counts in passages] for term in query], float)
+    frequencies = np.array([[counts.get(term, 0) for counts in passages] for term in query], float)
     having = (frequencies > 0).sum(axis=1)
     weights = np.fromiter(query.values(), float) * idf(having, len(passages))
     scores: Scores = weights @ (
@@ -369,16 +369,17 @@ class OfflineScorer:
             [text for texts in sentences for text in texts], "passage", spoken
         )
         headings, titles = titles_of(self.embedder, passages)
-        apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if passages else []
+        counts = [len(texts) for texts in sentences]
+        titled = under_title(embedded, np.repeat(headings, counts, axis=0)) if passages else embedded
+
+        def nearest(rows: Vectors) -> Scores:
+            """(passages,) highest cosine of the question to one of a passage's rows."""
+            apart = np.split(rows, np.cumsum(counts)[:-1]) if passages else []
+            return np.array([(one @ question).max() for one in apart], float)
+
         return _Compared(
-            np.array([(one @ question).max() for one in apart], float),
-            np.array(
-                [
-                    (under_title(one, title) @ question).max()
-                    for one, title in zip(apart, headings, strict=True)
-                ],
-                float,
-            ),
+            nearest(embedded),
+            nearest(titled),
             (vectors @ question if passages else np.zeros(0)).astype(float),
             vectors,
             sum(call.input_tokens for call in (*calls, *more, *others, *titles)),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.analysis import tokens
+from ..language.analysis import stop_words
 from ..models.minilm import MiniLM
 
 CACHED_TEXTS = 16_384
 CACHED_QUESTIONS = 64
 FIRST_WORD = 1996  # in the vocabulary; letters, digits and signs come before
+
+_LETTER = re.compile(r"\w")
 
 
 class WordPieces:
@@ -31,7 +34,7 @@ class WordPieces:
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
         self._asked = functools.lru_cache(maxsize=CACHED_QUESTIONS)(self._read_question)
         self.rarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._rarity)
-        self._content = functools.cache(self._is_content)
+        self._passed_over = functools.cache(self._without_content)
 
     def similarity(self, question: str, passage: str, language: str = "en") -> float:
         """Mean over the question's pieces of the cosine to the passage's nearest piece (MaxSim), -1 to 1.
@@ -70,11 +73,15 @@ class WordPieces:
 
     def _read(self, text: str, language: str) -> NDArray[np.int64]:
         """The pieces of a text that count; each once, since more do not change the nearest."""
-        pieces = np.array(self._model.pieces(text), np.int64)
-        content = pieces[[self._content(piece, language) for piece in pieces.tolist()]]
-        return np.unique(content if len(content) else pieces)
+        words = dict.fromkeys(text.split(" "))  # read once each too, as whatever stands between spaces can be
+        pieces = set(self._model.pieces(" ".join(words)))
+        return np.array(sorted(pieces - self._passed_over(language) or pieces), np.int64)
 
-    def _is_content(self, piece: int, language: str) -> bool:
-        """Whether a word piece is content, not a stop word or punctuation; the rest of a word ("##…") is."""
-        written = self._vocabulary[piece]
-        return written.startswith("##") or bool(tokens(written, language))
+    def _without_content(self, language: str) -> frozenset[int]:
+        """The pieces that are stop words or punctuation; the rest of a word ("##…") is content."""
+        stop = stop_words(language)
+        return frozenset(
+            number
+            for number, written in enumerate(self._vocabulary)
+            if not written.startswith("##") and (written in stop or not _LETTER.search(written))
+        )

@@ -209,7 +209,8 @@ def one_per_text(lists: Sequence[Iterable[Hit]]) -> Sequence[Iterable[Hit]]:
     for hits in lists:
         best: dict[str, Hit] = {}
         for hit in hits:
-            kept = replace(hit, passage=one[hit.id])
+            passage = one[hit.id]
+            kept = hit if passage is hit.passage else replace(hit, passage=passage)
             if kept.id not in best or kept.score > best[kept.id].score:
                 best[kept.id] = kept
         merged.append(best.values())
