@@ -73,7 +73,7 @@ class WordPieces:
 
     def _read(self, text: str, language: str) -> NDArray[np.int64]:
         """The pieces of a text that count; each once, since more do not change the nearest."""
-        words = dict.fromkeys(text.split(" "))  # read once each too, as whatever stands between spaces can be
+        words = dict.fromkeys(text.split(" "))  # no piece spans a space, so each word is read once
         pieces = set(self._model.pieces(" ".join(words)))
         return np.array(sorted(pieces - self._passed_over(language) or pieces), np.int64)
 
