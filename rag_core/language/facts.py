@@ -88,7 +88,7 @@ def facts(text: str, language: str) -> list[Fact]:
     34") is a single fact, not also a number.
     """
     words = words_of(text, language)
-    numbers = [*_in_digits(text), *_in_words(text, words, language)]
+    numbers = [*_in_digits(text), *_in_words(words, language)]
     ages = list(_ages(text, words, numbers))
     found = [
         *ages,
@@ -135,7 +135,7 @@ def _in_digits(text: str) -> Iterator[Fact]:
         yield Fact("number", *match.span(), (plain_number(match[0]),))
 
 
-def _in_words(text: str, words: list[Word], language: str) -> Iterator[Fact]:
+def _in_words(words: list[Word], language: str) -> Iterator[Fact]:
     units, tens, join = NUMBER_WORDS.get(language, {}), TENS.get(language, {}), _JOINS.get(language, "")
     at = 0
     while at < len(words):

@@ -141,7 +141,7 @@ def _check_declaration(recipe: Recipe, control: Control) -> None:
         control.min <= control.default <= control.max and control.min < control.max and control.step > 0,
         f"{where}: its default must lie within its bounds, and its step be above 0.",
     )
-    base = _acting(recipe, control)
+    base = _acting(control)
     for end in (control.min, control.max):
         _build(recipe, {**base, control.name: end})
     for beyond in (control.min - control.step, control.max + control.step):
@@ -152,14 +152,14 @@ def _check_declaration(recipe: Recipe, control: Control) -> None:
         raise AssertionError(f"{where} takes {beyond:g}, which is out of its bounds.")
 
 
-def _acting(recipe: Recipe, control: Control) -> dict[str, object]:
+def _acting(control: Control) -> dict[str, object]:
     """Values of other controls with which this one acts."""
     return {other: acting[0] for other, acting in control.needs}
 
 
 def _check_effect(recipe: Recipe, control: Control) -> None:
     """Some other value changes fingerprint and result; where the control is idle, none does."""
-    base = _acting(recipe, control)
+    base = _acting(control)
     before = _build(recipe, base)
     others = list(_others(control))
     built: list[Strategy] = []
