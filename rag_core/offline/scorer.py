@@ -40,9 +40,7 @@ FRAMING_WORDS = {
 NEIGHBOURS, SHARE = 5, 0.3  # neighbours that each score is smoothed with, and their share of it
 
 
-def bm25_among(
-    query: Mapping[str, float], passages: Sequence[Counter[str]], k1: float = K1, b: float = B
-) -> Scores:
+def bm25_among(query: Mapping[str, float], passages: Sequence[Counter[str]]) -> Scores:
     """(passages,) BM25 scores, with the passages as the entire collection.
 
     Σ over terms t of weight(t) · idf(t) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / mean length));
@@ -60,7 +58,7 @@ def bm25_among(
     having = (frequencies > 0).sum(axis=1)
     weights = np.fromiter(query.values(), float) * idf(having, len(passages))
     scores: Scores = weights @ (
-        frequencies * (k1 + 1) / (frequencies + k1 * (1 - b + b * lengths / lengths.mean()))
+        frequencies * (K1 + 1) / (frequencies + K1 * (1 - B + B * lengths / lengths.mean()))
     )
     return scores
 
