@@ -188,9 +188,8 @@ def warm_up() -> None:
 
 
 def _is_latin(text: str) -> bool:
-    letters = Counter(filter(str.isalpha, text))
-    latin = sum(letters[char] for char in letters if "LATIN" in unicodedata.name(char, ""))
-    return 2 * latin >= letters.total()
+    letters = [char for char in text if char.isalpha()]
+    return 2 * sum("LATIN" in unicodedata.name(char, "") for char in letters) >= len(letters)
 
 
 def _words(text: str) -> list[str]:

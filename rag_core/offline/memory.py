@@ -106,7 +106,7 @@ def under_title(sentences: Vectors, title: Vectors) -> Vectors:
     sections; 0.62 without the title).
 
     Args:
-        title: (d,) its vector, or (n, d) one for each; see `titles_of`.
+        title: (d,) its vector; see `titles_of`.
     """
     titled = sentences + TITLE * title
     normal: Vectors = titled / np.linalg.norm(titled, axis=-1, keepdims=True).clip(1e-9)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..values.errors import DataError
 from ..values.message import Message
-from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
+from ..values.types import Hit, ModelCall, Passage, Scale
 from .memory import RememberingEmbedder, sentences_of, term_counts, titles_of, under_title
 from .word_pieces import WordPieces
 
@@ -367,17 +367,16 @@ class OfflineScorer:
             [text for texts in sentences for text in texts], "passage", spoken
         )
         headings, titles = titles_of(self.embedder, passages)
-        counts = [len(texts) for texts in sentences]
-        titled = under_title(embedded, np.repeat(headings, counts, axis=0)) if passages else embedded
-
-        def nearest(rows: Vectors) -> Scores:
-            """(passages,) highest cosine of the question to one of a passage's rows."""
-            apart = np.split(rows, np.cumsum(counts)[:-1]) if passages else []
-            return np.array([(one @ question).max() for one in apart], float)
-
+        apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if passages else []
         return _Compared(
-            nearest(embedded),
-            nearest(titled),
+            np.array([(one @ question).max() for one in apart], float),
+            np.array(
+                [
+                    (under_title(one, title) @ question).max()
+                    for one, title in zip(apart, headings, strict=True)
+                ],
+                float,
+            ),
             (vectors @ question if passages else np.zeros(0)).astype(float),
             vectors,
             sum(call.input_tokens for call in (*calls, *more, *others, *titles)),
