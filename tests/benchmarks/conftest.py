@@ -14,6 +14,7 @@ OPEN = frozenset(
     {
         "embedding a question, warm",
         "command to first answer",
+        "command to usable page",
         "retrieval of `hybrid_rrf`",
         "retrieval of `rag_msr`",
         "indexing 5,000 passages",
