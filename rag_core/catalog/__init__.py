@@ -12,7 +12,7 @@ from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
 from ..values.message import Message
 from .advanced import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
-from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
+from .basic import BM25, HYBRID_RRF, HYDE, QUESTION_INDEX, SIMPLE_SEMANTIC
 from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Values, Weights, format_value
 from .ensemble import ENSEMBLE
 from .presets import SavedPresets, preset_of, presets_of, saved_presets, spelled
@@ -21,7 +21,7 @@ from .recipe import Preset, Recipe
 from .registry import Registry
 
 RECIPES = Registry(
-    (SIMPLE_SEMANTIC, BM25, HYDE, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR, ENSEMBLE)
+    (SIMPLE_SEMANTIC, BM25, HYDE, QUESTION_INDEX, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR, ENSEMBLE)
 )
 register = RECIPES.register
 unregister = RECIPES.unregister

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..prompts.templates import HYPOTHETICAL, REWRITER_TEMPERATURE
-from ..stages import Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
+from ..stages import Asked, Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
 from .controls import Number, Switch, count, share
 from .prompt_controls import ANSWER_PROMPT, PromptText
 from .recipe import Preset, Recipe
@@ -92,6 +92,22 @@ BM25 = Recipe(
     hurts="Everyday words where the documents use clinical terms.",
     calls={"answer": 1},
     presets=(Preset("tuned", {"b": 0.25}, f"{TUNED}: nDCG@10 0.581 instead of 0.579."),),
+)
+
+QUESTION_INDEX = Recipe(
+    name="question_index",
+    title="Question to question",
+    summary="Finds the passages that answer a question like this one, among questions written down for each passage.",
+    source="doc2query (Nogueira et al. 2019), HyPE, QuOTE (arXiv 2502.10976); the built-in collection's questions are ours.",
+    controls=(K_FINAL, DEDUPLICATE, ANSWER_PROMPT),
+    stages=lambda c: (
+        Retrieve((Asked(k=c["k_final"], required=True, control="k_final"),), c["deduplicate"]),
+        Generate(c["answer_prompt"]),
+    ),
+    helps="Questions in everyday words, which documents do not use; it tells apart sections about one subject.",
+    hurts="What nobody thought of asking, and corpora whose passages have no questions.",
+    calls={"answer": 1},
+    presets=(Preset("tuned", {}, f"{TUNED}: the defaults, since only the number of passages can be set."),),
 )
 
 HYDE = Recipe(

@@ -21,7 +21,7 @@ from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
 from .stores import STORES, Stores
-from .vectors import BeforeEmbedding, VectorCache, shipped_files
+from .vectors import BeforeEmbedding, VectorCache
 from .write_report import Progress, WriteReport, no_progress
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class CorpusStore(IndexFolder):
         waiting: Callable[[], None] | None = None,
         stores: Stores = STORES,
     ) -> None:
-        prebuilt = shipped_files(shipped, embedder.weights)[:1] if shipped else ()
+        prebuilt = shipped / embedder.weights if shipped else None
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
         folder = home / "corpora" / corpus / embedder.weights
         super().__init__(

@@ -1,18 +1,16 @@
 """Cached embeddings: unchanged text is never embedded twice, even after a crash.
 
-The vectors of the built-in documents are shipped in `data/vectors/`, one file per embedding model, so that
-the first start embeds nothing.
+The vectors of the built-in documents are shipped in `data/vectors/`, a folder per embedding model with two small files
+per document, so that the first start embeds nothing and a changed document adds kilobytes to the repository.
 """
 
 from __future__ import annotations
 
 import functools
 import sqlite3
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +34,15 @@ class _Shipped(Mapping[bytes, bytes]):
     """Vectors by key, of 32-bit floats, which each becomes when it is asked for: of thousands, a question needs a few.
 
     Args:
-        rows: the row of each key.
-        vectors: (n, d) floats, or bytes to be scaled.
-        scales: (n,) 32-bit floats.
+        files: structured arrays as `write_shipped` writes them.
     """
 
-    def __init__(self, rows: Mapping[bytes, int], vectors: NDArray[Any], scales: Vectors) -> None:
-        self._rows, self._vectors, self._scales = rows, vectors, scales
+    def __init__(self, files: Iterable[NDArray[np.void]]) -> None:
+        self._rows = {key: (rows, place) for rows in files for place, key in enumerate(rows["key"].tolist())}
 
     def __getitem__(self, key: bytes) -> bytes:
-        row = self._rows[key]
-        vector: Vectors = self._vectors[row].astype(np.float32) * self._scales[row]
+        rows, place = self._rows[key]
+        vector: Vectors = rows["vector"][place].astype(np.float32) * rows["scale"][place]
         return vector.tobytes()
 
     def __contains__(self, key: object) -> bool:
@@ -59,50 +55,63 @@ class _Shipped(Mapping[bytes, bytes]):
         return len(self._rows)
 
 
-def read_shipped(path: Path) -> Mapping[bytes, bytes]:
-    """Shipped vectors by key; empty when this model has no file.
+def read_shipped(folder: Path) -> Mapping[bytes, bytes]:
+    """Shipped vectors by key, of every file in a model's folder; empty when this model has none.
 
     Raises:
-        DataError: the file is not in the format of `write_shipped`.
+        DataError: a file is not in the format of `write_shipped`.
     """
-    return _read_shipped(path, path.stat().st_mtime_ns) if path.is_file() else {}
+    return _read_shipped(folder, folder.stat().st_mtime_ns) if folder.is_dir() else {}
 
 
 @functools.lru_cache(maxsize=4)
-def _read_shipped(path: Path, changed: int) -> Mapping[bytes, bytes]:
-    try:
-        with np.load(path) as arrays:
-            keys, vectors = arrays["keys"], arrays["vectors"]
-            scales = arrays["scales"] if "scales" in arrays else np.ones(len(keys), np.float32)
-            return _Shipped({key.tobytes(): row for row, key in enumerate(keys)}, vectors, scales)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DataError(
-            Message("The shipped vectors {path} cannot be read: {reason}.", path=path, reason=error),
-            Message("Run `rag index --vectors`."),
-        ) from error
+def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
+    read = []
+    for path in sorted(folder.glob("*.npy")):
+        try:
+            rows = np.load(path)
+            if not {"key", "scale", "vector"} <= set(rows.dtype.names or ()):
+                raise ValueError("other columns")
+        except (OSError, ValueError) as error:
+            raise DataError(
+                Message("The shipped vectors {path} cannot be read: {reason}.", path=path, reason=error),
+                Message("Run `rag index --vectors`."),
+            ) from error
+        read.append(rows)
+    return _Shipped(read)
+
+
+def shipped_keys(path: Path) -> list[bytes]:
+    """The keys of one file of shipped vectors; none if there is no file."""
+    keys: list[bytes] = np.load(path)["key"].tolist() if path.is_file() else []
+    return keys
 
 
 def write_shipped(path: Path, texts: Sequence[str], vectors: Vectors, *, small: bool = False) -> None:
-    """Write vectors in key order, so that the same collection gives the same file.
+    """Write vectors in key order, so that the same texts give the same file.
+
+    Each row has a key, its numbers, and the scale that gives them length 1.
 
     Args:
-        small: write bytes and a scale per vector, a quarter of the size; cosines change by less than 0.002.
+        small: numbers in 8 bits instead of 16; cosines change by less than 0.002 instead of 0.0002.
     """
-    rows = sorted(zip(map(text_key, texts), vectors, strict=True), key=lambda row: row[0])
+    keys = [text_key(text) for text in texts]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    ordered = np.array(vectors, np.float32)[order]
+    if small:
+        ordered = np.rint(ordered * (127 / np.maximum(np.abs(ordered).max(axis=1, keepdims=True), 1e-12)))
+    numbers = ordered.astype(np.int8 if small else np.float16)
+    rows = np.zeros(
+        len(keys), [("key", "V32"), ("scale", "<f4"), ("vector", numbers.dtype.newbyteorder("<"), numbers.shape[1:])]
+    )
+    rows["key"] = np.array([keys[place] for place in order], "V32")
+    rows["scale"] = 1 / np.maximum(np.linalg.norm(numbers.astype(np.float32), axis=1), 1e-12)
+    rows["vector"] = numbers
     path.parent.mkdir(parents=True, exist_ok=True)
-    keys = np.array([np.frombuffer(key, np.uint8) for key, _ in rows])
-    sorted_vectors = np.array([vector for _, vector in rows], np.float32)
-    if not small:
-        np.savez_compressed(path, keys=keys, vectors=sorted_vectors)
-        return
-    scales = np.maximum(np.abs(sorted_vectors).max(axis=1), 1e-12) / 127
-    in_bytes = np.rint(sorted_vectors / scales[:, None]).astype(np.int8)
-    np.savez_compressed(path, keys=keys, vectors=in_bytes, scales=scales)
-
-
-def shipped_files(folder: Path, weights: str) -> tuple[Path, Path]:
-    """The files of precomputed vectors for a model: of passages, and of sentences."""
-    return folder / f"{weights}.npz", folder / f"{weights}-sentences.npz"
+    draft = path.with_suffix(".new")
+    with draft.open("wb") as file:
+        np.save(file, rows)
+    draft.replace(path)  # changes the time of the folder, by which what was read is kept
 
 
 class StoredVectors:
@@ -110,10 +119,10 @@ class StoredVectors:
 
     Args:
         path: the file of a `VectorCache`.
-        shipped: files of precomputed vectors, used first.
+        shipped: folder of precomputed vectors, used first.
     """
 
-    def __init__(self, path: Path, shipped: Sequence[Path]) -> None:
+    def __init__(self, path: Path, shipped: Path) -> None:
         self._path = path
         self._cache = KeyValueCache(path, "vectors", "cached vectors")
         self._shipped = shipped
@@ -121,10 +130,8 @@ class StoredVectors:
     def lookup(self, texts: Sequence[str]) -> dict[str, Vectors]:
         """The (d,) vectors that are stored; what cannot be read counts as missing."""
         keys = {text: text_key(text) for text in texts}
-        found: dict[bytes, bytes] = {}
-        for path in self._shipped:
-            shipped = read_shipped(path)
-            found.update((key, shipped[key]) for key in keys.values() if key in shipped)
+        shipped = read_shipped(self._shipped)
+        found = {key: shipped[key] for key in keys.values() if key in shipped}
         left = [key for key in keys.values() if key not in found]
         if left and self._path.is_file():
             with suppress(StorageError), self._cache.open() as database:
@@ -139,7 +146,7 @@ class VectorCache:
     embedded again.
 
     Args:
-        shipped: files of precomputed vectors, used first.
+        shipped: folder of precomputed vectors, used first.
         before: receives the texts about to be embedded, as read, request by request, with the probe sentence
             that a server is sent first; raises to refuse.
     """
@@ -148,7 +155,7 @@ class VectorCache:
         self,
         path: Path,
         embedder: Embedder,
-        shipped: Sequence[Path] = (),
+        shipped: Path | None = None,
         before: BeforeEmbedding = lambda requests: None,
     ) -> None:
         self._path = path
@@ -199,12 +206,8 @@ class VectorCache:
         read = [self._embedder.read(*text) for text in texts]
         keys = [text_key(text) for text in read]
         with self._cache.open() as database:
-            found = {
-                key: shipped[key]
-                for shipped in map(read_shipped, self._shipped)
-                for key in keys
-                if key in shipped
-            }
+            shipped = read_shipped(self._shipped) if self._shipped else {}
+            found = {key: shipped[key] for key in keys if key in shipped}
             found.update(self._cache.read(database, [key for key in keys if key not in found]))
             unread = dict(zip(keys, zip(read, texts, strict=True), strict=True))
             missing = [(key, *unread[key]) for key in unread if key not in found]

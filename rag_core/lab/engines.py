@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..indexing import CorpusIndex, OfflineEnricher, StoredVectors, shipped_files
+from ..indexing import CorpusIndex, OfflineEnricher, StoredVectors
 from ..language.analysis import warm_up
 from ..language.detector import unpack_in
 from ..language.maternity import is_maternity
@@ -205,6 +205,6 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     )
 
 
-def vector_files(settings: Settings, weights: str) -> tuple[Path, Sequence[Path]]:
-    """A model's file of cached vectors, and those of its shipped ones."""
-    return settings.home / "vectors" / f"{weights}.sqlite", shipped_files(settings.data / "vectors", weights)
+def vector_files(settings: Settings, weights: str) -> tuple[Path, Path]:
+    """A model's file of cached vectors, and the folder of its shipped ones."""
+    return settings.home / "vectors" / f"{weights}.sqlite", settings.data / "vectors" / weights

@@ -15,6 +15,7 @@ from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
 from ..models.same_model import ProbedEmbedder
 from ..offline import NAME as OFFLINE
+from ..offline.asked import AskedIndex
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Reader, Services
@@ -26,6 +27,7 @@ from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import ModelCall, Passage
+from .asked import open_asked
 from .engines import Engines, vector_files
 from .paid_models import ROLES
 
@@ -59,6 +61,7 @@ class Lab:
         self._lock = threading.Lock()
         self._offline: tuple[CorpusIndex, Llm] | None = None
         self._reader: tuple[CorpusIndex, Reader] | None = None
+        self._asked: tuple[CorpusIndex, AskedIndex | None] | None = None
 
     @property
     def engine(self) -> dict[str, str | None]:
@@ -176,10 +179,12 @@ class Lab:
         engines = self._engines(index).choosing(models)
         llms = self._llms(index, engines.paid)
         chosen = (settings.country if country is None else country).upper()
-        engine = engines.identity(llms, index, enriched)
+        asked = self._known_questions(index)
+        engine = {**engines.identity(llms, index, enriched), "asked": asked.key if asked else None}
         return Services(
             index=index,
             enriched=enriched,
+            asked=asked,
             profile=index.profile,
             embedder=self._probed(index) if engines.embedder.server else engines.embedder,
             llms=llms,
@@ -216,6 +221,7 @@ class Lab:
         return Services(
             index=_rehearsed(self.index),
             enriched=_rehearsed(enriched) if enriched else None,
+            asked=self._known_questions(self.index),
             embedder=embedder,
             llms={
                 role: RehearsedLlm(engines.paid[role].name, engines.prices)
@@ -240,6 +246,14 @@ class Lab:
             if self._reader is None or self._reader[0] is not index:
                 self._reader = (index, self._engines(index).reading(index))
             return self._reader[1]
+
+    def _known_questions(self, index: CorpusIndex) -> AskedIndex | None:
+        """The questions that the passages are known to answer, kept with the index."""
+        with self._lock:
+            if self._asked is None or self._asked[0] is not index:
+                embedder = self.engines.scorer.embedder
+                self._asked = (index, open_asked(self.settings, self.corpus, index, embedder))
+            return self._asked[1]
 
     def _llms(self, index: CorpusIndex, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""

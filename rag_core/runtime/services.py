@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Prompt
@@ -145,6 +145,20 @@ class Reader(Protocol):
         ...
 
 
+class Likeness(NamedTuple):
+    """How like a question is to those that one passage is known to answer: cosines, -1 to 1; all -1 if it has none.
+
+    Args:
+        nearest: to the most similar of them.
+        own: to the most similar in the question's language.
+        mean: to all of them.
+    """
+
+    nearest: float
+    own: float
+    mean: float
+
+
 class Index(Protocol):
     """The passages of one corpus, searchable two ways."""
 
@@ -170,6 +184,18 @@ class Index(Protocol):
         ...
 
 
+class AskedQuestions(Protocol):
+    """The questions that passages of the corpus are known to answer."""
+
+    def search(self, question: str, k: int) -> Sequence[Hit]:
+        """The k passages with the questions nearest to one, by cosine; each hit's note is its nearest question."""
+        ...
+
+    def likeness(self, question: str, passages: Sequence[str]) -> Sequence[Likeness]:
+        """How like a question is to those of each passage, by id."""
+        ...
+
+
 @dataclass(frozen=True)
 class Services:
     """The models and indexes that strategies run on.
@@ -185,6 +211,7 @@ class Services:
             always gets the question as typed.
         thesaurus: lets a rewrite call a medicine by another of its names; None to compare the words alone.
         enriched: the same passages indexed with their contexts; None when the corpus has no such index.
+        asked: the questions that its passages are known to answer; None when there are none.
         profile: the corpus's subject, audience and languages; prompts mention them.
         engine: everything above that can change a result, by name (`Engines.identity`), and the chosen country.
             Traces carry it, and no result is reused where it differs.
@@ -205,6 +232,7 @@ class Services:
     reader: Reader | None = None
     thesaurus: Thesaurus | None = None
     enriched: Index | None = None
+    asked: AskedQuestions | None = None
     profile: Profile = Profile()
     engine: Mapping[str, str | None] = field(default_factory=dict)
     models: ModelChoice = AS_SET

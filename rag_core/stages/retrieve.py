@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..runtime.context import Context
-from ..values.errors import ConfigError
+from ..values.errors import ConfigError, MissingResource
+from ..values.message import Message
 from ..values.types import Hit, Passage, Query, Ranking, Scale, State, Vectors
 from .base import Flow, Retriever, Stage
 
@@ -103,6 +104,48 @@ class Bm25(_IndexRetriever):
         return ctx.index_for(enriched=self.enriched).lexical(
             ctx.as_searched(query.text), self.k, self.k1, self.b
         )
+
+
+@dataclass(frozen=True)
+class Asked(Retriever):
+    """The passages with the questions that are nearest to the query, by cosine; each vote names the question.
+
+    People or a model wrote down what each passage answers (doc2query, Nogueira et al. 2019; HyPE; QuOTE, arXiv
+    2502.10976): a question is more like a question than like the text that answers it.
+
+    Args:
+        k: number of hits, >= 1.
+        required: whether a corpus without known questions is an error; otherwise nothing is found in it.
+        control: the name of k in messages to users.
+    """
+
+    name: ClassVar[str] = "asked"
+    scale: ClassVar[Scale] = "cosine"
+    waits: ClassVar[bool] = True
+    k: int = 5
+    required: bool = False
+    control: str = field(default="k of asked", compare=False, repr=False)
+
+    @property
+    def most(self) -> int | None:
+        """The k of the search, where it must find as many."""
+        return self.k if self.required else None
+
+    def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
+        """The k passages with the nearest questions, on the scale "cosine".
+
+        Raises:
+            MissingResource: no questions are known, and they are required.
+        """
+        asked = ctx.services.asked
+        if asked is not None:
+            return asked.search(ctx.as_searched(query.text), self.k)
+        if self.required:
+            raise MissingResource(
+                Message("No questions are known that this corpus's passages answer."),
+                Message("Choose another strategy."),
+            )
+        return ()
 
 
 @dataclass(frozen=True)

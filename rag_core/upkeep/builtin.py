@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..documents.asked import placed, read_asked
 from ..documents.benchmark import (
     GRADES,
     KINDS,
@@ -30,7 +31,7 @@ from ..indexing import (
     LanguageText,
     chunked,
     read_shipped,
-    shipped_files,
+    shipped_keys,
     text_key,
     write_shipped,
 )
@@ -45,11 +46,13 @@ from ..values.notice import NOTICE
 from ..values.sources import is_old
 from ..values.types import Passage
 from .answer_sets import check_answer_sets, label_problems
+from .asked import asked_problems
 from .documents import check_collection
 from .reading_alone import passage_problems
 from .same_action import action_problems, signs_advised
 from .spanish_words import list_problems, redundant
 
+PASSAGES = "-passages.npy"  # how the file of a document's passages ends; the other has sentences and questions
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
 
@@ -82,8 +85,10 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
         "passages": len(passages),
         "signs": compared,
     }
-    for path, texts in vector_texts(data, documents, plain, embedder, enricher).items():
-        problems += _vector_problems(path, texts)
+    files = vector_texts(data, documents, plain, embedder, enricher)
+    problems += _vector_problems(data / "vectors" / embedder.weights, files)
+    counts["asked"], faults = asked_problems(data, [passage.id for passage in plain])
+    problems += faults
     questions: list[Question] = []
     judged: Counter[str] = Counter()
     for language in LANGUAGES:
@@ -116,24 +121,28 @@ def vector_texts(
     embedder: Embedder,
     enricher: Enricher,
 ) -> dict[Path, dict[str, LanguageText]]:
-    """The texts to embed: every passage of the documents, plain and with its context, every sentence and title.
+    """The texts to embed: passages, plain and with their contexts; their sentences, titles and known questions.
 
     Args:
         plain: the passages of the documents, in order, without contexts.
 
     Returns:
-        File of shipped vectors -> text as the model reads it -> the text and its language.
+        File of shipped vectors, two for each document -> text as the model reads it -> the text and its language.
     """
-    passages = [
-        (passage.indexed_text, passage.language)
-        for passage in (*plain, *_with_contexts(documents, plain, enricher))
-    ]
-    sentences = [(text, passage.language) for passage in plain for text in compared_texts(passage)]
-    files = shipped_files(data / "vectors", embedder.weights)
-    return {
-        path: {embedder.read(*text): text for text in texts}
-        for path, texts in zip(files, (passages, sentences), strict=True)
-    }
+    folder = data / "vectors" / embedder.weights
+    texts: dict[Path, list[LanguageText]] = {}
+    for passage in (*plain, *_with_contexts(documents, plain, enricher)):
+        texts.setdefault(folder / f"{passage.doc_id}{PASSAGES}", []).append(
+            (passage.indexed_text, passage.language)
+        )
+    for passage in plain:
+        texts.setdefault(folder / f"{passage.doc_id}.npy", []).extend(
+            (text, passage.language) for text in compared_texts(passage)
+        )
+    asked, _, _ = placed(read_asked(data / "asked"), [passage.id for passage in plain])
+    for one in asked:
+        texts[folder / f"{one.passage.rsplit(':', 2)[0]}.npy"].append((one.question, one.language))
+    return {path: {embedder.read(*text): text for text in each} for path, each in texts.items()}
 
 
 def _with_contexts(
@@ -155,18 +164,21 @@ def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
     """
     documents = read_collection(data / "corpus")
     files = vector_texts(data, documents, chunked(documents, embedder), embedder, enricher)
+    folder = data / "vectors" / embedder.weights
+    known = read_shipped(folder)
     for path, texts in files.items():
-        known = read_shipped(path)
-        vectors = {key: np.frombuffer(vector, np.float32) for key, vector in known.items()}
-        missing = sorted(
-            (read for read in texts if text_key(read) not in vectors), key=lambda read: (len(read), read)
-        )
+        vectors = {key: known[key] for key in map(text_key, texts) if key in known}
+        missing = {read: text for read, text in texts.items() if text_key(read) not in vectors}
+        if not missing and len(texts) == len(vectors) and set(shipped_keys(path)) == set(vectors):
+            continue  # rounding again would change the file
         if missing:
-            written, languages = zip(*(texts[read] for read in missing), strict=True)
+            written, languages = zip(*missing.values(), strict=True)
             fresh, _ = embedder.embed(written, "passage", languages)
-            vectors.update(zip(map(text_key, missing), fresh, strict=True))
-        found = np.array([vectors[text_key(read)] for read in texts])
-        write_shipped(path, list(texts), found, small="sentences" in path.stem)
+            vectors.update((text_key(read), row.tobytes()) for read, row in zip(missing, fresh, strict=True))
+        found = np.array([np.frombuffer(vectors[text_key(read)], np.float32) for read in texts])
+        write_shipped(path, list(texts), found, small=not path.name.endswith(PASSAGES))
+    for path in set(folder.glob("*.npy")) - files.keys():
+        path.unlink()
     return sum(map(len, files.values()))
 
 
@@ -284,13 +296,14 @@ def thesaurus_problems(
                 yield f"thesaurus: {term!r} is in both {first} and {name}"
 
 
-def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:
-    needed, shipped = set(map(text_key, texts)), set(read_shipped(path))
-    if needed != shipped:
-        yield (
-            f"{path}: stale: {len(needed - shipped)} texts have no vector, {len(shipped - needed)} vectors have no "
-            "text; run `rag index --vectors`"
-        )
+def _vector_problems(folder: Path, files: Mapping[Path, Iterable[str]]) -> Iterator[str]:
+    for path in sorted(files.keys() | set(folder.glob("*.npy"))):
+        needed, shipped = set(map(text_key, files.get(path, ()))), set(shipped_keys(path))
+        if needed != shipped:
+            yield (
+                f"{path}: stale: {len(needed - shipped)} texts have no vector, {len(shipped - needed)} vectors have "
+                "no text; run `rag index --vectors`"
+            )
 
 
 def _question_problems(folder: Path, questions: Sequence[Question], language: str) -> Iterator[str]:

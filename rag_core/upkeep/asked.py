@@ -1,0 +1,40 @@
+"""Checks of the questions that sections are known to answer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..documents.asked import placed, read_asked
+from ..language.analysis import LANGUAGES
+
+FEWEST = 6  # questions of a section in its document's language; in the other it needs one
+
+
+def asked_problems(data: Path, passages: Sequence[str]) -> tuple[Counter[str], list[str]]:
+    """The questions by language, and what is wrong: sections that changed, or that have too few; questions of two sections.
+
+    Args:
+        data: the folder with the collection.
+        passages: the ids of its passages; a document's language is the beginning of its id.
+    """
+    asked, changed, lost = placed(read_asked(data / "asked"), passages)
+    problems = [f"asked: {one}: the text has changed; read its questions again" for one in {c.passage: 0 for c in changed}]
+    problems += [f"asked: {one}: there is no such section" for one in {gone.passage: 0 for gone in lost}]
+    known = Counter((one.passage, one.language) for one in asked)
+    for passage in passages:
+        spoken = passage.partition("-")[0]
+        for language in LANGUAGES:
+            fewest = FEWEST if language == spoken else 1
+            if (count := known[passage, language]) < fewest:
+                problems.append(f"asked: {passage}: {count} questions in {language}; it needs {fewest}")
+    owners = defaultdict(set)
+    for one in asked:
+        owners[one.question].add(one.passage)
+    problems += [
+        f"asked: {question!r} is a question of {' and '.join(sorted(each))}"
+        for question, each in owners.items()
+        if len(each) > 1
+    ]
+    return Counter(one.language for one in asked), problems
