@@ -13,6 +13,7 @@ SCALES = {
     "mmr": "MMR",
     "cross_encoder": declared("cross-encoder"),
     "offline_scorer": declared("offline scorer"),
+    "known_questions": declared("score with known questions"),
     "judge": declared("judge"),
     "s_final": "S_final",
     "external": declared("external"),
@@ -43,11 +44,21 @@ SCALE_HELP = {
     "offline_scorer": declared(
         "The offline scorer's score for query and passage; no cross-encoder or language model is involved."
     ),
+    "known_questions": declared(
+        "The score before, standardised over the list, plus the weighted cosine of the question to the nearest "
+        "question that the passage is known to answer. Compare only within one list."
+    ),
     "judge": declared("The judge's relevance score for the passage, 0 to 1."),
     "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
 }
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
-TERMS = {"cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity")}
+TERMS = {
+    "cosine": SCALES["cosine"],
+    "judge": SCALES["judge"],
+    "similarity": declared("similarity"),
+    "standardised": declared("standardised score"),
+    "known question": declared("nearest known question"),
+}
 
 
 def summand(name: str) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 
 from ..prompts.templates import EXPANDED, REWRITER_TEMPERATURE, with_temperature
 from ..stages import (
+    Asked,
     Bm25,
     Dense,
     Generate,
     ReciprocalRankFusion,
     Rerank,
+    RerankByQuestions,
     Retrieve,
     Rewrite,
     Spread,
@@ -27,7 +29,7 @@ from .recipe import Preset, Recipe
 ENSEMBLE = Recipe(
     name="ensemble",
     title="Ensemble",
-    summary="Searches with the question and a rewrite, by keywords and by embedding, fuses all by rank, reranks, then prefers new documents and the question's language.",
+    summary="Searches with the question and a rewrite, by keywords, by embedding and by known questions, fuses all by rank, reranks, then prefers new documents and the question's language.",
     source="Ours: chosen on the dev questions of the built-in set and of NFCorpus; no paper proposes this combination.",
     controls=(
         Templates(
@@ -62,9 +64,20 @@ ENSEMBLE = Recipe(
             label="passages reranked",
             limit="the reranking limit of {value}",
         ),
+        Switch("asked", True, "Search the questions that passages are known to answer, too.", label="known questions"),
+        Number(
+            "asked_weight",
+            10,
+            "Weight, after reranking, of the cosine to the nearest known question, beside the standardised score.",
+            min=0,
+            max=30,
+            step=1,
+            needs=(("asked", (True,)),),
+            label="weight of known questions",
+        ),
         share(
             "foreign_weight",
-            0.8,
+            0.9,
             "Worth of a passage in another language than the question's, as a share of its own; 1 for no difference.",
             label="weight of other languages",
         ),
@@ -74,7 +87,7 @@ ENSEMBLE = Recipe(
     ),
     stages=lambda c: _stages(c),
     helps="When the best passages matter more than speed; questions of every kind, in both languages.",
-    hurts="The slowest retrieval here, and hard to explain: each passage owes its rank to four lists and a reranker.",
+    hurts="The slowest retrieval here, and hard to explain: each passage owes its rank to six lists and a reranker.",
     calls={"rewrite": 1, "answer": 1},
     presets=(Preset("tuned", {}, f"{TUNED}: the defaults, nDCG@10 0.788."),),
 )
@@ -82,13 +95,17 @@ ENSEMBLE = Recipe(
 
 def _stages(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     k = c["k_candidates"]
+    searches = (Bm25(k=k, control="k_candidates"), Dense(k=k, control="k_candidates"))
+    asked = (Asked(k=k, control="k_candidates"),) if c["asked"] else ()
     stages: list[Stage] = [
         Rewrite(with_temperature(c["templates"], c["rewriter_temperature"]), keep_question=True),
-        Retrieve((Bm25(k=k, control="k_candidates"), Dense(k=k, control="k_candidates")), c["deduplicate"]),
+        Retrieve((*searches, *asked), c["deduplicate"]),
         ReciprocalRankFusion(k=c["rrf_k"], rewrites=c["rewrite_weight"]),
     ]
     if c["rerank"]:
         stages += [Top(c["k_rerank"], "k_rerank"), Rerank()]
+    if c["asked"]:
+        stages.append(RerankByQuestions(c["asked_weight"]))
     return (
         *stages,
         Spread(foreign=c["foreign_weight"]),

@@ -17,6 +17,7 @@ from ..language.thesaurus import Thesaurus
 from ..language.writing_out import WrittenOut
 from ..models import LlamaEmbedder, LlamaLlm, Rerankers, load_embedder
 from ..models.minilm import MINILM_WEIGHTS
+from ..offline.asked import AskedIndex
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
 from ..offline.loading import load_offline, load_scorer
@@ -165,9 +166,13 @@ class Engines:
         )
         return WrittenOut(self.thesaurus, spelling.read)
 
-    def offline(self, index: Index) -> OfflineLlm:
-        """The offline engine, which searches `index` for its rewrites."""
-        return load_offline(self.prices, self.embedder, self.scorer, self.thesaurus, index)
+    def offline(self, index: Index, asked: AskedIndex | None) -> OfflineLlm:
+        """The offline engine, which searches `index` for its rewrites.
+
+        Args:
+            asked: the questions that its passages are known to answer.
+        """
+        return load_offline(self.prices, self.embedder, self.scorer, self.thesaurus, index, asked)
 
 
 def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:

@@ -177,9 +177,9 @@ class Lab:
         """
         settings, index, enriched = self.settings, self.index, self.enriched
         engines = self._engines(index).choosing(models)
-        llms = self._llms(index, engines.paid)
-        chosen = (settings.country if country is None else country).upper()
         asked = self._known_questions(index)
+        llms = self._llms(index, asked, engines.paid)
+        chosen = (settings.country if country is None else country).upper()
         engine = {**engines.identity(llms, index, enriched), "asked": asked.key if asked else None}
         return Services(
             index=index,
@@ -255,13 +255,15 @@ class Lab:
                 self._asked = (index, open_asked(self.settings, self.corpus, index, embedder))
             return self._asked[1]
 
-    def _llms(self, index: CorpusIndex, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
+    def _llms(
+        self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]
+    ) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
         if set(ROLES) <= set(paid):
             return paid
         with self._lock:
             if self._offline is None or self._offline[0] is not index:
-                self._offline = (index, self._engines(index).offline(index))
+                self._offline = (index, self._engines(index).offline(index, asked))
             return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:

@@ -16,23 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..documents.asked import Asked
-from ..language.analysis import language_of
-from ..runtime.services import Embedder, Likeness
+from ..runtime.services import Embedder
 from ..values.types import Hit, Passage, Vectors
 
 REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each of its queries several times
 
 
-UNKNOWN = Likeness(-1.0, -1.0, -1.0)
-
-
 class _Compared(NamedTuple):
-    """(questions,) cosines, and (passages,) `Likeness`, a row for each passage that has questions."""
+    """(questions,) cosines to one question, and (passages,) the highest of each passage that has questions."""
 
     cosines: NDArray[np.float32]
     nearest: NDArray[np.float32]
-    own: NDArray[np.float32]
-    mean: NDArray[np.float32]
 
 
 class AskedIndex:
@@ -62,7 +56,6 @@ class AskedIndex:
         self._ends = np.array([*first[1:], len(asked)], np.intp)
         self._owners = [owners[row] for row in first]
         self._place = {owner: place for place, owner in enumerate(self._owners)}
-        self._languages = np.array([one.language for one in asked])
         self._compare = functools.lru_cache(REMEMBERED)(self._compare_anew)
         self.key = asked_key(asked, embedder.key)
 
@@ -80,16 +73,11 @@ class AskedIndex:
         start = self._starts[place]
         return self._asked[start + compared.cosines[start : self._ends[place]].argmax()].question
 
-    def likeness(self, question: str, passages: Iterable[str]) -> list[Likeness]:
-        """How like a question is to those of each passage, by id."""
-        compared = self._compare(question)
+    def likeness(self, question: str, passages: Iterable[str]) -> list[float | None]:
+        """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""
+        nearest = self._compare(question).nearest
         places = (self._place.get(identity) for identity in passages)
-        return [
-            UNKNOWN
-            if place is None
-            else Likeness(*(float(part[place]) for part in (compared.nearest, compared.own, compared.mean)))
-            for place in places
-        ]
+        return [None if place is None else float(nearest[place]) for place in places]
 
     def questions(self, passage: str) -> list[Asked]:
         """The known questions of a passage."""
@@ -98,13 +86,7 @@ class AskedIndex:
     def _compare_anew(self, question: str) -> _Compared:
         (vector,), _ = self._embedder.embed([question], "query")
         cosines = self._vectors() @ vector
-        own = np.where(self._languages == language_of(question), cosines, -1.0)
-        return _Compared(
-            cosines,
-            np.maximum.reduceat(cosines, self._starts),
-            np.maximum.reduceat(own, self._starts),
-            np.add.reduceat(cosines, self._starts) / (self._ends - self._starts),
-        )
+        return _Compared(cosines, np.maximum.reduceat(cosines, self._starts))
 
 
 def asked_key(asked: Iterable[Asked], embedder: str) -> str:

@@ -16,7 +16,7 @@ from ..language.questions import form_of
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_PASSAGE, NO_EVIDENCE, Sources, Urgency
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
-from ..runtime.services import Embedder, Index
+from ..runtime.services import AskedQuestions, Embedder, Index
 from ..values.errors import ConfigError
 from ..values.translation import translate
 from ..values.triage import ROUTINE
@@ -57,6 +57,7 @@ class OfflineEngine:
         embedder: the index's model, for those searches.
         reader: the model that compares sentences, by default `embedder`. The constants in `sections` were fitted
             on the bundled model and do not transfer to others.
+        asked: the questions that passages are known to answer, which tell the section to quote.
     """
 
     def __init__(
@@ -66,8 +67,9 @@ class OfflineEngine:
         thesaurus: Thesaurus | None = None,
         index: Index | None = None,
         reader: Embedder | None = None,
+        asked: AskedQuestions | None = None,
     ) -> None:
-        self._sections = Sections(reader or embedder, thesaurus)
+        self._sections = Sections(reader or embedder, thesaurus, asked)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
 

@@ -11,6 +11,7 @@ from ..models.minilm import MINILM_WEIGHTS, MiniLM
 from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
+from .asked import AskedIndex
 from .memory import RememberingEmbedder, Stored, nothing_stored
 from .scorer import OfflineScorer, read_calibrations
 from .word_pieces import WordPieces
@@ -25,21 +26,23 @@ def load_offline(
     scorer: OfflineScorer | None = None,
     thesaurus: Thesaurus | None = None,
     index: Index | None = None,
+    asked: AskedIndex | None = None,
 ) -> OfflineLlm:
     """The offline engine.
 
     Args:
         scorer: judges passages, and its model compares sentences; without it the engine cannot judge.
         index: searched for rewrites and hypothetical passages.
+        asked: the questions that its passages are known to answer.
     """
     from .engine import OfflineEngine  # its patterns take a fifth of a second to compile
     from .llm import OfflineLlm
 
-    parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
+    parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else "", asked.key if asked else ""]
     configuration = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
     reader = scorer.embedder if scorer else embedder
     searcher = reader if reader.key == embedder.key else embedder
-    engine = OfflineEngine(searcher, scorer, thesaurus, index, reader)
+    engine = OfflineEngine(searcher, scorer, thesaurus, index, reader, asked)
     return OfflineLlm(engine, prices, configuration)
 
 

@@ -19,7 +19,7 @@ from ..language.analysis import language_of
 from ..language.questions import parts
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Sources
-from ..runtime.services import Embedder, TextKind
+from ..runtime.services import AskedQuestions, Embedder, TextKind
 from ..values.sources import Source
 from ..values.types import Hit, ModelCall
 from .medicines import names_in
@@ -29,12 +29,12 @@ from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 from .weeks import is_about, week_of
 
-# A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + NEAREST · cosine of its nearest sentence to the
-# question: the weights that make a section of grade 2 likeliest, fitted on dev by tests/benchmarks/fit_sections.py. So is
-# NAMES, which an urgent question adds for a heading with its sign. SAYS it adds for each step of directness with which the
-# section says what to do now: of 418 dev answers, with 1 to 2 a step 1 to 3 more are acceptable, and 1 or 2 fewer harmful,
-# than with 1.9 for any.
-RELEVANCE, PLACE, NEAREST = 1.63, 1.38, 4.21
+# A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + KNOWN · cosine of the question to the nearest that
+# the section is known to answer: the weights that make a section of grade 2 likeliest, fitted on dev by
+# tests/benchmarks/fit_sections.py. Where no questions are known, NEAREST · cosine of its nearest sentence replaces KNOWN's. So
+# is NAMES fitted, which an urgent question adds for a heading with its sign. SAYS it adds for each step of directness with
+# which the section says what to do now.
+RELEVANCE, PLACE, KNOWN, NEAREST = 1.4, 0.85, 11.0, 4.21
 SAYS, NAMES = 1.5, 2.0
 # A section in another language must be worth more by this. Of 500 dev answers of hybrid_rrf and ensemble, 38 (7 of them
 # emergencies) end in another language with 3, 32 (5) with 3.5, 25 (2) with 4; acceptable are 329, 329, 326.
@@ -95,11 +95,15 @@ class Sections:
     Args:
         embedder: the constants were fitted on the bundled model and do not transfer to others.
         thesaurus: the other names of a medicine.
+        asked: the questions that passages are known to answer, if there are any.
     """
 
-    def __init__(self, embedder: Embedder, thesaurus: Thesaurus | None = None) -> None:
+    def __init__(
+        self, embedder: Embedder, thesaurus: Thesaurus | None = None, asked: AskedQuestions | None = None
+    ) -> None:
         self._embedder = embedder
         self._thesaurus = thesaurus
+        self._asked = asked
 
     def metered(self, calls: list[ModelCall]) -> Sections:
         """A copy that adds its embedding calls to `calls`."""
@@ -137,7 +141,7 @@ class Sections:
             sections = fitting or sections  # the week may be beside the question
         if not sections:
             return []
-        totals = np.array([one.near.max(axis=1) for one in sections]) * NEAREST  # (sections, parts)
+        totals = self._nearness(question, asked, sections)
         totals += np.array([[_worth(one, sources, relevance, urgent)] for one in sections])
         totals -= MEDICINE * self._misses(asked, sections)
         whole = totals.mean(axis=1)
@@ -156,6 +160,18 @@ class Sections:
         first, *others = (sections[i] for i in chosen[:most])
         emergency = urgent.triage.level == "emergency"
         return [first, *(replace(one, alone=True) if emergency else one for one in others)]
+
+    def _nearness(
+        self, question: str, asked: Sequence[str], sections: Sequence[Section]
+    ) -> NDArray[np.float64]:
+        """(sections, parts) how near each section is to each part of the question and to all of it, as it counts."""
+        if self._asked is None:
+            return np.array([one.near.max(axis=1) for one in sections]) * NEAREST
+        ids = [one.hit.id for one in sections]
+        near = np.array([self._asked.likeness(text, ids) for text in (question, *asked)], float)  # NaN: none known
+        near = np.where(np.isnan(near), np.nanmean(near) if not np.isnan(near).all() else 0.0, near)
+        weighed: NDArray[np.float64] = KNOWN * (near[:1] + near[1:]).T / 2
+        return weighed
 
     def _misses(self, asked: Sequence[str], sections: Sequence[Section]) -> NDArray[np.float64]:
         """(sections, parts) 1 where a part of the question names medicines and the section none of them, else 0.

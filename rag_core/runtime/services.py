@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Prompt
@@ -145,20 +145,6 @@ class Reader(Protocol):
         ...
 
 
-class Likeness(NamedTuple):
-    """How like a question is to those that one passage is known to answer: cosines, -1 to 1; all -1 if it has none.
-
-    Args:
-        nearest: to the most similar of them.
-        own: to the most similar in the question's language.
-        mean: to all of them.
-    """
-
-    nearest: float
-    own: float
-    mean: float
-
-
 class Index(Protocol):
     """The passages of one corpus, searchable two ways."""
 
@@ -191,8 +177,8 @@ class AskedQuestions(Protocol):
         """The k passages with the questions nearest to one, by cosine; each hit's note is its nearest question."""
         ...
 
-    def likeness(self, question: str, passages: Sequence[str]) -> Sequence[Likeness]:
-        """How like a question is to those of each passage, by id."""
+    def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""
         ...
 
 

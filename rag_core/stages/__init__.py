@@ -3,7 +3,7 @@
 from .answer import Generate
 from .base import Flow, FusionStage, RerankStage, Retriever, SelectStage, Stage, TransformStage
 from .fuse import MaxFusion, ReciprocalRankFusion, WeightedFusion
-from .rerank import Blend, LlmRerank, Rerank
+from .rerank import Blend, LlmRerank, Rerank, RerankByQuestions
 from .retrieve import Asked, Bm25, Dense, Retrieve
 from .select import Mmr, Threshold, Top
 from .spread import Spread

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -33,6 +35,43 @@ class Rerank(RerankStage):
         """Every hit with the reranker's score."""
         scores, scale = ctx.rerank(ranking.query.text, ranking.hits)
         return [hit.with_score(float(score), scale) for hit, score in zip(ranking, scores, strict=True)]
+
+
+@dataclass(frozen=True)
+class RerankByQuestions(RerankStage):
+    """Adds to each score how like the question is to the nearest question that the passage is known to answer.
+
+    score = z + weight · cosine, where z is the score so far, standardised over the list. A passage without known
+    questions gets the mean cosine of the others; in a corpus without any, every hit keeps its score.
+
+    Args:
+        weight: of the cosine, >= 0.
+    """
+
+    weight: float = 10.0
+    scale: ClassVar[str] = "known_questions"
+
+    def __post_init__(self) -> None:
+        if self.weight < 0:
+            raise ConfigError(f"RerankByQuestions: weight must be at least 0, not {self.weight}.")
+
+    def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
+        """Every hit with its new score."""
+        asked = ctx.services.asked
+        if asked is None:
+            return ranking.hits
+        found = asked.likeness(ctx.as_searched(ranking.query.text), [hit.id for hit in ranking])
+        known = [one for one in found if one is not None]
+        usual = math.fsum(known) / len(known) if known else 0.0
+        scores = [hit.score for hit in ranking]
+        mean, spread = statistics.fmean(scores), statistics.pstdev(scores)
+        hits = []
+        for hit, cosine in zip(ranking, found, strict=True):
+            z = (hit.score - mean) / spread if spread else 0.0
+            near = usual if cosine is None else cosine
+            terms = (Term("standardised", z, 1.0), Term("known question", near, self.weight))
+            hits.append(hit.with_score(z + self.weight * near, "known_questions", terms=terms))
+        return hits
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Spread(SelectStage):
         ['a', 'b', 'c']
     """
 
-    weight: float = 0.9
+    weight: float = 0.85
     foreign: float = 1.0
 
     def __post_init__(self) -> None:

@@ -27,6 +27,7 @@ Scale = Literal[
     "mmr",
     "cross_encoder",
     "offline_scorer",
+    "known_questions",
     "judge",
     "s_final",
     "external",  # from a LlamaIndex retriever
@@ -168,7 +169,8 @@ class Term:
     """One summand of a score, weight · value.
 
     Args:
-        name: "cosine" to the question, "judge", or "similarity": the cosine to another passage.
+        name: "cosine" to the question, "judge", "similarity": the cosine to another passage; "standardised": the score
+            before, less the list's mean and in its standard deviations; "known question": the cosine to the nearest one.
         weight: negative where the value counts against the passage.
         passage: id of that other passage; otherwise empty.
     """
@@ -184,8 +186,8 @@ class Vote:
     """A passage's score and rank (from 1) at one stage, for one query.
 
     Args:
-        note: the judge's reason; otherwise empty.
-        terms: the summands if the score is a weighted sum (S_final, MMR); otherwise empty.
+        note: the judge's reason, or the known question that a search matched; otherwise empty.
+        terms: the summands if the score is a weighted sum; otherwise empty.
     """
 
     stage: str
