@@ -140,13 +140,16 @@ class Engines:
             "abstention": self.evidence.key if self.evidence else "off",
         }
 
-    @property
-    def assessor(self) -> Assessor:
+    def assessor(self, asked: AskedIndex | None) -> Assessor:
         """The offline measure for labels; a provider's answer waits for it at most as long as `TimeLimitedAssessor` allows.
 
         The offline engine reads the same text for its answer anyway, so it waits until the measure is done.
+
+        Args:
+            asked: the questions that the corpus's passages are known to answer.
         """
-        return TimeLimitedAssessor(self.scorer) if "answer" in self.paid else self.scorer
+        scorer = self.scorer.knowing(asked)
+        return TimeLimitedAssessor(scorer) if "answer" in self.paid else scorer
 
     @functools.cached_property
     def evidence(self) -> PassageEvidence | None:
@@ -154,7 +157,7 @@ class Engines:
         if self.thresholds is None:
             return None
         naming = Naming(self.scorer, self.thesaurus)
-        return PassageEvidence(self.assessor, naming, self.scorer.embedder.key, self.thresholds)
+        return PassageEvidence(self.assessor(None), naming, self.scorer.embedder.key, self.thresholds)
 
     def reading(self, index: CorpusIndex) -> WrittenOut:
         """How questions are read: spelt in words of `index`, counted when first needed, and written out."""

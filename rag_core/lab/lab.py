@@ -190,7 +190,7 @@ class Lab:
             llms=llms,
             labels=engines.labels,
             reranker=engines.reranker,
-            assessor=engines.assessor,
+            assessor=engines.assessor(asked),
             evidence=engines.evidence,
             triage=triage_for(index.profile.subject),
             grounder=engines.grounder,

@@ -6,6 +6,7 @@ tests/benchmarks/test_rerankers.py compares it with its parts and its predecesso
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import math
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
+from ..runtime.services import AskedQuestions
 from ..values.errors import DataError
 from ..values.message import Message
 from ..values.types import Hit, ModelCall, Passage, Scale
@@ -29,6 +31,7 @@ from .word_pieces import WordPieces
 Scores = NDArray[np.float64]
 
 NAME = "offline-scorer"
+WITH_QUESTIONS = f"{NAME}+questions"  # where questions are known; label thresholds are stored under these
 GLOSS_LANGUAGE = "en"  # in which a gloss reads
 K1, B = 1.5, 0.75  # as for the index
 # Chosen on the dev questions of NFCorpus and the built-in set; all are on a plateau.
@@ -115,15 +118,6 @@ def standardised(scores: Scores) -> Scores:
     return gaps / spread if spread > 1e-9 * max(1.0, float(np.abs(scores).max())) else np.zeros_like(gaps)
 
 
-def leads(scores: Scores) -> Scores:
-    """Each score less the highest of the others; 0 for a single one."""
-    if len(scores) < 2:
-        return np.zeros(len(scores))
-    second, first = np.sort(scores)[-2:]
-    ahead: Scores = scores - np.where(np.arange(len(scores)) == scores.argmax(), second, first)
-    return ahead
-
-
 def smoothed(
     scores: Scores, vectors: NDArray[np.float32], neighbours: int = NEIGHBOURS, share: float = SHARE
 ) -> Scores:
@@ -168,19 +162,20 @@ class Signals(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Features of one passage among the hits it is shown with; they tell an answer from the same topic.
+    """Features of one passage among others that were found for the question; they tell an answer from the same topic.
 
     Args:
         sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
-        lead: its cosine to the question less the highest of the other hits; 0 if there are none.
-        lexical: its BM25 score among the hits.
-        ranked: its reranking score among the hits; see `OfflineScorer.score`.
+        lead: its cosine to the question less the highest of the others; 0 if there are none.
+        ranked: its reranking score among them; see `OfflineScorer.score`.
+        known: cosine of the question to the nearest that the passage is known to answer, -1 to 1; if none is known, to its
+            nearest sentence.
     """
 
     sentence: float
     lead: float
-    lexical: float
     ranked: float
+    known: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +202,14 @@ class Calibrations:
     Args:
         relevance: from `Signals`, by question language; English is the fallback. Relevant and irrelevant passages
             weigh the same in total, so 0.5 assumes both are equally frequent.
-        answers: from `Standing`, for questions in any language. Most of the questions it was fitted on have no
-            answer in the collection, so of passages of those that have one, more answer than it estimates.
+        answers: from `Standing` without `known`, for questions in any language. Most of the questions it was fitted on
+            have no answer in the collection, so of passages of those that have one, more answer than it estimates.
+        known: likewise from all of `Standing`.
     """
 
     relevance: Mapping[str, Calibration]
     answers: Calibration
+    known: Calibration
 
 
 def read_calibrations(path: Path) -> Calibrations:
@@ -225,7 +222,8 @@ def read_calibrations(path: Path) -> Calibrations:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         fitted = Calibrations(
             {language: _calibration(row, Signals._fields) for language, row in table["relevance"].items()},
-            _calibration(table["answers"], Standing._fields),
+            _calibration(table["answers"], Standing._fields[:-1]),
+            _calibration(table["known"], Standing._fields),
         )
         if "en" not in fitted.relevance:
             raise KeyError("en")
@@ -258,9 +256,18 @@ class OfflineScorer:
         self.embedder = embedder
         self.pieces = pieces
         self._calibrations = calibrations
-        parts = [embedder.key, sorted(calibrations.relevance.items()), calibrations.answers]
+        self._asked: AskedQuestions | None = None
+        parts = [embedder.key, sorted(calibrations.relevance.items()), calibrations.answers, calibrations.known]
         fitted = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
         self.key = f"{NAME}-{fitted}"
+
+    def knowing(self, asked: AskedQuestions | None) -> OfflineScorer:
+        """The same for a corpus whose passages are known to answer these questions."""
+        if asked is None:
+            return self
+        own = copy.copy(self)
+        own.name, own._asked = WITH_QUESTIONS, asked
+        return own
 
     def warm_up(self) -> None:
         """Load what the first question would otherwise wait for."""
@@ -276,10 +283,10 @@ class OfflineScorer:
         """
         compared = self._compare(query, [hit.passage for hit in hits])
         call = ModelCall("rerank", self.name, compared.tokens, 0, 0.0, "tokenizer")
-        return (self._ranked(query, hits, compared)[0].tolist() if hits else []), call
+        return (self._ranked(query, hits, compared).tolist() if hits else []), call
 
-    def _ranked(self, query: str, hits: Sequence[Hit], compared: _Compared) -> tuple[Scores, Scores]:
-        """(hits,) reranking scores, and the BM25 scores among them."""
+    def _ranked(self, query: str, hits: Sequence[Hit], compared: _Compared) -> Scores:
+        """(hits,) reranking scores."""
         terms = [term_counts(hit.passage.indexed_text, hit.passage.language) for hit in hits]
         asked = query_tokens(query, _languages(hits), self.embedder.read(query))
         lexical = bm25_among(dict.fromkeys(asked, 1.0), terms)
@@ -287,23 +294,44 @@ class OfflineScorer:
         parts = (lexical, compared.titled, compared.cosines, words)
         own = standardised(np.sum([standardised(part) for part in parts], axis=0))
         vectors = compared.vectors
-        return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors), lexical
+        return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors)
 
-    def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
-        """How likely each passage is to answer the question, 0 to 1, judged beside the other hits.
+    def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[float]:
+        """How likely each passage is to answer the question, 0 to 1.
 
         Relevance alone cannot tell an answer from a passage on the same topic; that it stands out can.
-        """
-        return [self._calibrations.answers(row) for row in self.standing(question, hits)]
 
-    def standing(self, question: str, hits: Sequence[Hit]) -> list[Standing]:
-        """How each passage stands among the hits."""
+        Args:
+            among: what it is compared with, the same for every strategy, so that its chance is as well; by default the hits.
+        """
+        rows = self.standing(question, hits, among)
+        if self._asked is None:
+            return [self._calibrations.answers(row[:-1]) for row in rows]
+        return [self._calibrations.known(row) for row in rows]
+
+    def standing(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[Standing]:
+        """How each passage stands; one that is not among the others is ranked with their last."""
         if not hits:
             return []
-        compared = self._compare(question, [hit.passage for hit in hits])
-        ranked, lexical = self._ranked(question, hits, compared)
-        rows = zip(compared.sentences, leads(compared.cosines), lexical, ranked, strict=True)
-        return [Standing(*map(float, row)) for row in rows]
+        others = {hit.id: hit for hit in among or hits}
+        compared = self._compare(question, [hit.passage for hit in others.values()])
+        ranked = self._ranked(question, list(others.values()), compared)
+        score = dict(zip(others, ranked.tolist(), strict=True))
+        second, first = ([-1.0, *sorted(compared.cosines.tolist())])[-2:]
+        own = self._compare(question, [hit.passage for hit in hits])
+        known = self._asked.likeness(question, [hit.id for hit in hits]) if self._asked else [None] * len(hits)
+        found = []
+        for hit, sentence, cosine, near in zip(hits, own.sentences, own.cosines, known, strict=True):
+            highest = second if cosine == first and hit.id in others else first
+            found.append(
+                Standing(
+                    sentence=float(sentence),
+                    lead=float(cosine - highest) if len(others) > 1 else 0.0,
+                    ranked=score.get(hit.id, min(score.values())),
+                    known=float(sentence if near is None else near),
+                )
+            )
+        return found
 
     def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
         """Estimated relevance of each passage on its own, 0 to 1; see `Calibrations`."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from ..runtime.services import Assessor
 from ..values.types import Hit
 
-Measure = Callable[[str, Sequence[Hit]], Sequence[float] | None]
-
 TIME_LIMIT_S = 4.0  # eight passages take about half a second on a free core, four strategies in parallel two
 
 
@@ -37,13 +35,17 @@ class TimeLimitedAssessor:
         """One value per hit, 0 to 1; None on timeout."""
         return self._in_time(self.assessor.relevance, question, hits)
 
-    def chances(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
+    def chances(
+        self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()
+    ) -> Sequence[float] | None:
         """One value per hit, 0 to 1; None on timeout."""
-        return self._in_time(self.assessor.chances, question, hits)
+        return self._in_time(self.assessor.chances, question, hits, among)
 
-    def _in_time(self, measure: Measure, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
+    def _in_time(
+        self, measure: Callable[..., Sequence[float] | None], *given: object
+    ) -> Sequence[float] | None:
         pool = ThreadPoolExecutor(1)
-        assessed = pool.submit(measure, question, hits)
+        assessed = pool.submit(measure, *given)
         pool.shutdown(wait=False)
         try:
             return assessed.result(self.seconds)

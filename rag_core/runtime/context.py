@@ -110,6 +110,25 @@ class Context:
         """Note the hits that a selection leaves out of its next list, for their fates."""
         self.meter.outranked.append(outranked)
 
+    def usual_hits(self, question: str, k: int) -> Sequence[Hit]:
+        """The k passages that a question finds by known questions, then those by words; none where no questions are known.
+
+        What is decided for the question, or holds for the question and a passage, is decided by these, so that it is the
+        same in every column.
+        """
+        asked, read = self.services.asked, self.as_read(question)
+        if asked is None:
+            return ()
+
+        def search() -> Sequence[Hit]:
+            found: dict[str, Hit] = {}
+            for hit in (*asked.search(read, k), *self.services.index.lexical(read, k, 1.5, 0.75)):
+                found.setdefault(hit.id, hit)
+            return tuple(found.values())
+
+        hits, _ = self.run.shared.get(("usual", self.services.identity, read, k), search)
+        return hits
+
     def embed(self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()) -> Vectors:
         """(n, d) vectors of n texts, of queries as searched; equal texts are embedded once per question.
 

@@ -26,6 +26,9 @@ from .messages import abstention, none_found, not_enough
 from .remarks import remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
+COMPARED = 20  # passages of each of the usual searches that a label compares with
+WEIGHED = 5  # those by whose evidence a question is declined, in all columns or in none
+
 # one score or None per passage; None instead of a list when time ran out
 Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
 
@@ -76,7 +79,7 @@ class Generate(Stage):
             reason = state.shortfall or none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
-        elif (weak := _too_weak(question, hits, urgency.as_read, ctx)) is not None:
+        elif (weak := _too_weak(question, ctx.usual_hits(typed, WEIGHED) or hits, urgency.as_read, ctx)) is not None:
             meant = () if weak.scope else suggestions(question, hits)
             answer = _abstention(spoken, not_enough(spoken, weak), meant)
         else:
@@ -225,7 +228,8 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
         yield "cross_encoder", reranker.name, votes(Rerank)
     if assessor:
         read = ctx.as_read(question)
-        yield "offline_scorer", assessor.name, lambda hits: assessor.chances(read, hits)
+        usual = ctx.usual_hits(question, COMPARED)
+        yield "offline_scorer", assessor.name, lambda hits: assessor.chances(read, hits, usual)
     yield (
         "cosine",
         services.embedder.key,

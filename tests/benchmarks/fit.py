@@ -41,14 +41,23 @@ from rag_core.evaluation.statistics import Interval, wilson
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.models.minilm import MINILM_WEIGHTS
-from rag_core.offline.scorer import NAME, Calibration, Signals, Standing, read_calibrations
+from rag_core.offline.scorer import (
+    NAME,
+    WITH_QUESTIONS,
+    Calibration,
+    Signals,
+    Standing,
+    read_calibrations,
+)
+from rag_core.runtime.context import Context
+from rag_core.stages.answer import COMPARED
 from rag_core.values.types import Hit
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 LANGUAGES = ("en", "es")
 CANDIDATES = 10
 SHOWN = ("hybrid_rrf", "ensemble")
-SHARE_HIGH, MARGIN, SHARE_MEDIUM, FEWEST = 0.70, 0.03, 0.50, 10
+SHARE_HIGH, MARGIN, SHARE_MEDIUM, FEWEST = 0.80, 0.01, 0.50, 10
 GRID = np.arange(0.05, 1.00, 0.01)
 FOLDS = 10
 ALPHA, THETA, DENSE = 0.4, 0.5, 5  # of seed 004: S_final = ALPHA · cosine + (1 − ALPHA) · judge >= THETA
@@ -75,12 +84,13 @@ class Passages:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The passages shown: (n, features) how each stands, language and text of its question, strategy, cosine and grade.
+    """The passages shown: (n, features) how each stands among them and by known questions, language and text of its question, strategy, cosine and grade.
 
     The grade is -1 where the collection has no answer to the question.
     """
 
     standing: NDArray[np.float64]
+    known: NDArray[np.float64]
     language: NDArray[np.str_]
     question: NDArray[np.str_]
     strategy: NDArray[np.str_]
@@ -182,20 +192,23 @@ def report_relevance(calibration: Calibration, judged: Judged, title: str) -> No
 
 def shown_passages(lab: Lab, split: str) -> Shown:
     """The passages that people are shown; those that were not judged count as irrelevant."""
-    reader, scorer = lab.services().reader, lab.engines.scorer
+    services = lab.services()
+    reader, scorer = services.reader, lab.engines.scorer.knowing(services.asked)
     assert reader is not None
     strategies = [rag_core.build(name).without_answer() for name in SHOWN]
-    standing, rows = [], []
+    standing, known, rows = [], [], []
     for text, language, grades in _asked(split):
         vector = lab.engines.embedder.embed([text])[0][0]
+        usual = Context(services).usual_hits(text, COMPARED)
         for strategy, trace in zip(SHOWN, lab.compare(text, strategies), strict=True):
             hits = trace.ranking.hits
-            standing += scorer.standing(reader.read(text), hits)
+            standing += [row[:-1] for row in scorer.standing(reader.read(text), hits)]
+            known += scorer.standing(reader.read(text), hits, usual)
             for hit, cosine in zip(hits, lab.index.vectors([hit.id for hit in hits]) @ vector, strict=True):
                 grade = -1 if grades is None else grades.get(passage_key(hit.id), 0)
                 rows.append((language, text, strategy, cosine, grade))
     languages, questions, strategy, cosine, grade = map(np.array, zip(*rows, strict=True))
-    return Shown(np.array(standing), languages, questions, strategy, cosine.astype(float), grade)
+    return Shown(np.array(standing), np.array(known), languages, questions, strategy, cosine.astype(float), grade)
 
 
 def _asked(split: str) -> Iterator[tuple[str, str, Mapping[str, int] | None]]:
@@ -215,9 +228,12 @@ def fit_chances(standing: NDArray[np.float64], answers: NDArray[np.bool_]) -> Ca
     return _calibration(LogisticRegression(), standing, answers)
 
 
-def unseen_chances(shown: Shown, columns: Sequence[int]) -> NDArray[np.float64]:
-    """The chances of each passage by a fit without its question, on some of the features."""
-    found, values, answers = np.zeros(len(shown.grade)), shown.standing[:, columns], shown.grade == 2
+def unseen_chances(
+    shown: Shown, features: NDArray[np.float64], columns: Sequence[int] | None = None
+) -> NDArray[np.float64]:
+    """The chances of each passage by a fit without its question, on all or some of the features."""
+    values = features if columns is None else features[:, columns]
+    found, answers = np.zeros(len(shown.grade)), shown.grade == 2
     for rest, left in GroupKFold(FOLDS).split(values, groups=shown.question):
         fitted = fit_chances(values[rest], answers[rest])
         found[left] = [fitted(row) for row in values[left]]
@@ -226,18 +242,19 @@ def unseen_chances(shown: Shown, columns: Sequence[int]) -> NDArray[np.float64]:
 
 def report_chances(shown: Shown) -> None:
     """How well the chances tell answers on questions left out of the fit, and what each feature pays."""
-    every = range(len(Standing._fields))
-    sets = {"all": every} | {
-        f"without {name}": [i for i in every if i != left] for left, name in enumerate(Standing._fields)
-    }
-    for title, columns in sets.items():
-        chances = unseen_chances(shown, columns)
-        found = [
-            f"{language} {average_precision_score(shown.grade[rows] == 2, chances[rows]):.3f}"
-            for language in LANGUAGES
-            for rows in [shown.judged(language)]
-        ]
-        print(f"answers among {len(chances)} passages shown, average precision, {title}: {', '.join(found)}")
+    for names, features in ((Standing._fields[:-1], shown.standing), (Standing._fields, shown.known)):
+        every = range(len(names))
+        sets = {f"all of {', '.join(names)}": list(every)} | {
+            f"without {name}": [i for i in every if i != left] for left, name in enumerate(names)
+        }
+        for title, columns in sets.items():
+            chances = unseen_chances(shown, features, columns)
+            found = [
+                f"{language} {average_precision_score(shown.grade[rows] == 2, chances[rows]):.3f}"
+                for language in LANGUAGES
+                for rows in [shown.judged(language)]
+            ]
+            print(f"answers among {len(chances)} passages shown, average precision, {title}: {', '.join(found)}")
 
 
 def fit_labels(
@@ -257,10 +274,10 @@ def fit_labels(
 
 def label_rows(shown: Shown) -> Iterator[str]:
     """The lines of data/labels.toml."""
-    unseen = unseen_chances(shown, range(len(Standing._fields)))
     for scorer, model, scores in (
         ("cosine", f"{MINILM_WEIGHTS}+gloss", shown.cosine),
-        ("offline_scorer", NAME, unseen),
+        ("offline_scorer", NAME, unseen_chances(shown, shown.standing)),
+        ("offline_scorer", WITH_QUESTIONS, unseen_chances(shown, shown.known)),
     ):
         for language in LANGUAGES:
             judged = shown.judged(language)
@@ -277,7 +294,7 @@ def label_rows(shown: Shown) -> Iterator[str]:
                 "shown": {name: int(band.sum()) for name, band in bands.items()},
             }
             print(
-                f"{scorer} {language}: high {high}, medium {medium}; {found}; "
+                f"{model} {language}: high {high}, medium {medium}; {found}; "
                 f"of the answers, High {_share(bands['High'][grade == 2])}; "
                 f"lists without an answer with a High {shown.unanswerable(language, scores >= high)}"
             )
@@ -295,26 +312,33 @@ def _share(found: NDArray[np.bool_]) -> float:
 
 def report_labels(lab: Lab, shown: Shown, split: str) -> None:
     """How often the labels in use are right."""
-    rules, calibration = lab.engines.labels, read_calibrations(DATA / "relevance.toml").answers
+    rules, fitted = lab.engines.labels, read_calibrations(DATA / "relevance.toml")
     for scorer, model, scores in (
         ("cosine", lab.engines.embedder.key, shown.cosine),
-        ("offline_scorer", NAME, np.array([calibration(row) for row in shown.standing])),
+        ("offline_scorer", NAME, np.array([fitted.answers(row) for row in shown.standing])),
+        ("offline_scorer", WITH_QUESTIONS, np.array([fitted.known(row) for row in shown.known])),
     ):
         for language in LANGUAGES:
             given = rules.relevance(scorer, scores.tolist(), language, model)
             judged, high = shown.judged(language), np.array([one.label == "High" for one in given])
             right, answers = high & judged & (shown.grade == 2), judged & (shown.grade == 2)
             print(
-                f"{scorer} {language} {split}: of High, answers {wilson(int(right.sum()), int((high & judged).sum()))}; "
+                f"{model} {language} {split}: of High, answers {wilson(int(right.sum()), int((high & judged).sum()))}; "
                 f"of answers, High {wilson(int(right.sum()), int(answers.sum()))}; "
                 f"lists without an answer with a High {shown.unanswerable(language, high)}"
             )
 
 
-def relevance_rows(relevance: Mapping[str, Calibration], answers: Calibration) -> Iterator[str]:
+def relevance_rows(
+    relevance: Mapping[str, Calibration], answers: Calibration, known: Calibration
+) -> Iterator[str]:
     """The lines of data/relevance.toml."""
     tables = [(f"relevance.{language}", fitted, Signals._fields) for language, fitted in relevance.items()]
-    for title, calibration, names in [*tables, ("answers", answers, Standing._fields)]:
+    for title, calibration, names in [
+        *tables,
+        ("answers", answers, Standing._fields[:-1]),
+        ("known", known, Standing._fields),
+    ]:
         yield f"[{title}]"
         yield f"intercept = {calibration.intercept}"
         yield from (f"{name} = {weight}" for name, weight in zip(names, calibration.weights, strict=True))
@@ -336,12 +360,12 @@ def main() -> None:
         report_relevance(fitted[language], judged, f"{language} dev")
     shown = shown_passages(lab, "dev")
     report_chances(shown)
-    answers = fit_chances(shown.standing, shown.grade == 2)
-    print(answers)
+    answers, known = (fit_chances(rows, shown.grade == 2) for rows in (shown.standing, shown.known))
+    print(answers, known)
     labels = "\n".join([head, "", *label_rows(shown)])
     if "--write" in sys.argv:
         (DATA / "labels.toml").write_text(labels, encoding="utf-8")
-        rows = relevance_rows(fitted, answers)
+        rows = relevance_rows(fitted, answers, known)
         (DATA / "relevance.toml").write_text("\n".join([head, "", *rows]), encoding="utf-8")
 
 

@@ -3,7 +3,7 @@
     python tests/benchmarks/fit_abstention.py
 
 Writes data/abstention.toml. A logistic regression on `Facts` tells questions whose passages include a relevant one
-from those that the collection cannot answer, over several strategies and both languages, both sorts weighted equally.
+from those that the collection cannot answer, both sorts weighted equally. The passages are those of `Context.usual_hits`.
 The latter are those of the dev questions, the dev half of data/abstention, its questions to fit, and OTHER; emergencies with a rule of
 their own are left out. Thresholds are chosen on scores of questions left out of the fit (ten folds, ten times), in each language:
 
@@ -23,7 +23,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-import rag_core
 from rag_core.documents.benchmark import passage_key, read_builtin, read_qrels
 from rag_core.evaluation.abstention import read_abstention
 from rag_core.lab.lab import Lab
@@ -33,15 +32,12 @@ from rag_core.offline.evidence import Facts, PassageEvidence, is_helped
 from rag_core.offline.naming import Naming
 from rag_core.offline.urgent import Urgent
 from rag_core.safety.urgency.triage import triage
+from rag_core.runtime.context import Context
+from rag_core.stages.answer import WEIGHED
 from rag_core.values.settings import Settings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-STRATEGIES = ("hybrid_rrf", "simple_semantic", "bm25", "ensemble")
-REPORTED = ("hybrid_rrf", "simple_semantic")
-OUTSIDE, DECLINED = (
-    0.89,
-    0.25,
-)  # shares of the unanswerable and of the answerable questions; 0.01 more costs 0.03 of these in English
+OUTSIDE, DECLINED = 0.89, 0.12  # shares of the unanswerable and of the answerable questions
 MODEL_DECLINED = 0.03  # the latter before a language model is asked
 RIDGE, FOLDS, DIVISIONS = 0.003, 10, 10
 OTHER = {
@@ -114,7 +110,7 @@ OTHER = {
 
 
 class Case(NamedTuple):
-    """One question and the passages of one strategy.
+    """One question and its usual passages.
 
     Args:
         found: whether a relevant passage is among them.
@@ -122,18 +118,18 @@ class Case(NamedTuple):
 
     text: str
     language: str
-    strategy: str
     inside: bool
     found: bool
     facts: Facts
 
 
 def cases(lab: Lab) -> Iterator[Case]:
-    """Every dev question with the passages of every strategy."""
+    """Every dev question."""
     engines = lab.engines
     naming = Naming(engines.scorer, engines.thesaurus)
     evidence = PassageEvidence(engines.scorer, naming, engines.scorer.embedder.key, {})
-    reader = lab.services().reader
+    services = lab.services()
+    reader = services.reader
     assert reader is not None
     dev = read_builtin(DATA, "dev")
     unanswerable = {question.id for question in dev.unanswerable}
@@ -150,23 +146,13 @@ def cases(lab: Lab) -> Iterator[Case]:
     ]
     asked += [(one.text, one.language, False, "") for one in read_abstention(DATA, "fit")]
     asked += [(text, language, False, "") for language, texts in OTHER.items() for text in texts]
-    searches = [rag_core.build(name).without_answer() for name in STRATEGIES]
     for text, language, inside, identity in asked:
-        for name, trace in zip(STRATEGIES, lab.compare(text, searches), strict=True):
-            hits, read = trace.ranking.hits, reader.read(text)
-            if hits and not is_helped(Urgent(read, triage(read)), hits):
-                judged = grades.get(identity)
-                found = inside and (
-                    judged is None or any(judged.get(passage_key(hit.id), 0) > 0 for hit in hits)
-                )
-                yield Case(
-                    text,
-                    language,
-                    name,
-                    inside,
-                    found,
-                    evidence.facts(read, hits, engines.scorer.relevance(read, hits)),
-                )
+        hits, read = Context(services).usual_hits(text, WEIGHED), reader.read(text)
+        if not is_helped(Urgent(read, triage(read)), hits):
+            judged = grades.get(identity)
+            found = inside and (judged is None or any(judged.get(passage_key(hit.id), 0) > 0 for hit in hits))
+            facts = evidence.facts(read, hits, engines.scorer.relevance(read, hits))
+            yield Case(text, language, inside, found, facts)
 
 
 def fit(rows: list[Case]) -> np.ndarray:
@@ -220,7 +206,7 @@ def main() -> None:
                 [
                     score
                     for row, score in zip(rows, left, strict=True)
-                    if row.language == language and row.inside is wanted and row.strategy in REPORTED
+                    if row.language == language and row.inside is wanted
                 ]
             )
             for wanted in (True, False)
