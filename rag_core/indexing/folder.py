@@ -32,7 +32,7 @@ from .enrich import Enricher
 from .locking import locked
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
-from .stores import STORES, Stores, drop_others, outside
+from .stores import STORES, Stores, chosen, drop_others
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
@@ -78,7 +78,7 @@ class IndexFolder:
         self._waiting = waiting
         self._stores = stores
         self._opened: CorpusIndex | None = None
-        self._grace = GRACE if outside(stores) else 0.0
+        self._grace = 0.0 if chosen(stores) in STORES else GRACE
         self._dropped = 0.0  # when old generations were last looked for, by the clock of `time.monotonic`
 
     def open(self) -> CorpusIndex | None:
@@ -136,9 +136,13 @@ class IndexFolder:
 
     def is_current(self, index: CorpusIndex) -> bool:
         """Whether an index was written by this version, for this embedding model and its gloss, where it is to be."""
-        store = index.manifest.store
-        placed = (None if store in STORES else store) == outside(self._stores)
+        store, now = index.manifest.store, chosen(self._stores)
+        placed = store == now or {store, now} <= STORES.keys()
         return index.manifest.made_with(self._embedder.key) and placed
+
+    def is_complete(self, index: CorpusIndex) -> bool:
+        """Whether an index also has what is kept for other programs; questions do without."""
+        return self._stores[chosen(self._stores)].has(index.generation)
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:

@@ -57,8 +57,7 @@ KEYS = {
     "rewriter_api_key": "RAG_REWRITER_API_KEY",
     "judge_api_key": "RAG_JUDGE_API_KEY",
     "database_url": "RAG_DATABASE_URL",
-    "chroma_url": "RAG_CHROMA_URL",
-    "milvus_uri": "RAG_MILVUS_URI",
+    "vectors": "RAG_VECTORS",
 }
 
 
