@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import sqlite3
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +60,8 @@ class ChromaVectors(MappedVectors):
                 part = slice(start, start + batch)
                 store.add([_stored(*pair) for pair in zip(nodes[part], vectors[part], strict=True)])
                 stored(min(start + batch, len(nodes)))
+        with closing(sqlite3.connect(generation / FOLDER / DATABASE)) as database:
+            database.execute("VACUUM")  # a third of it: the vectors that waited to be written to their files
         _clear_unused(generation / FOLDER)
 
     def has(self, generation: Path) -> bool:
@@ -105,14 +109,18 @@ def _client(folder: Path) -> Any:
 
 
 def _stored(node: BaseNode, vector: Vectors) -> BaseNode:
-    """A node with its vector, of whose metadata a model is shown what its passage is about."""
+    """A node as the collection has it: models are shown what it is about, and its document's metadata stay out."""
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+
     hidden = [name for name in node.metadata if name not in FOR_MODELS]
-    return node.model_copy(
-        update={
-            "embedding": vector.tolist(),
-            "excluded_llm_metadata_keys": hidden,
-            "excluded_embed_metadata_keys": hidden,
-        }
+    return TextNode(
+        id_=node.node_id,
+        text=node.get_content(),
+        embedding=vector.tolist(),
+        metadata=node.metadata,
+        excluded_llm_metadata_keys=hidden,
+        excluded_embed_metadata_keys=hidden,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=str(node.ref_doc_id))},
     )
 
 

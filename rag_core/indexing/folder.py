@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -249,7 +250,7 @@ class IndexFolder:
             progress("commit", 0, 1)
             tighten(target)
             _set_current(self.folder, target.name, alongside)
-        except ChromaError as error:  # how Chroma reports a full disk
+        except (ChromaError, sqlite3.Error) as error:  # how they report a full disk
             raise StorageError(
                 Message(
                     "Writing the {index} failed: {reason}. The current index is unchanged.",
