@@ -52,10 +52,6 @@ class VectorBackend(Protocol):
             StorageError: it cannot be opened here or now.
         """
 
-    def has(self, generation: Path) -> bool:
-        """Whether a generation that can be searched also has what is kept for other programs."""
-        return True
-
     def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
         """The index that searches a generation by words: its folder's, unless the store searches words too.
 

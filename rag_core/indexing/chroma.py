@@ -30,9 +30,8 @@ EF_SEARCH = 1000  # HNSW parameter
 SYNC = {"batch_size": 1, "sync_threshold": 1}
 HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}
 FOR_MODELS = ("title", "heading", "context")  # metadata that LlamaIndex puts before a node's text
-HEADER = struct.Struct(
-    "=i6Q"
-)  # of a vector file: version, offset, capacity, elements, bytes per element, two offsets
+# of a vector file: version, offset, capacity, elements, bytes per element, two offsets
+HEADER = struct.Struct("=i6Q")
 LENGTH = 4  # bytes of a vector's norm in length.bin
 
 _opened = itertools.count(1)
@@ -63,10 +62,6 @@ class ChromaVectors(MappedVectors):
         with closing(sqlite3.connect(generation / FOLDER / DATABASE)) as database:
             database.execute("VACUUM")  # a third of it: the vectors that waited to be written to their files
         _clear_unused(generation / FOLDER)
-
-    def has(self, generation: Path) -> bool:
-        """Whether a generation has a collection, which may be damaged."""
-        return (generation / FOLDER / DATABASE).is_file()
 
 
 def open_collection(generation: Path, passages: int) -> ChromaVectorStore:

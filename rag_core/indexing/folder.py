@@ -28,12 +28,13 @@ from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
 from ..values.types import ModelCall
+from . import chroma
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
 from .locking import locked
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
-from .stores import STORES, Stores, chosen, drop_others
+from .stores import CHROMA, STORES, Stores, chosen, drop_others
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
@@ -142,8 +143,9 @@ class IndexFolder:
         return index.manifest.made_with(self._embedder.key) and placed
 
     def is_complete(self, index: CorpusIndex) -> bool:
-        """Whether an index also has what is kept for other programs; questions do without."""
-        return self._stores[chosen(self._stores)].has(index.generation)
+        """Whether an index also has the collection for other programs, if it is to; questions do without."""
+        collection = index.generation / chroma.FOLDER / chroma.DATABASE
+        return chosen(self._stores) != CHROMA or collection.is_file()
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:

@@ -123,11 +123,6 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def of_vectors(name: str) -> bool:
-    """Whether a file, by its path in the generation, is one of the vector store."""
-    return name.partition("/")[0] in VECTORS
-
-
 def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
     """Check that this version reads the format, that the vectors' store is known, and every file has a checksum.
 
@@ -174,7 +169,7 @@ def check_files(generation: Path, manifest: Manifest, names: Collection[str]) ->
     for name in names:
         path = generation / name
         if not path.is_file() or checksum(path) != manifest.checksums[name]:
-            part = "a file of the vector store, " if of_vectors(name) else ""
+            part = "a file of the vector store, " if name.partition("/")[0] in VECTORS else ""
             raise IndexDamaged(
                 Message(
                     "{name}: {part}{file} is missing or changed.",

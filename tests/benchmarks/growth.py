@@ -8,8 +8,7 @@
 The pipeline and the store are the product's, the text is synthetic: documents of ten sections of 120 words drawn by
 Zipf's law. A text's vector is a random one of length 1, the worst case for an approximate index, so that embedding takes
 no time; what the bundled model would add is its throughput, which `make bench` measures, times the passages. Each step
-is a process of its own. The servers are `chroma run` and Milvus Lite on loopback, as RAG_VECTORS
-name them.
+is a process of its own. The servers are `chroma run` and Milvus Lite on loopback, as RAG_VECTORS names them.
 """
 
 from __future__ import annotations

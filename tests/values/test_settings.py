@@ -117,7 +117,7 @@ class TestPrecedence:
         def key(**given: str) -> str:
             return getattr(read_settings(**given), field).get_secret_value()
 
-        start = "http://" if field.endswith("_url") else "sk-"
+        start = "http://" if field.endswith("_url") or field == "vectors" else "sk-"
         write(folder, field, f"{start}toml")
         assert key() == f"{start}toml"
         monkeypatch.setenv(variable, f"{start}environment")
