@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from ..values.message import Message
 from ..values.types import Vectors
 from .bm25 import Bm25Index, Scores
 from .mapped import MappedTexts
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
 
 
 class OpenVectors(Protocol):
@@ -31,10 +34,10 @@ class VectorBackend(Protocol):
     """A place that keeps vectors. A generation's are searched once CURRENT names it."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
     ) -> None:  # fmt: skip
-        """Keep (n, d) vectors, whose rows have length 1, under their ids.
+        """Keep (n, d) vectors, whose rows have length 1, under the ids of their nodes.
 
         Args:
             bm25: of the same passages; its files are in the generation's folder.

@@ -186,6 +186,7 @@ class CorpusStore(IndexFolder):
         report.profile = self.profile if reading.profile is None else reading.profile
         chunking = self.chunking if reading.chunking is None else reading.chunking
         same = not (report.added or report.changed or report.removed)
+        same = same and sound is not None and self.is_complete(sound)
         if sound and same and (report.profile, chunking) == (sound.manifest.profile, sound.manifest.chunking):
             report.passages, report.profile = sound.manifest.passages, sound.profile
             return _Change(report, [], chunking, needed=False)

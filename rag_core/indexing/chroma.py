@@ -1,31 +1,96 @@
-"""Opening the Chroma folder of a generation."""
+"""The passages of a generation in a Chroma collection of its folder, as nodes that any LlamaIndex program reads."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
-import shutil
+import sqlite3
 import struct
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..values.errors import StorageError
 from ..values.message import Message
-from ..values.owner_only import FOLDER
-from .temporary import clear_leftovers, places, temporary_folder
+from ..values.types import Vectors
+from .backends import other_passages
+from .bm25 import Bm25Index
+from .mapped_vectors import MappedVectors
 
-HEADER = struct.Struct(
-    "=i6Q"
-)  # of a vector file: version, offset, capacity, elements, bytes per element, two offsets
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
+    from llama_index.vector_stores.chroma import ChromaVectorStore
 
+FOLDER = "chroma"
+DATABASE = "chroma.sqlite3"  # in that folder
+COLLECTION = "passages"
+EF_SEARCH = 1000  # HNSW parameter
+# Chroma writes the vectors of few passages too; otherwise every reader would write the files anew
+SYNC = {"batch_size": 1, "sync_threshold": 1}
+HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}
+FOR_MODELS = ("title", "heading", "context")  # metadata that LlamaIndex puts before a node's text
+# of a vector file: version, offset, capacity, elements, bytes per element, two offsets
+HEADER = struct.Struct("=i6Q")
 LENGTH = 4  # bytes of a vector's norm in length.bin
 
 _opened = itertools.count(1)
 
 
-def chroma_client(folder: Path) -> Any:
+class ChromaVectors(MappedVectors):
+    """A collection for other programs, beside the mapped file that questions search."""
+
+    def write(
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
+        stored: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        """Keep the file, then nodes with their vectors in batches as large as Chroma takes."""
+        from llama_index.vector_stores.chroma import ChromaVectorStore
+
+        super().write(generation, nodes, vectors, bm25, stored)
+        with _client(generation / FOLDER) as client:
+            store = ChromaVectorStore(
+                client.create_collection(
+                    COLLECTION, configuration={"hnsw": {**HNSW, **SYNC}}, embedding_function=None
+                )
+            )
+            batch = client.get_max_batch_size()
+            for start in range(0, len(nodes), batch):
+                part = slice(start, start + batch)
+                store.add([_stored(*pair) for pair in zip(nodes[part], vectors[part], strict=True)])
+                stored(min(start + batch, len(nodes)))
+        with closing(sqlite3.connect(generation / FOLDER / DATABASE)) as database:
+            database.execute("VACUUM")  # a third of it: the vectors that waited to be written to their files
+        _clear_unused(generation / FOLDER)
+
+
+def open_collection(generation: Path, passages: int) -> ChromaVectorStore:
+    """The collection of a generation, whose vector files are sound: a damaged one can end the process.
+
+    Raises:
+        IndexDamaged: it has another number of passages.
+        StorageError: it cannot be opened; Chroma writes to its database then.
+    """
+    from llama_index.vector_stores.chroma import ChromaVectorStore
+
+    try:
+        collection = _client(generation / FOLDER).get_collection(COLLECTION, embedding_function=None)
+        found = collection.count()
+    except Exception as error:  # Chroma raises many types
+        raise StorageError(
+            Message(
+                "The Chroma collection in {folder} cannot be opened ({reason}).",
+                folder=generation / FOLDER,
+                reason=error,
+            ),
+            Message("Make the folder writable, or delete it and index the documents again."),
+        ) from error
+    if found != passages:
+        raise other_passages(found, passages)
+    return ChromaVectorStore(collection)
+
+
+def _client(folder: Path) -> Any:
     """Open Chroma, independently of every client opened before.
 
     Chroma shares the open files of a path, as it is spelled, between clients, even after the folder was
@@ -34,43 +99,27 @@ def chroma_client(folder: Path) -> Any:
     import chromadb
 
     spelling = "".join("/." if bit == "1" else "/" for bit in f"{next(_opened):b}")
-    return chromadb.PersistentClient(f"{folder}{spelling}", settings=_settings().model_copy())
+    settings = chromadb.config.Settings(anonymized_telemetry=False)
+    return chromadb.PersistentClient(f"{folder}{spelling}", settings=settings)
 
 
-@functools.cache
-def _settings() -> Any:
-    """Chroma's settings, to be copied: it writes the path into them, and reading them takes as long as to open it."""
-    from chromadb.config import Settings
+def _stored(node: BaseNode, vector: Vectors) -> BaseNode:
+    """A node as the collection has it: models are shown what it is about, and its document's metadata stay out."""
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-    return Settings(anonymized_telemetry=False)
-
-
-def chroma_reader(folder: Path, resources: ExitStack) -> Any:
-    """Open Chroma for reading until `resources` is closed, even from a folder that cannot be written.
-
-    Opening Chroma writes a row to its database. Where that fails, a temporary copy is opened.
-
-    Raises:
-        StorageError: there is no room for the copy.
-    """
-    clear_leftovers(places())
-    try:
-        client = chroma_client(folder)
-    except Exception as error:  # Chroma raises many types
-        copy = _copy(folder, resources)
-        if copy is None:
-            raise StorageError(
-                Message(
-                    "The index in {folder} cannot be opened: {reason}.", folder=folder.parent, reason=error
-                ),
-                Message("Free disk space, or set TMPDIR to a folder with room for a copy of it."),
-            ) from error
-        client = chroma_client(copy)
-    resources.callback(client.close)
-    return client
+    hidden = [name for name in node.metadata if name not in FOR_MODELS]
+    return TextNode(
+        id_=node.node_id,
+        text=node.get_content(),
+        embedding=vector.tolist(),
+        metadata=node.metadata,
+        excluded_llm_metadata_keys=hidden,
+        excluded_embed_metadata_keys=hidden,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=str(node.ref_doc_id))},
+    )
 
 
-def clear_unused(folder: Path) -> None:
+def _clear_unused(folder: Path) -> None:
     """Overwrite the unused part of the vector files with zeros.
 
     It is memory that Chroma reserved but never wrote: it can contain any text this process has read.
@@ -82,19 +131,3 @@ def clear_unused(folder: Path) -> None:
                 unused = file.seek(0, os.SEEK_END) - used
                 file.seek(used)
                 file.write(bytes(max(unused, 0)))
-
-
-def _copy(folder: Path, resources: ExitStack) -> Path | None:
-    """A private temporary copy of a folder; None where nothing has room for it."""
-    for place in places():
-        with ExitStack() as attempt:
-            try:
-                copy = temporary_folder(place, attempt) / folder.name
-                shutil.copytree(folder, copy, copy_function=shutil.copyfile)
-            except OSError:
-                continue
-            for inner, *_ in os.walk(copy):
-                os.chmod(inner, FOLDER)  # the original's mode may forbid writing
-            resources.push(attempt.pop_all())
-            return copy
-    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import httpx
@@ -15,14 +15,17 @@ from ..values.message import Message
 from ..values.types import Vectors
 from .backends import OpenVectors, VectorBackend, check_dimensions, other_passages
 from .bm25 import Bm25Index
-from .chroma_vectors import EF_SEARCH, Collected, add, check_ids
+from .chroma import HNSW
 from .collection_names import collection_name, has_collections
 from .mapped import MappedTexts
 
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
+
 SECONDS = 30.0  # a server that takes longer counts as lost
-HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}
 READY = "ready"  # in the metadata of a collection that has every vector
 NAMES = 1000  # collections listed in one request
+PAGE = 10_000  # rows per read; Chroma fails above 32,766
 SCHEMES = {"http": 80, "https": 443}
 
 
@@ -38,7 +41,7 @@ class ChromaServer(VectorBackend):
         named = parts.path.strip("/").split("/") if parts.path.strip("/") else ["", ""]
         if len(named) != 2:
             raise ConfigError(
-                Message("RAG_CHROMA_URL is no address of a Chroma server."),
+                Message("RAG_VECTORS is no address of a Chroma server."),
                 Message("Set it as in http://127.0.0.1:8000, or https://TOKEN@HOST/TENANT/DATABASE."),
             )
         self._tenant, self._database = named
@@ -48,7 +51,7 @@ class ChromaServer(VectorBackend):
         self.address = f"{parts.scheme}://{self._host}:{self._port}"
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
     ) -> None:  # fmt: skip
         """Keep vectors in a new collection, and mark it ready once the server has them all.
@@ -56,18 +59,23 @@ class ChromaServer(VectorBackend):
         Raises:
             StorageError: the server does not answer, or has not kept them.
         """
+        ids = [node.node_id for node in nodes]
         with self._client() as client, self._asking():
             name = collection_name(generation)
             if name in _names(client):
                 client.delete_collection(name)  # of a writer that was killed
             collection = client.create_collection(name, configuration={"hnsw": HNSW}, embedding_function=None)
-            add(collection, client.get_max_batch_size(), ids, vectors, stored)
+            batch = client.get_max_batch_size()
+            for start in range(0, len(ids), batch):
+                stored(start)
+                part = slice(start, start + batch)
+                collection.add(ids=ids[part], embeddings=vectors[part])
             self._check(collection, ids)
             collection.modify(metadata={READY: True})
 
     def _check(self, collection: Any, ids: Sequence[str]) -> None:
         try:
-            check_ids(collection, ids)
+            _check_ids(collection, ids)
         except IndexDamaged as error:
             raise StorageError(
                 Message(
@@ -75,7 +83,7 @@ class ChromaServer(VectorBackend):
                     address=self.address,
                     what=error.message,
                 ),
-                Message("Try again, or unset RAG_CHROMA_URL to keep vectors in files."),
+                Message("Try again, or unset RAG_VECTORS to keep vectors in files."),
             ) from error
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
@@ -137,24 +145,47 @@ class ChromaServer(VectorBackend):
                     address=self.address,
                     reason=reason,
                 ),
-                Message("Start it, or unset RAG_CHROMA_URL to keep vectors in files."),
+                Message("Start it, or unset RAG_VECTORS to keep vectors in files."),
             ) from error
 
 
 class _Asked:
-    """An open collection on a server."""
+    """An open collection on a server, searched by Chroma's approximate index."""
 
     def __init__(self, collection: Any, asking: Callable[[], Any]) -> None:
-        self._collected = Collected(collection)
+        self._collection = collection
         self._asking = asking
 
     def nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
         with self._asking():
-            return self._collected.nearest(vector, count)
+            found = self._collection.query(
+                query_embeddings=[vector.tolist()], n_results=count, include=["distances"]
+            )
+        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
+        return [(identity, 1.0 - float(distance)) for identity, distance in pairs]
 
     def get(self, ids: Sequence[str]) -> Mapping[str, Vectors]:
-        with self._asking():
-            return self._collected.get(ids)
+        found: dict[str, Vectors] = {}
+        for start in range(0, len(ids), PAGE):
+            with self._asking():
+                page = self._collection.get(ids=list(ids[start : start + PAGE]), include=["embeddings"])
+            found.update(zip(page["ids"], page["embeddings"], strict=True))
+        return found
+
+
+def _check_ids(collection: Any, ids: Sequence[str]) -> None:
+    """Check that a collection compares by cosine, and has these ids and no others.
+
+    Raises:
+        IndexDamaged: it does not.
+    """
+    configured = collection.configuration_json
+    if (configured.get("hnsw") or configured["spann"])["space"] != "cosine":  # SPANN in a cluster
+        raise IndexDamaged(Message("the vector store does not use cosine distance."))
+    pages = range(0, collection.count(), PAGE)
+    found = {one for start in pages for one in collection.get(limit=PAGE, offset=start, include=[])["ids"]}
+    if found != set(ids):
+        raise other_passages(collection.count(), len(ids))
 
 
 def _names(client: Any) -> list[str]:

@@ -108,4 +108,4 @@ class EnrichedStore(IndexFolder):
         if index is None or (retry_missing and index.manifest.without_context):
             return False, ""
         same = index.manifest.enricher == enricher.key and index.manifest.same_passages(plain.manifest)
-        return same and self.is_current(index), ""
+        return same and self.is_current(index) and self.is_complete(index), ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,12 +28,13 @@ from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
 from ..values.types import ModelCall
+from . import chroma
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
 from .locking import locked
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
-from .stores import STORES, Stores, drop_others, outside
+from .stores import CHROMA, STORES, Stores, chosen, drop_others
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
@@ -78,7 +80,7 @@ class IndexFolder:
         self._waiting = waiting
         self._stores = stores
         self._opened: CorpusIndex | None = None
-        self._grace = GRACE if outside(stores) else 0.0
+        self._grace = 0.0 if chosen(stores) in STORES else GRACE
         self._dropped = 0.0  # when old generations were last looked for, by the clock of `time.monotonic`
 
     def open(self) -> CorpusIndex | None:
@@ -136,9 +138,14 @@ class IndexFolder:
 
     def is_current(self, index: CorpusIndex) -> bool:
         """Whether an index was written by this version, for this embedding model and its gloss, where it is to be."""
-        store = index.manifest.store
-        placed = (None if store in STORES else store) == outside(self._stores)
+        store, now = index.manifest.store, chosen(self._stores)
+        placed = store == now or {store, now} <= STORES.keys()
         return index.manifest.made_with(self._embedder.key) and placed
+
+    def is_complete(self, index: CorpusIndex) -> bool:
+        """Whether an index also has the collection for other programs, if it is to; questions do without."""
+        collection = index.generation / chroma.FOLDER / chroma.DATABASE
+        return chosen(self._stores) != CHROMA or collection.is_file()
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
@@ -245,7 +252,7 @@ class IndexFolder:
             progress("commit", 0, 1)
             tighten(target)
             _set_current(self.folder, target.name, alongside)
-        except ChromaError as error:  # how Chroma reports a full disk
+        except (ChromaError, sqlite3.Error) as error:  # how they report a full disk
             raise StorageError(
                 Message(
                     "Writing the {index} failed: {reason}. The current index is unchanged.",

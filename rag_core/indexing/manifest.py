@@ -13,9 +13,9 @@ from ..language.analysis import ANALYSER
 from ..values.errors import ConfigError, IndexDamaged, IndexOutdated
 from ..values.message import Message
 from ..values.profile import Profile
-from . import bm25, chroma_vectors, mapped_vectors, passages
+from . import bm25, chroma, mapped_vectors, passages
 from .chunking import DEFAULT, Chunking
-from .stores import MAPPED, SERVER, SETTINGS, STORES, Stores
+from .stores import MAPPED, STORES, Stores
 
 FORMAT = 3
 SEARCHED = (
@@ -23,7 +23,7 @@ SEARCHED = (
     *(f"{bm25.FOLDER}/{name}" for name in bm25.NAMES),
 )
 CHECKED = ("docstore.json", *SEARCHED)  # and the files of the vector store
-VECTORS = (mapped_vectors.FILE, chroma_vectors.FOLDER)  # where those are
+VECTORS = (mapped_vectors.FILE, chroma.FOLDER)  # where those are
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def checksums(generation: Path) -> dict[str, str]:
     """
     kept = [generation / name for name in CHECKED]
     kept += generation.glob(mapped_vectors.FILE)
-    synced = [path.parent for path in (generation / "chroma").glob("*/index_metadata.pickle")]
+    synced = [path.parent for path in (generation / chroma.FOLDER).glob("*/index_metadata.pickle")]
     vectors = [path for folder in synced for path in folder.iterdir()]
     return {path.relative_to(generation).as_posix(): checksum(path) for path in (*kept, *sorted(vectors))}
 
@@ -121,11 +121,6 @@ def checksum(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def of_vectors(name: str) -> bool:
-    """Whether a file, by its path in the generation, is one of the vector store."""
-    return name.partition("/")[0] in VECTORS
 
 
 def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
@@ -147,15 +142,14 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
     if manifest.store not in stores:
         raise IndexOutdated(
             Message(
-                "{name}: its vectors are in the store {store!r}, and {setting} is not set.",
+                "{name}: its vectors are in the store {store!r}, which RAG_VECTORS does not name.",
                 name=generation.name,
                 store=manifest.store,
-                setting=SETTINGS.get(manifest.store, SETTINGS[SERVER]),
             )
         )
     missing = sorted(set(CHECKED) - manifest.checksums.keys())
-    if manifest.store in STORES and not any(map(of_vectors, manifest.checksums)):
-        missing.append(mapped_vectors.FILE if manifest.store == MAPPED else chroma_vectors.FOLDER)
+    if manifest.store in STORES and mapped_vectors.FILE not in manifest.checksums:
+        missing.append(mapped_vectors.FILE)
     if missing:
         raise IndexDamaged(
             Message(
@@ -175,7 +169,7 @@ def check_files(generation: Path, manifest: Manifest, names: Collection[str]) ->
     for name in names:
         path = generation / name
         if not path.is_file() or checksum(path) != manifest.checksums[name]:
-            part = "a file of the vector store, " if of_vectors(name) else ""
+            part = "a file of the vector store, " if name.partition("/")[0] in VECTORS else ""
             raise IndexDamaged(
                 Message(
                     "{name}: {part}{file} is missing or changed.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from .backends import OpenVectors, VectorBackend, check_dimensions, other_passag
 from .bm25 import Bm25Index
 from .mapped import MappedTexts, map_array
 
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
+
 FILE = "vectors.npy"
 
 
@@ -22,10 +26,10 @@ class MappedVectors(VectorBackend):
     """(n, d) float32 in one file; rows are read where a search or a lookup touches them."""
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
     ) -> None:  # fmt: skip
-        """Keep vectors in the order of their ids."""
+        """Keep vectors in the order of their nodes."""
         stored(0)
         np.save(generation / FILE, np.ascontiguousarray(vectors, np.float32))
 

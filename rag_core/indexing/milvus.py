@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..values.errors import ConfigError, IndexDamaged, MissingResource, StorageError
+from ..values.errors import IndexDamaged, MissingResource, StorageError
 from ..values.message import Message
 from ..values.owner_only import private_folder
 from ..values.types import Vectors
@@ -23,6 +23,9 @@ from .backends import Lexical, OpenVectors, VectorBackend, check_dimensions, oth
 from .bm25 import Bm25Index, Scores
 from .collection_names import collection_name, has_collections
 from .mapped import MappedTexts
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
 
 PLACE, DENSE, WORDS = "place", "dense", "words"  # fields of a collection: a passage's place is its key
 EVERY = 0  # dimension of `WORDS` that each passage has, since none may be empty; a term's is its row + 1
@@ -32,49 +35,34 @@ MARGIN = 64  # candidates beyond k that a search by words asks for first
 ROUNDING = 1e-4  # relative error of a sum of float32, for up to some 800 terms
 HNSW = {"M": 16, "efConstruction": 200}
 EF_SEARCH = 1000
+EXACT = 1_000_000  # passages up to this number are compared one by one; more by an approximate index
 SECONDS = 10.0  # an engine that takes longer to answer, also when it is asked again, counts as lost
 # else connections share when to try an engine again, up to two minutes after its return
 ALONE = {"grpc.use_local_subchannel_pool": 1}
 WRITING = 600.0  # seconds in which it has to index, or to load, a generation
 RELEASED = 101  # Milvus's code of an error: a collection is not loaded
-SCHEMES = ("http", "https")
-FILE = ".db"  # how the name of a file of Milvus Lite ends, which one process can use
 
 
 class Milvus(VectorBackend):
     """An engine by its address, http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file's path.
 
-    Args:
-        exact: passages up to this number are compared one by one; more by an approximate index.
-
     Raises:
-        ConfigError: the address is malformed.
         MissingResource: a package is not installed.
     """
 
-    def __init__(self, uri: str, exact: int) -> None:
-        self._exact = exact
-        try:
-            parts = urlsplit(uri)
-            served = parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            served = False
-        if not served and (not uri.endswith(FILE) or "://" in uri):
-            raise ConfigError(
-                Message("RAG_MILVUS_URI is no address of Milvus."),
-                Message(
-                    "Set it as in http://127.0.0.1:19530, https://TOKEN@HOST/DATABASE, or ./index.db for a file."
-                ),
-            )
+    def __init__(self, uri: str) -> None:
+        parts = urlsplit(uri)
+        served = bool(parts.scheme)
         needed = ("pymilvus",) if served else ("pymilvus", "milvus_lite")
         missing = [name for name in needed if find_spec(name) is None]
         if missing:
             raise MissingResource(
                 Message(
-                    "RAG_MILVUS_URI needs the package {package}, which is not installed.", package=missing[0]
+                    "Milvus in RAG_VECTORS needs the package {package}, which is not installed.",
+                    package=missing[0],
                 ),
                 Message(
-                    "Install the extra `milvus` with pip, or unset RAG_MILVUS_URI to keep indexes in files."
+                    "Install the extra `milvus` with pip, or unset RAG_VECTORS to keep indexes in files."
                 ),
             )
         userinfo, _, host = parts.netloc.rpartition("@")
@@ -82,7 +70,7 @@ class Milvus(VectorBackend):
         self._more = {"token": unquote(userinfo), "db_name": parts.path.strip("/")} if served else {}
 
     def write(
-        self, generation: Path, ids: Sequence[str], vectors: Vectors, bm25: Bm25Index,
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
     ) -> None:  # fmt: skip
         """Keep vectors, and what each word adds to a score, in a new collection; then index and load it."""
@@ -99,7 +87,7 @@ class Milvus(VectorBackend):
                 client.insert(name, batch, timeout=SECONDS)
                 stored(batch[-1][PLACE] + 1)
             client.flush(name, timeout=WRITING)
-            client.create_index(name, self._indexes(client, len(ids)), timeout=WRITING)
+            client.create_index(name, self._indexes(client, len(nodes)), timeout=WRITING)
             client.load_collection(name, timeout=WRITING)
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
@@ -131,7 +119,7 @@ class Milvus(VectorBackend):
 
     def _indexes(self, client: Any, passages: int) -> Any:
         indexes = client.prepare_index_params()
-        kind, params = ("FLAT", {}) if passages <= self._exact else ("HNSW", HNSW)
+        kind, params = ("FLAT", {}) if passages <= EXACT else ("HNSW", HNSW)
         indexes.add_index(DENSE, index_type=kind, metric_type="COSINE", params=params)
         indexes.add_index(WORDS, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
         return indexes
@@ -166,7 +154,7 @@ class Milvus(VectorBackend):
                     reason=said.partition("\n")[0] or type(error).__name__,
                 ),
                 Message(
-                    "Start it, or unset RAG_MILVUS_URI to keep indexes in files. A file can be used by one process."
+                    "Start it, or unset RAG_VECTORS to keep indexes in files. A file can be used by one process."
                 ),
             ) from error
 

@@ -4,7 +4,8 @@
     CURRENT            name of the current generation; replaced atomically
     LOCK               lock of the process that writes
     gen-000001/        never changed once CURRENT has named it
-        vectors.npy    vectors; or chroma/, where there are too many to search each one
+        vectors.npy    vectors
+        chroma/        the passages with their vectors, for other programs
         docstore.json  documents (LlamaIndex)
         passages/      passages, a line each, read when looked up
         lexical/       BM25 statistics
@@ -24,19 +25,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..language.analysis import query_tokens, tokens
-from ..values.errors import IndexDamaged, ProviderError, StorageError
+from ..values.errors import IndexDamaged, MissingResource, ProviderError, StorageError
 from ..values.message import Message
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
+from . import chroma, mapped_vectors
 from .backends import Lexical, OpenVectors
 from .bm25 import Bm25Index
-from .manifest import CHECKED, Manifest, check_files, check_listed, of_vectors
+from .manifest import CHECKED, Manifest, check_files, check_listed
 from .passages import Passages
-from .stores import STORES, Stores
+from .stores import CHROMA, STORES, Stores
+
+if TYPE_CHECKING:
+    from llama_index.vector_stores.chroma import ChromaVectorStore
 
 TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
 ANOTHER_MODEL = "Set RAG_EMBEDDING and OPENAI_BASE_URL to that model, or index the corpus under another name."
@@ -161,8 +167,7 @@ class CorpusIndex:
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
         """The k passages with the highest cosine to one (d,) vector.
 
-        Queries Chroma directly: LlamaIndex's `ChromaVectorStore.query` returns exp(-distance) instead of the
-        cosine, and rebuilds every node from JSON although the passages are in memory here.
+        LlamaIndex's `ChromaVectorStore.query` would return exp(-distance), of an approximate search.
         """
         if not self._ids:
             return []
@@ -234,6 +239,27 @@ class CorpusIndex:
         """Number of passages that contain a term of a text."""
         return self._bm25.document_frequency(query_tokens(text, self.manifest.spoken))
 
+    def vector_store(self) -> ChromaVectorStore:
+        """The Chroma collection of this generation, to be read; it is not searched here.
+
+        Raises:
+            MissingResource: it has none.
+            IndexDamaged: a file is missing or changed, or it has another number of passages.
+            StorageError: it cannot be opened.
+        """
+        if self.manifest.store != CHROMA:
+            raise MissingResource(
+                Message(
+                    "{name}: its vectors are in the store {store!r}, not in embedded Chroma.",
+                    name=self.name,
+                    store=self.manifest.store,
+                ),
+                Message("Unset RAG_VECTORS, and index the documents again."),
+            )
+        files = [name for name in self.manifest.checksums if name.startswith(f"{chroma.FOLDER}/")]
+        check_files(self.generation, self.manifest, files)
+        return chroma.open_collection(self.generation, len(self._ids))
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) stored vectors, rows L2-normalised."""
         if not ids:
@@ -294,7 +320,7 @@ class _Vectors:
 
     def _open(self) -> OpenVectors:
         generation, manifest = self._generation, self._manifest
-        check_files(generation, manifest, [name for name in manifest.checksums if of_vectors(name)])
+        check_files(generation, manifest, manifest.checksums.keys() & {mapped_vectors.FILE})
         try:
             return self._stores[manifest.store].open(
                 generation, self._ids, manifest.dimensions, self._resources

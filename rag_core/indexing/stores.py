@@ -5,48 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..values.settings import Settings
+from ..values.settings import FILE, MILVUS_SCHEME, Settings
 from .backends import VectorBackend
-from .chroma_vectors import ChromaVectors
+from .chroma import ChromaVectors
 from .collection_names import collection_name, has_collections, owner
 from .mapped_vectors import MappedVectors
 
 MAPPED, CHROMA, SERVER, MILVUS = "mapped", "chroma", "chroma server", "milvus"
-SETTINGS = {SERVER: "RAG_CHROMA_URL", MILVUS: "RAG_MILVUS_URI"}  # what names those elsewhere
-EXACT = 1_000_000  # passages up to this number are searched exactly, in 56 ms of processor
 
-Stores = Mapping[str, VectorBackend]
+Stores = Mapping[str, VectorBackend]  # those that can be read, by name; new generations go to the last
 
-STORES: Stores = {MAPPED: MappedVectors(), CHROMA: ChromaVectors()}
+STORES: Stores = {MAPPED: MappedVectors(), CHROMA: ChromaVectors()}  # in the state folder, searched alike
 
 
 def stores_of(settings: Settings) -> Stores:
-    """The stores by name, with the Chroma server and the Milvus that the settings name, if they name one.
+    """The stores by name; that of RAG_VECTORS last.
 
     Raises:
         ConfigError: an address is malformed.
         MissingResource: the packages for Milvus are not installed.
     """
-    stores = dict(STORES)
-    if settings.chroma_url is not None:
-        from .chroma_server import ChromaServer  # with httpx, which a search by words does without
-
-        stores[SERVER] = ChromaServer(settings.chroma_url.get_secret_value())
-    if settings.milvus_uri is not None:
+    place = settings.vectors.get_secret_value()
+    if place in STORES:
+        return {**{name: store for name, store in STORES.items() if name != place}, place: STORES[place]}
+    if place.startswith(MILVUS_SCHEME) or place.endswith(FILE):
         from .milvus import Milvus
 
-        stores[MILVUS] = Milvus(settings.milvus_uri.get_secret_value(), EXACT)
-    return stores
+        return {**STORES, MILVUS: Milvus(place.removeprefix(MILVUS_SCHEME))}
+    from .chroma_server import ChromaServer  # with httpx, which a search by words does without
+
+    return {**STORES, SERVER: ChromaServer(place)}
 
 
-def outside(stores: Stores) -> str | None:
-    """The name of the store that takes new generations out of the state folder; None if none does."""
-    return next((name for name in (MILVUS, SERVER) if name in stores), None)
-
-
-def store_for(passages: int, stores: Stores) -> str:
-    """The name of the store for a new generation of this many passages."""
-    return outside(stores) or (MAPPED if passages <= EXACT else CHROMA)
+def chosen(stores: Stores) -> str:
+    """The name of the store for new generations."""
+    return list(stores)[-1]
 
 
 def drop_others(stores: Stores, folder: Path, generations: Iterable[str]) -> None:

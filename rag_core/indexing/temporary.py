@@ -6,23 +6,11 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-PREFIX = "rag-index-"
-SHARED_MEMORY = Path("/dev/shm")  # may have room where the disk has none
 
-
-def places() -> list[Path]:
-    """Where temporary folders can be made."""
-    found = []
-    with suppress(OSError):  # there may be none that can be written
-        found.append(Path(tempfile.gettempdir()))
-    return [*found, SHARED_MEMORY]
-
-
-def temporary_folder(place: Path, resources: ExitStack, prefix: str = PREFIX) -> Path:
+def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:
     """A private folder that is removed when `resources` is closed, or by the next process if this one is killed.
 
     Its lock ends with this process, whichever way that ends.
@@ -39,13 +27,12 @@ def temporary_folder(place: Path, resources: ExitStack, prefix: str = PREFIX) ->
     return Path(made.name)
 
 
-def clear_leftovers(where: Sequence[Path], prefix: str = PREFIX) -> None:
+def clear_leftovers(place: Path, prefix: str) -> None:
     """Remove our folders whose process is gone."""
-    for place in where:
-        with suppress(OSError):
-            for folder in place.glob(f"{prefix}*"):
-                with suppress(OSError):
-                    _remove_if_left(folder)
+    with suppress(OSError):
+        for folder in place.glob(f"{prefix}*"):
+            with suppress(OSError):
+                _remove_if_left(folder)
 
 
 def _remove_if_left(folder: Path) -> None:

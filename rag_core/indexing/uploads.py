@@ -138,7 +138,7 @@ class UploadFolder:
 
 def clear_staged(home: Path) -> None:
     """Remove what an upload left whose process was killed."""
-    clear_leftovers([home / UPLOADS], _STAGED)
+    clear_leftovers(home / UPLOADS, _STAGED)
 
 
 def why_refused(upload: Upload, before: Collection[str] = ()) -> str:

@@ -26,7 +26,7 @@ from .passage_parser import PassageParser
 from .passages import passage_in, save_passages
 from .pipeline import EmbedPassages, EnrichPassages
 from .recovery import entry_of
-from .stores import Stores, store_for
+from .stores import Stores, chosen
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
@@ -64,10 +64,10 @@ def write_generation(
     progress("lexical", 0, 1)
     bm25 = Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages)
     bm25.save(target)
-    store = store_for(len(nodes), stores)
+    store = chosen(stores)
     stores[store].write(
         target,
-        [one.id for one in passages],
+        nodes,
         embed.vectors,
         bm25,
         lambda done: progress("store", done, len(passages)),

@@ -14,15 +14,20 @@ from ..catalog import RECIPES
 from ..documents.benchmark import read_builtin
 from ..documents.documents import BUILTIN
 from ..indexing import CorpusIndex, Progress, no_progress
+from ..indexing.chroma import COLLECTION, FOLDER
 from ..indexing.stores import CHROMA, MAPPED, MILVUS, SERVER
 from ..models.embedding import LlamaEmbedder
 from ..models.minilm import MINILM
 from ..values.errors import DataError, RagError
 from ..values.settings import Role, Settings, read_settings
 from .engines import Engines
+from .lab import Lab
 from .opening import open_lab
 
-PACKAGES = ("llama-index-core", "chromadb", "onnxruntime", "sentence-transformers", "torch", "streamlit")
+PACKAGES = (
+    "llama-index", "llama-index-vector-stores-chroma", "chromadb", "onnxruntime", "sentence-transformers", "torch",
+    "streamlit",
+)  # fmt: skip
 WORK: Mapping[Role, str] = {
     "answer": "answers",
     "rewrite": "rewrites",
@@ -80,7 +85,7 @@ def examine(settings: Settings | None = None, progress: Progress = no_progress) 
         lines += [Finding(None, warning) for warning in lab.warnings]
         engine = lab.engine
         lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
-        lines.append(Finding(None, f"vectors: {_vectors(lab.index)}"))
+        lines += _vectors(lab)
         lines += _unwritable(settings.home)
         lines.append(_lexical(settings, lab.index))
         lines.append(Finding(None, _gloss(settings, lab.engines.embedder)))
@@ -116,14 +121,26 @@ def _unwritable(home: Path) -> Iterator[Finding]:
         )
 
 
-def _vectors(index: CorpusIndex) -> str:
-    """Where the vectors are, and how they are searched."""
-    return {
+def _vectors(lab: Lab) -> Iterator[Finding]:
+    """Where the vectors are, how they are searched, and whether other programs can read them."""
+    where = {
         MAPPED: "in a file that is mapped into memory, compared one by one",
-        CHROMA: "in files of Chroma, by its approximate index",
-        SERVER: "on the Chroma server of RAG_CHROMA_URL, by its approximate index",
-        MILVUS: "in the Milvus of RAG_MILVUS_URI, which searches words too where k1 and b are the defaults",
-    }[index.manifest.store]
+        CHROMA: "in a file that is mapped into memory, compared one by one, and in a Chroma collection",
+        SERVER: "on the Chroma server of RAG_VECTORS, by its approximate index",
+        MILVUS: "in the Milvus of RAG_VECTORS, which searches words too where k1 and b are the defaults",
+    }
+    yield Finding(None, f"vectors: {where[lab.index.manifest.store]}")
+    for index in (lab.index, lab.enriched):
+        if index and index.manifest.store == CHROMA:
+            folder = index.generation / FOLDER
+            try:
+                index.vector_store()
+                yield Finding(
+                    True, f"Chroma collection {COLLECTION!r} in {folder}: {len(index.passages):,} passages"
+                )
+            except RagError as error:
+                mend = f"Delete {folder} and run `rag doctor` again; questions are answered meanwhile."
+                yield Finding(None, f"Chroma collection in {folder}: {error.message}", mend)
 
 
 def _lexical(settings: Settings, index: CorpusIndex) -> Finding:

@@ -32,10 +32,12 @@ from .engines import Engines, vector_files
 from .paid_models import ROLES
 
 if TYPE_CHECKING:
+    from llama_index.core import VectorStoreIndex
     from llama_index.core.base.base_query_engine import BaseQueryEngine
     from llama_index.core.callbacks import CallbackManager
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.response_synthesizers import BaseSynthesizer
+    from llama_index.vector_stores.chroma import ChromaVectorStore
 
     from ..llamaindex import StrategyRetriever
 
@@ -398,6 +400,36 @@ class Lab:
             node_postprocessors=node_postprocessors,
             callback_manager=callback_manager,
         )
+
+    def vector_store(self, *, enriched: bool = False) -> ChromaVectorStore:
+        """The passages and their vectors as a LlamaIndex vector store, to be read; see `docs/llamaindex.md`.
+
+        Args:
+            enriched: those with contexts.
+
+        Raises:
+            MissingResource: RAG_VECTORS keeps them elsewhere, or there are none with contexts.
+            IndexDamaged, StorageError: the collection cannot be used; questions are answered without it.
+        """
+        index = self.enriched if enriched else self.index
+        if index is None:
+            raise MissingResource(
+                Message("Corpus {corpus!r} has no enriched index.", corpus=self.corpus),
+                Message(
+                    "Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.",
+                    corpus=self.corpus,
+                ),
+            )
+        return index.vector_store()
+
+    def vector_index(self, *, enriched: bool = False) -> VectorStoreIndex:
+        """A LlamaIndex index over `vector_store`, which embeds questions as this lab does."""
+        from llama_index.core import VectorStoreIndex
+
+        from ..llamaindex import Embedding
+
+        embedding = Embedding(self.services().embedder)
+        return VectorStoreIndex.from_vector_store(self.vector_store(enriched=enriched), embed_model=embedding)
 
 
 def _rehearsed(index: CorpusIndex) -> RehearsedIndex:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from pydantic import PrivateAttr
 
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context
+from ..runtime.services import Embedder
 from ..stages import Retriever, TransformStage
 from ..values.errors import ProviderError
 from ..values.types import Hit, Query, Scale
@@ -66,6 +69,25 @@ class LlamaIndexRetriever(Retriever):
             Hit(as_passage(node), float(score or 0.0), self.scale)
             for node, score in zip(found.values(), scores, strict=True)
         ]
+
+
+class Embedding(BaseEmbedding):
+    """The embedding model of a lab, gloss included, as LlamaIndex's."""
+
+    _embedder: Embedder = PrivateAttr()
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(model_name=embedder.key)
+        self._embedder = embedder
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return list(map(float, self._embedder.embed([query])[0][0]))
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return list(map(float, self._embedder.embed([text], "passage")[0][0]))
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
 
 
 @dataclass(frozen=True)

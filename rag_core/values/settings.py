@@ -12,7 +12,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -28,6 +28,8 @@ from .visible import valid
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_VALUE = 80  # characters of a wrong value that a message repeats
+FILE = ".db"  # how the name of a file of Milvus Lite ends, which one process can use
+MILVUS_SCHEME = "milvus+"  # before http:// or https://, which alone are a Chroma server's
 OPENAI = "openai"  # the provider's name when no base URL is set
 
 Role = Literal["answer", "rewrite", "judge", "enrich"]
@@ -70,10 +72,6 @@ class Server:
         parts = urlsplit(self.url)
         shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         return without_url_secrets(shown).rstrip("/")
-
-
-def _is_http(url: SecretStr) -> bool:
-    return url.get_secret_value().startswith(("http://", "https://"))
 
 
 def _is_loopback(host: str) -> bool:
@@ -191,15 +189,11 @@ class Settings(BaseSettings):
         None,
         description="Database of the history and the rooms, as SQLAlchemy writes its address; an SQLite file in the state folder if unset.",
     )
-    chroma_url: SecretStr | None = Field(
-        None,
-        description="Chroma server or cluster that keeps the vectors, as in http://127.0.0.1:8000 or "
-        "https://TOKEN@HOST/TENANT/DATABASE; files in the state folder if unset.",
-    )
-    milvus_uri: SecretStr | None = Field(
-        None,
-        description="Milvus that keeps and searches vectors and words, as in https://TOKEN@HOST:PORT/DATABASE or "
-        "./index.db; files in the state folder if unset.",
+    vectors: SecretStr = Field(
+        SecretStr("chroma"),
+        description="Where vectors are kept: chroma or mapped in the state folder, with or without a Chroma collection "
+        "for other programs; a Chroma server, as in http://127.0.0.1:8000 or https://TOKEN@HOST/TENANT/DATABASE; "
+        "Milvus, which searches words too, as in milvus+https://TOKEN@HOST:PORT/DATABASE or ./index.db.",
     )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
@@ -267,12 +261,16 @@ class Settings(BaseSettings):
     def _clean_url(cls, url: object) -> object:
         return clean_url(url) if isinstance(url, str) and url.strip() else None if url == "" else url
 
-    @field_validator("chroma_url", "milvus_uri")
+    @field_validator("vectors")
     @classmethod
-    def _clean_secret_url(cls, url: SecretStr | None, about: ValidationInfo) -> SecretStr | None:
-        if url is None or (about.field_name == "milvus_uri" and not _is_http(url)):  # a file
-            return url
-        return SecretStr(clean_url(url.get_secret_value()))
+    def _place_of_vectors(cls, place: SecretStr) -> SecretStr:
+        named = place.get_secret_value().strip()
+        if named in ("chroma", "mapped") or (named.endswith(FILE) and "://" not in named):
+            return SecretStr(named)
+        if "://" not in named:
+            raise ValueError("it is chroma, mapped, an address, or a file whose name ends in .db")
+        url = clean_url(named.removeprefix(MILVUS_SCHEME))
+        return SecretStr(f"{MILVUS_SCHEME}{url}" if named.startswith(MILVUS_SCHEME) else url)
 
     @field_validator("home", "data")
     @classmethod
@@ -376,8 +374,8 @@ class Settings(BaseSettings):
         Another program on a loopback address is this machine: what it does with a question is its owner's affair.
         A store elsewhere gets a question's vector, which tells much of its text to whoever has the model.
         """
-        stores = [url for url in (self.chroma_url, self.milvus_uri) if url and _is_http(url)]
-        servers = [*self._asked, *(Server(url.get_secret_value(), None) for url in stores)]
+        store = self.vectors.get_secret_value().removeprefix(MILVUS_SCHEME)
+        servers = [*self._asked, *([Server(store, None)] if "://" in store else [])]
         return tuple(dict.fromkeys(one.host for one in servers if one and not one.on_this_machine))
 
     @property
@@ -435,7 +433,7 @@ def read_settings(**arguments: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = _as_given(str(first["loc"][0]), arguments)
-        secret = any(part in name.lower() for part in ("key", "url", "uri"))  # never repeated
+        secret = any(part in name.lower() for part in ("key", "url", "vectors"))  # never repeated
         value = (
             Message("has an invalid value")
             if secret

@@ -8,8 +8,7 @@
 The pipeline and the store are the product's, the text is synthetic: documents of ten sections of 120 words drawn by
 Zipf's law. A text's vector is a random one of length 1, the worst case for an approximate index, so that embedding takes
 no time; what the bundled model would add is its throughput, which `make bench` measures, times the passages. Each step
-is a process of its own. The servers are `chroma run` and Milvus Lite on loopback, as RAG_CHROMA_URL and RAG_MILVUS_URI
-name them.
+is a process of its own. The servers are `chroma run` and Milvus Lite on loopback, as RAG_VECTORS names them.
 """
 
 from __future__ import annotations
@@ -158,10 +157,10 @@ def processor_of(pid: int) -> float:
 
 
 def serve(home: Path, passages: int, name: str) -> dict[str, Any]:
-    """Index and search with a server: its setting is `name`."""
-    run = {"chroma_url": chroma_server, "milvus_uri": milvus_server}[name]
+    """Index and search with a server."""
+    run, scheme = SERVERS[name]
     with run(home / name) as (pid, port):
-        stores = stores_of(Settings(**{name: SecretStr(f"http://127.0.0.1:{port}")}))
+        stores = stores_of(Settings(vectors=SecretStr(f"{scheme}://127.0.0.1:{port}")))
         found: dict[str, Any] = {"index": index(home / "served", passages, stores)}
         found["index"]["processor"] += processor_of(pid)
         found |= query(home / "served", passages, stores)
@@ -169,11 +168,11 @@ def serve(home: Path, passages: int, name: str) -> dict[str, Any]:
     return found
 
 
-SERVERS = {"server": "chroma_url", "milvus": "milvus_uri"}
+SERVERS = {"server": (chroma_server, "http"), "milvus": (milvus_server, "milvus+http")}
 STEPS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "index": index,
     "query": query,
-    **{step: partial(serve, name=name) for step, name in SERVERS.items()},
+    **{step: partial(serve, name=step) for step in SERVERS},
 }
 
 

@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -31,6 +31,7 @@ from rag_core.lab.opening import open_lab
 from rag_core.values.settings import Settings
 
 FILE = "milvus file"
+SERVERS = {stores.SERVER: (chroma_server, "http"), stores.MILVUS: (milvus_server, "milvus+http")}
 KILLS = 20
 DEEP = 50  # hits of each search that are compared
 SEED = 20261127
@@ -39,21 +40,13 @@ SEED = 20261127
 @contextmanager
 def served(name: str, folder: Path) -> Iterator[Settings]:
     """Settings under which a new generation has its vectors in this store."""
-    exact, stores.EXACT = stores.EXACT, 0 if name == stores.CHROMA else stores.EXACT
-    try:
-        if name == stores.SERVER:
-            with chroma_server(folder / "server") as (_, port):
-                url = SecretStr(f"http://127.0.0.1:{port}")
-                yield Settings(home=folder / "home", llm="offline", chroma_url=url)
-        elif name == stores.MILVUS:
-            with milvus_server(folder / "server") as (_, port):
-                address = SecretStr(f"http://127.0.0.1:{port}")
-                yield Settings(home=folder / "home", llm="offline", milvus_uri=address)
-        else:
-            file = SecretStr(str(folder / "index.db")) if name == FILE else None
-            yield Settings(home=folder / "home", llm="offline", milvus_uri=file)
-    finally:
-        stores.EXACT = exact
+    place = {FILE: str(folder / "index.db")}.get(name, name)
+    with ExitStack() as running:
+        if name in SERVERS:
+            run, scheme = SERVERS[name]
+            _, port = running.enter_context(run(folder / "server"))
+            place = f"{scheme}://127.0.0.1:{port}"
+        yield Settings(home=folder / "home", llm="offline", vectors=SecretStr(place))
 
 
 def answers(*names: str) -> None:
@@ -98,14 +91,14 @@ def kills(*names: str) -> None:
     """Kill writers into each store; the index before is served, or the new one once it was put in place."""
     for name in names or (stores.MAPPED, stores.CHROMA, stores.SERVER, stores.MILVUS):
         with tempfile.TemporaryDirectory() as folder, served(name, Path(folder)) as settings:
-            exact, home = stores.EXACT, settings.home
+            home = settings.home
             known = stores.stores_of(settings)
             update(home, known, 0)
-            moments = len(writer_moments(home, 1, settings, exact))
+            moments = len(writer_moments(home, 1, settings))
             at = sorted(random.Random(SEED).sample(range(moments), KILLS))
             old = 0
             for version, moment in enumerate(at, 2):
-                assert kill_writer(home, version, moment, settings, exact) == -signal.SIGKILL
+                assert kill_writer(home, version, moment, settings) == -signal.SIGKILL
                 found = whole_version(home, known)
                 assert found in (version - 1, version), (moment, found)
                 old += found < version

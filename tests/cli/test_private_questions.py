@@ -149,8 +149,8 @@ class TestWhatIsOutside:
         assert hosted.outside == ("there.example",)
 
     def test_a_chroma_server_elsewhere_is_since_it_gets_the_vectors_of_questions(self) -> None:
-        assert Settings(chroma_url="http://127.0.0.1:8000").outside == ()
-        elsewhere = Settings(chroma_url="https://token@there.example/ward/texts")
+        assert Settings(vectors="http://127.0.0.1:8000").outside == ()
+        elsewhere = Settings(vectors="https://token@there.example/ward/texts")
         assert (elsewhere.outside, elsewhere.free) == (("there.example",), True)
 
     def test_a_proxy_takes_a_loopback_address_outside(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,9 @@ import ctypes
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -20,8 +17,7 @@ from helpers.processes import held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, ROOT
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import SourceFiles, stores
-from rag_core.indexing.temporary import PREFIX, temporary_folder
+from rag_core.indexing import SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import RagError
 
@@ -74,13 +70,11 @@ def test_a_disk_that_cannot_be_written_serves_a_current_index_and_doctor_says_so
         assert not any("rebuilt" in line["what"] for line in report["findings"])
 
 
-@pytest.fixture(params=[stores.EXACT, 0], ids=["mapped", "chroma"])
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A state folder with an index, in files or in Chroma, which its owner has made read-only."""
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A state folder with an index, which its owner has made read-only."""
     made = tmp_path / "home"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stores, "EXACT", request.param)
-        open_store(made).update(SourceFiles("test", list(DOCUMENTS)))
+    open_store(made).update(SourceFiles("test", list(DOCUMENTS)))
     paths = [made, *made.rglob("*")]
     for path in paths:
         path.chmod(0o500 if path.is_dir() else 0o400)
@@ -116,53 +110,6 @@ def test_an_index_in_a_folder_without_permission_to_write_answers(home: Path) ->
         (len(DOCUMENTS), [FILES] * 3, ["a"]),
     )
     assert sorted(home.rglob("*")) == before
-
-
-def serve_until_killed(sender: Connection, home: Path, place: Path) -> None:
-    obey_permissions()
-    tempfile.tempdir = str(place)
-    index = open_store(home).open()
-    assert index is not None
-    sender.send([path.name for path in place.iterdir()])
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.parametrize("home", [0], indirect=True, ids=["chroma"])
-def test_the_copy_of_a_killed_process_goes_at_the_next_start_and_nothing_else_does(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "tmp"
-    place.mkdir()
-    code, (copy,) = run(serve_until_killed, home, place)
-    assert (code, os.listdir(place)) == (-signal.SIGKILL, [copy])
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "file").touch()
-    (place / f"{PREFIX}link").symlink_to(tmp_path / "mine")
-    (place / f"{PREFIX}new").mkdir()  # not locked yet
-    (place / "other").mkdir()
-    (place / "other" / "file").touch()
-    with ExitStack() as served:
-        (temporary_folder(place, served) / "file").touch()
-        assert open_store(home).open() is not None
-        left = {path.name for path in place.iterdir() if path.is_dir()} - {"other"}
-        assert copy not in left
-        assert {f"{PREFIX}link", f"{PREFIX}new"} < left
-        assert (
-            len([name for name in left if (place / name / "file").exists()]) == 2
-        )  # the link's, and the served
-    assert (place / "other" / "file").exists()
-
-
-def test_an_index_opens_where_no_temporary_folder_can_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none() -> str:
-        raise FileNotFoundError("No usable temporary directory found")
-
-    open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
-    monkeypatch.setattr(tempfile, "gettempdir", none)
-    assert open_store(tmp_path).open() is not None
 
 
 def test_a_change_that_cannot_be_written_is_one_line_and_nothing_is_lost(home: Path) -> None:

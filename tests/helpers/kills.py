@@ -15,7 +15,7 @@ import httpx
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, stores
-from rag_core.values.settings import Settings
+from rag_core.values.settings import MILVUS_SCHEME, Settings
 
 from .processes import run
 from .small import DOCUMENTS, WordEmbedder
@@ -36,25 +36,19 @@ def version_served(index: CorpusIndex) -> int:
     return int(found)
 
 
-def writer_moments(
-    home: Path, version: int, settings: Settings = LOCAL, exact: int = stores.EXACT
-) -> list[str]:
+def writer_moments(home: Path, version: int, settings: Settings = LOCAL) -> list[str]:
     """Make an update in another process: its moments, each a FILE or a REQUEST."""
-    code, moments = run(_update, home, version, None, settings, exact)
+    code, moments = run(_update, home, version, None, settings)
     assert code == 0
     return list(moments)
 
 
-def kill_writer(
-    home: Path, version: int, moment: int, settings: Settings = LOCAL, exact: int = stores.EXACT
-) -> int | None:
+def kill_writer(home: Path, version: int, moment: int, settings: Settings = LOCAL) -> int | None:
     """An update in another process that is killed at a moment, counted from 0; its exit code."""
-    return run(_update, home, version, moment, settings, exact)[0]
+    return run(_update, home, version, moment, settings)[0]
 
 
-def _update(
-    sender: Connection, home: Path, version: int, killed_at: int | None, settings: Settings, exact: int
-) -> None:
+def _update(sender: Connection, home: Path, version: int, killed_at: int | None, settings: Settings) -> None:
     passed: list[str] = []
 
     def moment(what: str) -> None:
@@ -74,9 +68,8 @@ def _update(
 
     sent = httpx.Client.send
     httpx.Client.send = send  # type: ignore[method-assign]
-    if settings.milvus_uri:
+    if settings.vectors.get_secret_value().startswith(MILVUS_SCHEME):
         _intercept_grpc(moment)
-    stores.EXACT = exact
     store = CorpusStore(home, "animals", WordEmbedder(), stores=stores.stores_of(settings))
     sys.addaudithook(touched)
     store.update(SourceFiles("test", documents_of(version)))

@@ -85,7 +85,7 @@ def run(target: Callable[..., None], *arguments: Any) -> tuple[int | None, Any]:
 
 def _index_until_told(sender: Connection, home: Path, corpus: str, root: str, go: Connection) -> None:
     def progress(what: str, done: int, total: int) -> None:
-        if what == "store":
+        if what == "store" and not done:
             sender.send("writing")
             go.recv()
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from rag_core.indexing import CorpusStore, SourceFiles, stores
+from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.bm25 import Bm25Index
-from rag_core.indexing.chroma import chroma_client
 from rag_core.values.errors import IndexDamaged
 
 
@@ -24,19 +23,6 @@ def test_vectors_that_changed_places_are_noticed(store, index):
     rows = np.load(path)
     path.unlink()  # the open index maps the file
     np.save(path, rows[::-1])
-    with pytest.raises(IndexDamaged, match="vector store"):
-        reopened(store).open()
-
-
-def test_vectors_that_changed_places_in_chroma_are_noticed(store, index, monkeypatch):
-    monkeypatch.setattr(stores, "EXACT", 0)
-    store.rebuild()
-    generation = store.open().generation
-    assert reopened(store).open().manifest.store == stores.CHROMA
-    with chroma_client(generation / "chroma") as client:
-        collection = client.get_collection("passages", embedding_function=None)
-        found = collection.get(include=["embeddings"])
-        collection.update(ids=found["ids"], embeddings=[row.tolist() for row in found["embeddings"]][::-1])
     with pytest.raises(IndexDamaged, match="vector store"):
         reopened(store).open()
 

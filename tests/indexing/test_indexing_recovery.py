@@ -5,24 +5,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.processes import Writer, garble, held_by_each_part, open_store, remove, run, word_engines
-from helpers.small import DOCUMENTS, WordEmbedder
+from helpers.processes import Writer, garble, held_by_each_part, open_store, remove, word_engines
+from helpers.small import DOCUMENTS
 
 from rag_core.documents.documents import BUILTIN, Document
-from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path, stores
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import index_path, open_lab
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError, IndexDamaged, RagError
 from rag_core.values.labels import LabelRules
 from rag_core.values.settings import Settings
-
-MANY = 1010  # passages; Chroma writes its vector files after 1,000, before that they are in its database
 
 
 def shorten(path: Path) -> None:
@@ -254,59 +251,6 @@ def test_an_index_that_has_not_changed_is_opened_and_checked_once(
     monkeypatch.setattr(CorpusIndex, "open", counted)
     assert_whole(open_corpus(corpus).index)
     assert opened == before
-
-
-def open_in_another_process(sender: Connection, home: Path) -> None:
-    try:
-        index = open_store(home, "many").open()
-        assert index is not None
-        vector, _ = WordEmbedder().embed(["text number 7"])
-        sender.send([hit.id for hit in index.dense(vector[0], 20)])
-    except RagError as error:
-        sender.send((type(error).__name__, error.message))
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state folder with an index large enough for Chroma to keep vector files."""
-    home = tmp_path_factory.mktemp("many")
-    documents = [Document(f"n{i:04d}", f"T{i}", "en", f"text number {i} of {i % 7}") for i in range(MANY)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stores, "EXACT", 0)  # no number of passages is searched exactly
-        open_store(home, "many").update(SourceFiles("r", documents, whole=True))
-    return home
-
-
-def test_an_undamaged_index_opens_again_and_again_in_other_processes(many: Path, tmp_path: Path) -> None:
-    open_store(tmp_path, "many").update(SourceFiles("r", list(DOCUMENTS)))
-    for home, found in ((many, 20), (tmp_path, len(DOCUMENTS))):
-        first, second = (run(open_in_another_process, home) for _ in range(2))
-        assert first == second
-        assert (first[0], len(first[1])) == (0, found)
-        assert open_store(home, "many").open() is not None
-
-
-@pytest.mark.parametrize(
-    ("name", "damage"),
-    [
-        ("[0-9a-f]*-*-*-*-*", remove),
-        ("data_level0.bin", remove),
-        ("data_level0.bin", garble),
-        ("header.bin", garble),
-        ("header.bin", shorten),
-        ("index_metadata.pickle", remove),
-    ],
-)
-def test_a_damaged_vector_file_is_named_and_never_ends_the_process(
-    many: Path, tmp_path: Path, name: str, damage: Damage
-) -> None:
-    shutil.copytree(many, tmp_path / "copy")
-    (path,) = (tmp_path / "copy" / "corpora").rglob(name)
-    damage(path)
-    code, told = run(open_in_another_process, tmp_path / "copy")
-    assert code == 0
-    assert told[0] == "IndexDamaged", told
-    assert "vector" in told[1]
 
 
 def test_the_built_in_corpus_opens_after_its_documents_moved_to_another_folder(

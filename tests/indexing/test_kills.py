@@ -14,6 +14,7 @@ from helpers.small import DOCUMENTS, WordEmbedder
 from pydantic import SecretStr
 
 from rag_core.indexing import CorpusStore, SourceFiles, stores
+from rag_core.indexing.chroma import FOLDER
 from rag_core.values.errors import IndexDamaged
 from rag_core.values.settings import Settings
 
@@ -38,7 +39,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path: P
 def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_path: Path) -> None:
     """At three requests; tests/benchmarks/stores.py kills at twenty moments, for each store."""
     with chroma_server(tmp_path / "server") as (_, port):
-        settings = Settings(chroma_url=SecretStr(f"http://127.0.0.1:{port}"))
+        settings = Settings(vectors=SecretStr(f"http://127.0.0.1:{port}"))
         known = stores.stores_of(settings)
 
         def corpus() -> CorpusStore:
@@ -78,7 +79,8 @@ def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path: Path)
     expected = answers(tmp_path / "whole")
     (generation,) = open_store(tmp_path / "whole").folder.glob("gen-*")
     files = sorted(path.relative_to(tmp_path / "whole") for path in generation.rglob("*") if path.is_file())
-    assert len(files) >= 9
+    searched = [path for path in files if FOLDER not in path.parts]
+    assert (len(searched) >= 9, len(files) > len(searched)) == (True, True)
     places = random.Random(13)
     found = 0
     for number, name in enumerate(files):
@@ -91,4 +93,5 @@ def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path: Path)
             assert answers(home) == expected, name
         except IndexDamaged:
             found += 1
-    assert found >= len(files) - 2  # the database and the manifest have bytes that mean nothing here
+    # the manifest has bytes that mean nothing here, and no question reads the collection
+    assert len(searched) - 1 <= found <= len(searched)

@@ -41,7 +41,7 @@ def port(tmp_path: Path) -> Iterator[int]:
 
 
 def settings_of(home: Path, port: int) -> Settings:
-    return Settings(home=home, llm="offline", chroma_url=SecretStr(f"http://127.0.0.1:{port}"))
+    return Settings(home=home, llm="offline", vectors=SecretStr(f"http://127.0.0.1:{port}"))
 
 
 def corpus(home: Path, port: int) -> CorpusStore:

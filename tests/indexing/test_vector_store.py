@@ -11,12 +11,14 @@ from pathlib import Path
 import chromadb
 import numpy as np
 import pytest
+from chromadb import Collection
 from helpers.chroma_server import chroma_server, free_port, milvus_server
 from helpers.small import WordEmbedder
+from llama_index.core.schema import TextNode
+from pydantic import SecretStr
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, milvus, stores
-from rag_core.indexing import chroma_server as chroma_server_store
 from rag_core.indexing.backends import OpenVectors, VectorBackend
 from rag_core.indexing.bm25 import Bm25Index
 from rag_core.indexing.mapped import MappedTexts
@@ -32,6 +34,16 @@ WORDS = [
     "cats", "dogs", "birds", "fish", "horses", "sleep", "purr", "swim", "fly", "eat", "hunt", "play", "run",
     "hide",
 ]  # fmt: skip
+
+
+def nodes_of(ids: Sequence[str] = IDS) -> list[TextNode]:
+    """Nodes of these ids."""
+    return [TextNode(id_=one, text=f"Text of {one}.", metadata={"title": "T"}) for one in ids]
+
+
+def known_by(place: str) -> Stores:
+    """The stores where RAG_VECTORS is this."""
+    return stores.stores_of(Settings(vectors=SecretStr(place)))
 
 
 def drawn(count: int) -> np.ndarray:
@@ -77,7 +89,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(
     params=[
         (stores.MAPPED, 1000),
-        (stores.CHROMA, 0),
+        (stores.CHROMA, 1000),
         (stores.SERVER, 1000),
         (stores.MILVUS, 1000),
         (stores.MILVUS, 0),
@@ -87,16 +99,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Of each store, which is then the one for a new generation."""
     name, exact = request.param
-    monkeypatch.setattr(stores, "EXACT", exact)
+    monkeypatch.setattr(milvus, "EXACT", exact)
     return str(name)
 
 
 @pytest.fixture
 def known(name: str, request: pytest.FixtureRequest) -> Stores:
     """The stores, with a server's if that is the one."""
-    url = request.getfixturevalue("server") if name == stores.SERVER else None
-    uri = request.getfixturevalue("file") if name == stores.MILVUS else None
-    return stores.stores_of(Settings(chroma_url=url, milvus_uri=uri))
+    place = {stores.SERVER: "server", stores.MILVUS: "file"}.get(name)
+    return known_by(request.getfixturevalue(place) if place else name)
 
 
 @pytest.fixture
@@ -106,7 +117,7 @@ def store(name: str, known: Stores) -> VectorBackend:
 
 def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend, tmp_path: Path) -> None:
     vectors, told = drawn(len(IDS)), []
-    store.write(tmp_path, IDS, vectors, BM25, told.append)
+    store.write(tmp_path, nodes_of(), vectors, BM25, told.append)
     assert told[0] == 0
     with ExitStack() as resources:
         held = opened(store, tmp_path, resources)
@@ -123,7 +134,7 @@ def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend
 
 def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBackend, tmp_path: Path) -> None:
     vectors = drawn(len(IDS))
-    store.write(tmp_path, IDS, vectors, BM25, lambda done: None)
+    store.write(tmp_path, nodes_of(), vectors, BM25, lambda done: None)
     with ExitStack() as resources:
         got = opened(store, tmp_path, resources).get([IDS[7], "unknown", IDS[3]])
         assert set(got) == {IDS[3], IDS[7]}
@@ -135,13 +146,13 @@ def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBack
 def test_vectors_of_other_passages_are_damage(
     store: VectorBackend, tmp_path: Path, ids: Sequence[str]
 ) -> None:
-    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+    store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
     with ExitStack() as resources, pytest.raises(IndexDamaged, match=f"not the {len(ids)} of the index"):
         opened(store, tmp_path, resources, ids)
 
 
 def test_vectors_of_another_length_are_damage(store: VectorBackend, tmp_path: Path) -> None:
-    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+    store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
     with ExitStack() as resources, pytest.raises(IndexDamaged, match=r"of 8 numbers, not of 9|got 9"):
         opened(store, tmp_path, resources, dimensions=9)
 
@@ -159,13 +170,13 @@ def test_what_a_writer_left_halfway_is_damage_and_the_next_one_replaces_it(
             raise InterruptedError
 
     monkeypatch.setattr(milvus, "BATCH", 10)
-    store = stores.stores_of(Settings(milvus_uri=file))[stores.MILVUS]
+    store = known_by(file)[stores.MILVUS]
     with pytest.raises(InterruptedError):
-        store.write(tmp_path, IDS, drawn(len(IDS)), BM25, stop)
+        store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, stop)
     with ExitStack() as resources:
         with pytest.raises(IndexDamaged, match="has 10 passages, not the 40"):
             opened(store, tmp_path, resources)
-        store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+        store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
         assert len(opened(store, tmp_path, resources).nearest(drawn(1)[0], 100)) == len(IDS)
 
 
@@ -252,13 +263,13 @@ def in_milvus(port: int) -> Iterator[tuple[list[str], Callable[[str], None]]]:
 class Outside:
     """A store outside of the state folder, and a server that is it."""
 
-    setting: str
+    scheme: str
     name: str
     serve: Callable[[Path, int], AbstractContextManager[object]]
     inside: Callable[[int], AbstractContextManager[tuple[list[str], Callable[[str], None]]]]
 
     def on(self, port: int) -> Stores:
-        return stores.stores_of(Settings(**{self.setting: f"http://127.0.0.1:{port}"}))
+        return known_by(f"{self.scheme}://127.0.0.1:{port}")
 
     def generations(self, port: int) -> set[str]:
         with self.inside(port) as (names, _):
@@ -267,14 +278,14 @@ class Outside:
 
 @pytest.fixture(
     params=[
-        Outside("chroma_url", "Chroma server", chroma_server, in_chroma),
-        Outside("milvus_uri", "Milvus at", milvus_server, in_milvus),
+        Outside("http", "Chroma server", chroma_server, in_chroma),
+        Outside("milvus+http", "Milvus at", milvus_server, in_milvus),
     ],
     ids=["chroma", "milvus"],
 )
 def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Outside:
     """Each store outside of the state folder."""
-    if request.param.setting == "milvus_uri":
+    if request.param.scheme != "http":
         request.getfixturevalue("file")  # or skipped
     monkeypatch.setattr(milvus, "SECONDS", 5.0)
     return request.param
@@ -301,7 +312,7 @@ def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(
         index.dense(vector, 5)
     with pytest.raises(StorageError, match="does not answer"):
         CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port)).open()
-    if outside.setting == "chroma_url":
+    if outside.scheme == "http":
         assert index.lexical("cats", 1, 1.5, 0.75), "a search by words needs no server"
     else:
         with pytest.raises(StorageError, match="does not answer"):
@@ -336,16 +347,16 @@ def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others
 def test_vectors_move_between_stores_and_are_not_embedded_again(
     tmp_path: Path, server: str, file: str
 ) -> None:
-    chroma, both = Settings(chroma_url=server), Settings(chroma_url=server, milvus_uri=file)
-    for known, name in (
-        (stores.STORES, stores.MAPPED),
-        (stores.stores_of(chroma), stores.SERVER),
-        (stores.stores_of(both), stores.MILVUS),
-        (stores.stores_of(chroma), stores.SERVER),
-        (stores.STORES, stores.MAPPED),
+    for place, name in (
+        ("mapped", stores.MAPPED),
+        ("chroma", stores.CHROMA),
+        (server, stores.SERVER),
+        (file, stores.MILVUS),
+        (server, stores.SERVER),
+        ("mapped", stores.MAPPED),
     ):
         embedder = WordEmbedder()
-        corpus = CorpusStore(tmp_path, "animals", embedder, stores=known)
+        corpus = CorpusStore(tmp_path, "animals", embedder, stores=known_by(place))
         report = corpus.update(texts())
         index = corpus.open()
         assert index is not None
@@ -353,54 +364,50 @@ def test_vectors_move_between_stores_and_are_not_embedded_again(
         assert bool(report.embedded) == (index.generation.name == "gen-000001")
 
 
-@pytest.mark.parametrize(
-    ("setting", "url"),
-    [
-        ("chroma_url", "http://host/tenant"),
-        ("milvus_uri", "localhost:19530"),
-        ("milvus_uri", "ftp://host/x.db"),
-    ],
-)
-def test_an_address_that_is_of_no_store_is_told(setting: str, url: str) -> None:
-    with pytest.raises(ConfigError, match=f"RAG_{setting.upper()} is no address"):
-        stores.stores_of(Settings(**{setting: url}))
+def test_an_address_of_chroma_without_a_database_is_told() -> None:
+    with pytest.raises(ConfigError, match="RAG_VECTORS is no address of a Chroma server"):
+        known_by("http://host/tenant")
 
 
+@pytest.mark.parametrize("scheme", ["", "milvus+"])
 @pytest.mark.parametrize(
-    ("setting", "url"),
-    [
-        *(
-            ("chroma_url", url)
-            for url in ("localhost:8000", "http://", "ftp://host", "http://t0ken@h:x", "http://t0ken@[x")
-        ),
-        *(("milvus_uri", url) for url in ("http://", "http://t0ken@h:x", "http://t0ken@[x")),
-    ],
+    "place", ["localhost:8000", "http://", "ftp://host/x.db", "http://t0ken@h:x", "http://t0ken@[x"]
 )
-def test_a_malformed_address_is_told_without_its_token(setting: str, url: str) -> None:
-    with pytest.raises(SettingsError, match=f"Setting {setting} has an invalid value") as told:
-        read_settings(**{setting: url})
+def test_a_malformed_place_is_told_without_its_token(scheme: str, place: str) -> None:
+    with pytest.raises(SettingsError, match="Setting vectors has an invalid value") as told:
+        read_settings(vectors=scheme + place)
     assert "t0ken" not in str(told.value)
 
 
-def test_a_store_on_another_host_counts_as_outside() -> None:
-    assert Settings(chroma_url="http://chroma.example:8000").outside == ("chroma.example:8000",)
-    assert Settings(milvus_uri="https://t0ken@milvus.example:443").outside == ("milvus.example:443",)
-    assert Settings(chroma_url="http://127.0.0.1:8000", milvus_uri="./index.db").outside == ()
+@pytest.mark.parametrize(
+    ("place", "name", "hosts"),
+    [
+        ("chroma", stores.CHROMA, ()),
+        (" mapped ", stores.MAPPED, ()),
+        ("./index.db", stores.MILVUS, ()),
+        ("http://127.0.0.1:8000", stores.SERVER, ()),
+        ("https://t0ken@chroma.example:8000/t/d", stores.SERVER, ("chroma.example:8000",)),
+        ("milvus+https://t0ken@milvus.example:443", stores.MILVUS, ("milvus.example:443",)),
+    ],
+)
+def test_a_place_names_its_store_and_another_host_counts_as_outside(
+    file: str, place: str, name: str, hosts: tuple[str, ...]
+) -> None:
+    settings = Settings(vectors=place)
+    assert (stores.chosen(stores.stores_of(settings)), settings.outside) == (name, hosts)
 
 
 def test_an_index_waits_for_all_of_it_to_be_on_the_server(
     tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    corpus = CorpusStore(
-        tmp_path, "animals", WordEmbedder(), stores=stores.stores_of(Settings(chroma_url=server))
-    )
+    corpus = CorpusStore(tmp_path, "animals", WordEmbedder(), stores=known_by(server))
     corpus.update(texts())
     before = corpus.open()
-    add = chroma_server_store.add
+    add = Collection.add
     monkeypatch.setattr(
-        chroma_server_store,
+        Collection,
         "add",
-        lambda to, batch, ids, vectors, stored: add(to, batch, ids[:-1], vectors[:-1], stored),
+        lambda self, ids, embeddings: add(self, ids=ids[:-1], embeddings=embeddings[:-1]),
     )
     with pytest.raises(StorageError, match=r"not the 60 of the index\. The current index is unch"):
         corpus.update(texts(1))
@@ -411,14 +418,14 @@ def test_an_index_waits_for_all_of_it_to_be_on_the_server(
 
 
 @pytest.mark.parametrize(
-    ("uri", "package"), [("http://127.0.0.1:1", "pymilvus"), ("./index.db", "milvus_lite")]
+    ("uri", "package"), [("milvus+http://127.0.0.1:1", "pymilvus"), ("./index.db", "milvus_lite")]
 )
 def test_a_package_that_is_not_installed_is_told(
     uri: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(milvus, "find_spec", lambda name: None if name == package else name)
     with pytest.raises(MissingResource, match=f"needs the package {package}") as missing:
-        stores.stores_of(Settings(milvus_uri=uri))
+        known_by(uri)
     assert "extra `milvus`" in str(missing.value.next_step)
 
 
@@ -427,15 +434,15 @@ def test_a_server_that_says_nothing_is_given_up(
 ) -> None:
     monkeypatch.setattr(milvus, "SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent, ExitStack() as resources:
-        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        store = stores.stores_of(Settings(milvus_uri=uri))[stores.MILVUS]
+        uri = f"milvus+http://127.0.0.1:{silent.getsockname()[1]}"
+        store = known_by(uri)[stores.MILVUS]
         with pytest.raises(StorageError, match="does not answer"):
             opened(store, tmp_path, resources)
 
 
 def test_a_file_is_its_owners_alone(file: str, tmp_path: Path) -> None:
-    store = stores.stores_of(Settings(milvus_uri=file))[stores.MILVUS]
-    store.write(tmp_path, IDS, drawn(len(IDS)), BM25, lambda done: None)
+    store = known_by(file)[stores.MILVUS]
+    store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
     assert Path(file).stat().st_mode & 0o777 == 0o700
 
 
@@ -448,7 +455,7 @@ def test_the_token_is_sent_and_not_told(tmp_path: Path, monkeypatch: pytest.Monk
         raise pymilvus.MilvusException(message="auth check failure")
 
     monkeypatch.setattr(pymilvus, "MilvusClient", refuse)
-    engine = stores.stores_of(Settings(milvus_uri="https://root:a%40b@host:443/lab"))[stores.MILVUS]
+    engine = known_by("milvus+https://root:a%40b@host:443/lab")[stores.MILVUS]
     with ExitStack() as resources, pytest.raises(StorageError, match="https://host:443") as refused:
         opened(engine, tmp_path, resources)
     assert made == [("https://host:443", "root:a@b", "lab")]

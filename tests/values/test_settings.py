@@ -57,8 +57,7 @@ KEYS = {
     "rewriter_api_key": "RAG_REWRITER_API_KEY",
     "judge_api_key": "RAG_JUDGE_API_KEY",
     "database_url": "RAG_DATABASE_URL",
-    "chroma_url": "RAG_CHROMA_URL",
-    "milvus_uri": "RAG_MILVUS_URI",
+    "vectors": "RAG_VECTORS",
 }
 
 
@@ -118,7 +117,7 @@ class TestPrecedence:
         def key(**given: str) -> str:
             return getattr(read_settings(**given), field).get_secret_value()
 
-        start = "http://" if field.endswith("_url") else "sk-"
+        start = "http://" if field.endswith("_url") or field == "vectors" else "sk-"
         write(folder, field, f"{start}toml")
         assert key() == f"{start}toml"
         monkeypatch.setenv(variable, f"{start}environment")
