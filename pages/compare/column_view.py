@@ -60,9 +60,7 @@ class ColumnView:
             if presenter.blind():
                 return
             if column.trace:
-                how_it_got_here.how_it_got_here(
-                    column.trace, f"{run.id}.{position}", lambda: _stages(column, run.question)
-                )
+                how_it_got_here.how_it_got_here(column.trace, f"{run.id}.{position}", lambda: _stages(column))
             else:
                 with st.expander(translated(how_it_got_here.TITLE)):
                     self._draw_stages()
@@ -79,7 +77,6 @@ class ColumnView:
 
     def _draw_stages(self) -> None:
         self._put("stages", column_parts.stages(self._column))
-        self._put("rewrites", queries.rewrites(self._column, self._question))
 
     def _draw_status(self) -> None:
         column, setup = self._column, self._chosen
@@ -103,7 +100,10 @@ class ColumnView:
             self._put("warnings", "")
             self._put("passages", "")
             return
+        if not blind:
+            self._put("rewrites", queries.rewrites(column, self._question))
         self._put("answer", column_parts.answer(column, position, engine().state, told=over, blind=blind))
+        self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else column_parts.warnings(column))
         listed = passages.passages(
             column,
@@ -136,9 +136,9 @@ def _fewest(run: Comparison) -> int | None:
     return min(counts, default=None)
 
 
-def _stages(column: Column, question: str) -> None:
+def _stages(column: Column) -> None:
     """The stages of a column that is done."""
-    untrusted.draw(f"{column_parts.stages(column)}{queries.rewrites(column, question)}")
+    untrusted.draw(column_parts.stages(column))
     if column.trace:
         untrusted.draw(bills.made_by(column.trace))
 

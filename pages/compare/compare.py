@@ -13,7 +13,6 @@ import rag_core
 from pages.compare import (
     asking,
     bills,
-    charts,
     column_parts,
     column_view,
     costs,
@@ -315,12 +314,8 @@ def _below(run: Comparison) -> None:
     untrusted.draw(quality.line(names, seen))
     shipped.draw()
     how_it_got_here.why_not(run)
-    with st.expander(t("Where did the time go, and what did it cost?")):
-        left, right = st.columns(2)
-        with left:
-            untrusted.chart(waterfall.together(traces), "waterfall")
-        with right:
-            untrusted.chart(charts.cost(traces), "cost")
+    with st.expander(t("Where did the time go, and what would other models cost?")):
+        untrusted.chart(waterfall.together(traces), "waterfall")
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):
         export.menu(run)

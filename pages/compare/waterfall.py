@@ -7,16 +7,20 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 import rag_core
-from pages.compare.bills import doing, of_kind
-from pages.compare.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
+from pages.compare.bills import doing, of_kind, of_purpose
 from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
 from pages.shared import setups
 from pages.shared.amounts import seconds
+from rag_core.catalog.setup import titles_of
 from rag_core.explain import bill, query_title
 
+COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
+    "answer": "accent"
+}
 ROW, HEAD = 24, 50  # pixels: a bar, the axis
+HEIGHT_BASE, HEIGHT_ROW = 130, 46  # of the columns together
 ROOM = 1.28  # of the longest time, for the text beside the last bar
 REUSED = "/"  # the pattern of what was not run here
 LETTERS = 26  # of a row's name that a phone has room for
@@ -60,7 +64,11 @@ def waterfall(trace: rag_core.Trace) -> go.Figure:
 def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
     """One row a column, with its stages at the times when they ran."""
     figure = go.Figure()
-    names = row_names(traces)
+    titles = [translated(title) for title in titles_of(traces)]
+    names = [
+        mark(f"{title} ({position})" if titles.count(title) > 1 else title)
+        for position, title in enumerate(titles, start=1)
+    ]
     found = []
     for name, trace in zip(names, traces, strict=True):
         for span in (one for one in bill.spans(trace) if one.level == "stage"):
@@ -91,13 +99,9 @@ def title(span: bill.Span) -> str:
     names = {
         "bm25": t("Keyword search"),
         "dense": t("Embedding search"),
-        "embed": t("Embedding"),
-        "rewrite": t("Rewriting"),
-        "judge": t("Judging"),
-        "rerank": t("Reranking"),
         "answer": t("Model"),
     }
-    called = names.get(span.name, span.name)
+    called = names.get(span.name) or of_purpose(span.name)
     said = setups.reranker if span.name == "rerank" else setups.called
     detail = said(span.detail) if span.level == "call" else translated(query_title(span.detail))
     return f"{called}, {detail}" if detail else called
