@@ -26,7 +26,7 @@ def paid(column: Column) -> str:
     bill = bill_of(column.trace) if column.trace else None
     lines, shares = (bill.parts, bill.shares) if bill else ({}, {})
     bar = "".join(
-        f'<i class="rl-of-{part}" style="flex-grow: {share:.4f}"></i>'
+        f'<i class="rl-of-{escape(part)}" style="flex-grow: {share:.4f}"></i>'
         for part, share in shares.items()
         if share
     )
@@ -62,7 +62,9 @@ def _row(part: Part, line: BillLine | None, without: str) -> str:
             t("reused") if line.reused else seconds(line.seconds),
         )
     drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    return f'<tr><th scope="row"><i class="rl-of-{part}"></i>{escape(of_purpose(part))}</th>{drawn}</tr>'
+    return (
+        f'<tr><th scope="row"><i class="rl-of-{escape(part)}"></i>{escape(of_purpose(part))}</th>{drawn}</tr>'
+    )
 
 
 def made_by(trace: rag_core.Trace) -> str:

@@ -113,6 +113,7 @@ def main() -> None:
         if not presenter.on():
             with top:
                 shipped.draw()
+                controls.offer_more()
             with below, st.container(key="demos"):
                 offer_demos()
         return

@@ -24,7 +24,7 @@ def rewrites(column: Column, question: str) -> str:
     steps, stages = column.steps, column.strategy.stages
     if not column.settled and any(stage.kind == "transform" for stage in stages[len(steps) :]):
         room = _expected(stages)
-        return _line(["&nbsp;"] * room, room=room)
+        return _line(["&nbsp;" for _ in range(room)], room=room)
     queries = steps[-1].after.queries if steps else ()
     readings = {text: read for step in steps for text, read in step.readings.items()}
     analyses = (step.after.queries[0].note for step in steps if step.stage.startswith("AnalyseQuery"))
@@ -33,7 +33,7 @@ def rewrites(column: Column, question: str) -> str:
     asked = t("Read as: {text}", text=escape(read)) if (read := readings.get(question)) else ""
     written = [query for query in queries if query.origin != "question"]
     if not written:
-        return _line([" ".join(filter(None, (t("No rewrite."), decided, asked)))])
+        return _line([" ".join(note for note in (t("No rewrite."), decided, asked) if note)])
     weights = query_weights(steps) if len(queries) > 1 else {}
     lines = [_short(query, weights.get(query.text)) for query in written[:SHOWN]]
     if (more := len(written) - SHOWN) > 0:

@@ -154,7 +154,7 @@ def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: 
     cards = visit.page.locator("[class*=st-key-card]")
     expect(cards.first).to_be_visible()
     expect(cards.last).to_be_hidden()
-    visit.page.locator(".rl-tabs label", has_text="Ensemble").click()
+    visit.page.locator(".rl-tabs label", has_text="BM25").click()
     expect(cards.first).to_be_hidden()
     expect(cards.last).to_be_visible()
     assert visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") < 4000
