@@ -76,13 +76,7 @@ def made_by(trace: rag_core.Trace) -> str:
 
 def doing(kind: str, stage: str) -> str:
     """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
-    does = of_kind(kind)
-    return f"{does}: {translated(stage_title(stage))}" if kind in SEVERAL else does
-
-
-def of_kind(kind: str) -> str:
-    """What the stages of a kind do."""
-    return {
+    does = {
         "transform": t("Write queries"),
         "retrieve": t("Search"),
         "fuse": t("Merge the lists"),
@@ -90,6 +84,7 @@ def of_kind(kind: str) -> str:
         "select": t("Select"),
         "answer": t("Write the answer"),
     }[kind]
+    return f"{does}: {translated(stage_title(stage))}" if kind in SEVERAL else does
 
 
 def of_purpose(purpose: str) -> str:

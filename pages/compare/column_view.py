@@ -59,8 +59,12 @@ class ColumnView:
             self._draw_results()
             if presenter.blind():
                 return
-            if column.trace:
-                how_it_got_here.how_it_got_here(column.trace, f"{run.id}.{position}", lambda: _stages(column))
+            if trace := column.trace:
+                how_it_got_here.how_it_got_here(
+                    trace,
+                    f"{run.id}.{position}",
+                    lambda: untrusted.draw(column_parts.stages(column) + bills.made_by(trace)),
+                )
             else:
                 with st.expander(translated(how_it_got_here.TITLE)):
                     self._draw_stages()
@@ -134,13 +138,6 @@ def _fewest(run: Comparison) -> int | None:
         if column.ranking
     ]
     return min(counts, default=None)
-
-
-def _stages(column: Column) -> None:
-    """The stages of a column that is done."""
-    untrusted.draw(column_parts.stages(column))
-    if column.trace:
-        untrusted.draw(bills.made_by(column.trace))
 
 
 def changes(setup: rag_core.Setup) -> str:

@@ -26,7 +26,6 @@ from pages.compare import (
     quality,
     room,
     safety,
-    waterfall,
 )
 from pages.compare.question import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
@@ -315,8 +314,7 @@ def _below(run: Comparison) -> None:
     untrusted.draw(quality.line(names, seen))
     shipped.draw()
     how_it_got_here.why_not(run)
-    with st.expander(t("Where did the time go, and what would other models cost?")):
-        untrusted.chart(waterfall.together(traces), "waterfall")
+    with st.expander(t("What would other models cost?")):
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):
         export.menu(run)

@@ -50,7 +50,7 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
 
 @st.fragment
 def other_prices(run: Comparison, names: Sequence[str]) -> None:
-    """Two tables under the charts: every model of the price list, and a month.
+    """Two tables: every model of the price list, and a month.
 
     Args:
         names: of the columns.

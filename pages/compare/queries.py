@@ -23,8 +23,7 @@ def rewrites(column: Column, question: str) -> str:
     """
     steps, stages = column.steps, column.strategy.stages
     if not column.settled and any(stage.kind == "transform" for stage in stages[len(steps) :]):
-        room = _expected(stages)
-        return _line(["&nbsp;" for _ in range(room)], room=room)
+        return _line(["&nbsp;" for _ in range(_expected(stages))])
     queries = steps[-1].after.queries if steps else ()
     readings = {text: read for step in steps for text, read in step.readings.items()}
     analyses = (step.after.queries[0].note for step in steps if step.stage.startswith("AnalyseQuery"))
@@ -43,16 +42,15 @@ def rewrites(column: Column, question: str) -> str:
         _rewrite(query, found.get(query.text), readings.get(query.text, ""), weights.get(query.text), several=len(found) > 1)
         for query in queries
     )  # fmt: skip
-    if any(query.text == question for query in queries):
-        asked = ""  # its row says so
+    asked = "" if any(query.text == question for query in queries) else asked  # its row says so
     notes = "".join(f'<p class="rl-note">{note}</p>' for note in (asked, decided) if note)
     return _line(lines, f"{notes}<ul>{rows}</ul>", room=_expected(stages))
 
 
-def _line(lines: Sequence[str], more: str = "", room: int = 1) -> str:
+def _line(lines: Sequence[str], more: str = "", room: int = 0) -> str:
     """Lines that open for more, if there is more; no lower than `room` lines."""
     shown = "".join(f"<span>{line}</span>" for line in lines)
-    height = f' style="min-height: {1.15 * room:g}rem"'
+    height = f' style="min-height: {1.15 * max(room, len(lines)):g}rem"'
     if not more:
         return f'<p class="rl-rewrites"{height}>{shown}</p>'
     return f'<details class="rl-rewrites"{height}><summary><b>{t("Queries")}</b>{shown}</summary>{more}</details>'

@@ -61,7 +61,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
     expect(page.locator(".rl-text mark").first).to_be_attached()  # the question's words
     expect(page.locator(".rl-label [role=tooltip]").first).to_contain_text("passages with this label")
     expect(page.get_by_text("What did one find that another did not?")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    expect(page.locator(".rl-paid td", has_text="$0")).not_to_have_count(0)
     expect(visit.open_stages().locator(".rl-done")).to_have_count(2 + 2 + 5)
 
     answers = page.locator(".rl-answer").all_text_contents()

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.compare import bills
-from pages.compare.waterfall import REUSED, together, waterfall
+from pages.compare.waterfall import REUSED, waterfall
 from pages.shared.amounts import money
 from pages.shared.live import Column
 from rag_core import Lab, Recipe, build
@@ -41,7 +41,6 @@ def test_what_was_reused_is_striped_and_says_so(full: Services):
     stages = waterfall(over).data[0]
     assert stages.marker.pattern.shape == (REUSED, "", "", "", "")
     assert stages.text[0] == "reused"
-    assert [bar.marker.pattern.shape for bar in together([over]).data] == [REUSED, "", "", "", ""]
 
 
 def test_the_offline_engine_and_its_scorer_have_the_names_that_people_read(lab: Lab):

@@ -18,12 +18,7 @@ JUDGES = (LlmRerank.__name__, Blend.__name__)  # reranking stages that score by 
 
 
 def part_of(kind: str, stage: str) -> Part:
-    """The part of a bill that a stage belongs to, from its kind and its name; merging and selecting are retrieval.
-
-    Example:
-        >>> part_of("rerank", "Rerank"), part_of("rerank", "LlmRerank"), part_of("fuse", "MaxFusion")
-        ('rerank', 'judge', 'retrieval')
-    """
+    """The part of a bill that a stage belongs to, from its kind and its name; merging and selecting are retrieval."""
     return "judge" if stage in JUDGES else KINDS.get(kind, "retrieval")
 
 
