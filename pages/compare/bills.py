@@ -10,8 +10,9 @@ from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, setups
 from pages.shared.amounts import money, price_age, seconds
+from pages.shared.live import Column
 from rag_core.explain import stage_title
-from rag_core.explain.bill import Bill, BillLine, bill_of
+from rag_core.explain.bill import PARTS, BillLine, Part, bill_of, part_of
 
 if TYPE_CHECKING:
     from rag_core.values.pricing import PriceList
@@ -19,19 +20,50 @@ if TYPE_CHECKING:
 SEVERAL = ("transform", "rerank", "select")  # kinds whose stages do different things
 
 
-def bill(trace: rag_core.Trace, prices: PriceList) -> str:
-    """Time, calls, tokens and cost of every stage, and who counted the tokens."""
-    found = bill_of(trace)
-    heads = "".join(
-        f'<th scope="col">{escape(head)}</th>'
-        for head in (t("Stage"), t("Time"), t("Calls"), t("Tokens in → out"), t("Cost"))
+def paid(column: Column) -> str:
+    """What each part of a column took, in tokens, dollars and time, under a bar of their shares; what is to come has its room."""
+    parts = dict.fromkeys(part_of(stage.kind, stage.name) for stage in column.strategy.stages)
+    bill = bill_of(column.trace) if column.trace else None
+    lines, shares = (bill.parts, bill.shares) if bill else ({}, {})
+    bar = "".join(
+        f'<i class="rl-of-{escape(part)}" style="flex-grow: {share:.4f}"></i>'
+        for part, share in shares.items()
+        if share
     )
-    rows = "".join(_row(line, doing(line.kind, line.stage)) for line in found.lines)
-    total = _row(found.total, t("Total"), " class='rl-total'")
+    rows = "".join(
+        _row(part, lines.get(part), "–" if column.settled else "\u00a0") for part in PARTS if part in parts
+    )
+    about = escape(t("What each part took: tokens sent and received, money, time"))
+    return f'<div class="rl-paid"><div class="rl-bar">{bar}</div><table><caption class="rl-unseen">{about}</caption>{rows}</table></div>'
+
+
+def headline(trace: rag_core.Trace) -> str:
+    """What a column took, which parts its money went to, and which parts others had paid for."""
+    bill = bill_of(trace)
+    cost = money(bill.total.cost.usd)
+    if bill.total.cost.usd:
+        shares = (f"{of_purpose(part)} {share:.0%}" for part, share in bill.shares.items() if share)
+        cost = f"{cost}: {', '.join(shares)}"
+    over = ", ".join(of_purpose(part) for part, line in bill.parts.items() if line.shared or line.reused)
+    reused = t("reused: {parts}", parts=over) if over else ""
+    return " · ".join(filter(None, (seconds(bill.total.seconds), cost, reused)))
+
+
+def _row(part: Part, line: BillLine | None, without: str) -> str:
+    cells = (without,) * 3
+    if line:
+        sent, received = line.tokens
+        about = "" if line.counting in ("", "measured") else "≈ "
+        called = line.calls or line.shared
+        tokens = t("{sent:,} → {received:,} tokens", sent=sent, received=received)
+        cells = (
+            about + tokens if line.calls else t("reused") if line.shared else "–",
+            money(line.cost.usd) if called else "–",
+            t("reused") if line.reused else seconds(line.seconds),
+        )
+    drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
     return (
-        '<div class="rl-scroll" tabindex="0" role="region" aria-label="'
-        f'{escape(t("Cost and time of every stage"))}"><table class="rl-table rl-bill"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}{total}</tbody></table></div><p class='rl-note'>{escape(_notes(found, prices))}</p>"
+        f'<tr><th scope="row"><i class="rl-of-{escape(part)}"></i>{escape(of_purpose(part))}</th>{drawn}</tr>'
     )
 
 
@@ -44,13 +76,7 @@ def made_by(trace: rag_core.Trace) -> str:
 
 def doing(kind: str, stage: str) -> str:
     """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
-    does = of_kind(kind)
-    return f"{does}: {translated(stage_title(stage))}" if kind in SEVERAL else does
-
-
-def of_kind(kind: str) -> str:
-    """What the stages of a kind do."""
-    return {
+    does = {
         "transform": t("Write queries"),
         "retrieve": t("Search"),
         "fuse": t("Merge the lists"),
@@ -58,11 +84,13 @@ def of_kind(kind: str) -> str:
         "select": t("Select"),
         "answer": t("Write the answer"),
     }[kind]
+    return f"{does}: {translated(stage_title(stage))}" if kind in SEVERAL else does
 
 
 def of_purpose(purpose: str) -> str:
-    """What models were called for."""
+    """What models were called for, or a part of a bill."""
     return {
+        "retrieval": t("Retrieval"),
         "answer": t("Answer"),
         "rewrite": t("Rewriting"),
         "judge": t("Judging"),
@@ -71,38 +99,12 @@ def of_purpose(purpose: str) -> str:
     }.get(purpose, purpose)
 
 
-def _row(line: BillLine, name: str, style: str = "") -> str:
-    sent, received = line.tokens
-    called = line.calls or line.shared
-    cells = (
-        t("reused") if line.reused else seconds(line.seconds),
-        f"{len(line.calls):,}" if called else "–",
-        f"{sent:,} → {received:,}" if called else "–",
-        money(line.cost.usd) if called else "–",
-    )
-    marked = f"<br><small>{escape(_counting(line))}</small>" if called else ""
-    drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells[:-1])
-    return f"<tr{style}><th scope='row'>{escape(name)}</th>{drawn}<td>{escape(cells[-1])}{marked}</td></tr>"
-
-
-def _counting(line: BillLine) -> str:
-    counted = {
-        "measured": t("measured"),
-        "estimated": t("estimated"),
-        "partly estimated": t("partly estimated"),
-    }
-    return counted.get(line.counting, t("reused"))
-
-
-def _notes(found: Bill, prices: PriceList) -> str:
+def notes(trace: rag_core.Trace, prices: PriceList) -> str:
     """What the counts and the prices rest on, and what this would have cost without reuse."""
+    found = bill_of(trace)
     notes = []
-    if found.total.counting:
-        notes.append(
-            t(
-                "Measured: the provider counted the tokens. Estimated: they were counted here, with a tokeniser."
-            )
-        )
+    if found.total.counting not in ("", "measured"):
+        notes.append(t("≈: tokens counted here, with a tokeniser, and not by the provider."))
     if found.total.shared:
         notes.append(
             t("Reused: another stage, another column or an earlier run did it, so it cost nothing here.")
@@ -122,7 +124,8 @@ def _notes(found: Bill, prices: PriceList) -> str:
                     age=age and f" ({age})",
                 )
             )  # fmt: skip
-    return " ".join(notes) or t("No model was called.")
+    said = " ".join(notes) or t("No model was called.")
+    return f'<p class="rl-note">{escape(said)}</p>'
 
 
 def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
+from pages.compare import bills
 from pages.compare.answers import finished
 from pages.drawing.translate import declared, plural, problem, t, translated
 from pages.drawing.untrusted import bold, escape
 from pages.shared import faults, steps
-from pages.shared.amounts import money, seconds
+from pages.shared.amounts import seconds
 from pages.shared.live import LETTERS, Column
 from rag_core.explain import stage_title
 
@@ -61,7 +62,7 @@ def status(
     runs_on: str = "",
     twin: str = "",
 ) -> str:
-    """One line of fixed height: how far the column is, what it took, and what is set otherwise than by default.
+    """One line of fixed height: how far the column is or what it took, and what is set otherwise than by default.
 
     Args:
         position: of the column, from 0.
@@ -71,27 +72,24 @@ def status(
         runs_on: the models and documents it chose; may be empty.
         twin: which columns give the same answer, in words; may be empty.
     """
-    done = len(column.steps)
-    marks = "".join(
-        f'<i class="rl-{_state(column, place)}"></i>' for place in range(len(column.strategy.stages))
-    )
-    bar = (
-        f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
-        f'aria-valuemax="{len(column.strategy.stages)}" aria-valuenow="{done:d}">{marks}</span>'
-    )
     outdated = (
         f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=escape(shown))}">{t("press Run to apply")}</span>'
         if changed
         else ""
     )
-    took = (
-        f'<span class="rl-took">{seconds(column.trace.seconds)} · {escape(money(column.trace.cost_usd))}</span>'
-        if column.trace
-        else ""
-    )
+    if column.trace:
+        took = escape(bills.headline(column.trace))
+        far = f'<span class="rl-took" title="{took}">{took}</span>'
+    else:
+        states = [_state(column, place) for place in range(len(column.strategy.stages))]
+        marks = "".join(f'<i class="rl-{state}"></i>' for state in states)
+        far = (
+            f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
+            f'aria-valuemax="{len(states)}" aria-valuenow="{len(column.steps):d}">{marks}</span>'
+        )
     twins = f'<span class="rl-twin">{escape(twin)}</span>' if twin else ""
     heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>'
-    return f'{heading}<div class="rl-status">{bar}{took}{twins}{outdated}{_chips(changes, runs_on)}</div>'
+    return f'{heading}<div class="rl-status">{far}{twins}{outdated}{_chips(changes, runs_on)}</div>'
 
 
 def idle_status(changes: str, runs_on: str = "") -> str:

@@ -59,9 +59,11 @@ class ColumnView:
             self._draw_results()
             if presenter.blind():
                 return
-            if column.trace:
+            if trace := column.trace:
                 how_it_got_here.how_it_got_here(
-                    column.trace, f"{run.id}.{position}", lambda: _stages(column, run.question)
+                    trace,
+                    f"{run.id}.{position}",
+                    lambda: untrusted.draw(column_parts.stages(column) + bills.made_by(trace)),
                 )
             else:
                 with st.expander(translated(how_it_got_here.TITLE)):
@@ -79,7 +81,6 @@ class ColumnView:
 
     def _draw_stages(self) -> None:
         self._put("stages", column_parts.stages(self._column))
-        self._put("rewrites", queries.rewrites(self._column, self._question))
 
     def _draw_status(self) -> None:
         column, setup = self._column, self._chosen
@@ -103,7 +104,10 @@ class ColumnView:
             self._put("warnings", "")
             self._put("passages", "")
             return
+        if not blind:
+            self._put("rewrites", queries.rewrites(column, self._question))
         self._put("answer", column_parts.answer(column, position, engine().state, told=over, blind=blind))
+        self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else column_parts.warnings(column))
         listed = passages.passages(
             column,
@@ -134,13 +138,6 @@ def _fewest(run: Comparison) -> int | None:
         if column.ranking
     ]
     return min(counts, default=None)
-
-
-def _stages(column: Column, question: str) -> None:
-    """The stages of a column that is done."""
-    untrusted.draw(f"{column_parts.stages(column)}{queries.rewrites(column, question)}")
-    if column.trace:
-        untrusted.draw(bills.made_by(column.trace))
 
 
 def changes(setup: rag_core.Setup) -> str:

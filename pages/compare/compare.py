@@ -13,7 +13,6 @@ import rag_core
 from pages.compare import (
     asking,
     bills,
-    charts,
     column_parts,
     column_view,
     costs,
@@ -27,7 +26,6 @@ from pages.compare import (
     quality,
     room,
     safety,
-    waterfall,
 )
 from pages.compare.question import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
@@ -114,6 +112,7 @@ def main() -> None:
         if not presenter.on():
             with top:
                 shipped.draw()
+                controls.offer_more()
             with below, st.container(key="demos"):
                 offer_demos()
         return
@@ -315,12 +314,7 @@ def _below(run: Comparison) -> None:
     untrusted.draw(quality.line(names, seen))
     shipped.draw()
     how_it_got_here.why_not(run)
-    with st.expander(t("Where did the time go, and what did it cost?")):
-        left, right = st.columns(2)
-        with left:
-            untrusted.chart(waterfall.together(traces), "waterfall")
-        with right:
-            untrusted.chart(charts.cost(traces), "cost")
+    with st.expander(t("What would other models cost?")):
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):
         export.menu(run)

@@ -31,7 +31,7 @@ Calls = tuple[rag_core.ModelCall, ...]
 
 
 def cost_and_time(trace: rag_core.Trace, key: str) -> None:
-    """What one column took: its waterfall, and its bill.
+    """What one column took: its waterfall, and what its bill rests on.
 
     Args:
         key: of the result, on this page.
@@ -45,12 +45,12 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
         f'<p class="rl-note">{escape(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))}</p>'
     )
     untrusted.chart(waterfall(trace), f"waterfall.{key}")
-    untrusted.draw(bills.bill(trace, prices))
+    untrusted.draw(bills.notes(trace, prices))
 
 
 @st.fragment
 def other_prices(run: Comparison, names: Sequence[str]) -> None:
-    """Two tables under the charts: every model of the price list, and a month.
+    """Two tables: every model of the price list, and a month.
 
     Args:
         names: of the columns.

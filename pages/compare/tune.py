@@ -144,12 +144,12 @@ def _workbench(*, running: bool) -> None:
 
 def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
     """Every control, each with a note on what moving it would do."""
-    values, prefix = tuning.values(), tuning.prefix(recipe.name)
+    prefix = tuning.prefix(recipe.name)
     presets.choose(recipe, prefix, partial(controls.put, recipe, prefix))
     reach = bench.tuner.reach if bench else {}
     tips = bench.tipping.found if bench and bench.tipping else None
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, controls.PROMPTS)):
-        idle = recipe.idle(control, values)
+        idle = controls.why_idle(recipe, control, prefix)
         with st.container(gap=None):
             controls.widget(recipe, control, prefix, idle)
             works = reach.get(control.name, ()) if bench else None

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import plotly.graph_objects as go
 
 import rag_core
-from pages.compare.bills import doing, of_kind
-from pages.compare.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
+from pages.compare.bills import doing, of_purpose
 from pages.drawing.palette import colour
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark
@@ -16,6 +13,9 @@ from pages.shared import setups
 from pages.shared.amounts import seconds
 from rag_core.explain import bill, query_title
 
+COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
+    "answer": "accent"
+}
 ROW, HEAD = 24, 50  # pixels: a bar, the axis
 ROOM = 1.28  # of the longest time, for the text beside the last bar
 REUSED = "/"  # the pattern of what was not run here
@@ -54,34 +54,15 @@ def waterfall(trace: rag_core.Trace) -> go.Figure:
         autorange="reversed",
         automargin=True,
     )
-    return _on_one_clock(figure, found, HEAD + ROW * len(found))
-
-
-def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
-    """One row a column, with its stages at the times when they ran."""
-    figure = go.Figure()
-    names = row_names(traces)
-    found = []
-    for name, trace in zip(names, traces, strict=True):
-        for span in (one for one in bill.spans(trace) if one.level == "stage"):
-            found.append(span)
-            figure.add_bar(
-                y=[name],
-                x=[span.seconds],
-                base=[span.started],
-                orientation="h",
-                marker={
-                    "color": colour(COLOURS[span.kind]),
-                    "pattern": {"shape": REUSED if span.reused else ""},
-                },
-                name=mark(of_kind(span.kind)),
-                legendgroup=span.kind,
-                showlegend=span.kind not in {shown.legendgroup for shown in figure.data},
-                hovertemplate=f"{_wrapped(span)}<br>{_when(span)}<extra>{name}</extra>",
-            )
-    figure.update_yaxes(autorange="reversed", automargin=True)
-    figure.update_layout(legend={"orientation": "h", "y": -0.45, "x": 0})
-    return _on_one_clock(figure, found, HEIGHT_BASE + HEIGHT_ROW * len(names))
+    end = max((span.ended for span in found), default=0.0) or 1.0
+    figure.update_xaxes(title=t("seconds"), range=[0, ROOM * end])
+    figure.update_layout(
+        height=HEAD + ROW * len(found),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        barmode="overlay",
+        dragmode=False,
+    )
+    return figure
 
 
 def title(span: bill.Span) -> str:
@@ -91,13 +72,9 @@ def title(span: bill.Span) -> str:
     names = {
         "bm25": t("Keyword search"),
         "dense": t("Embedding search"),
-        "embed": t("Embedding"),
-        "rewrite": t("Rewriting"),
-        "judge": t("Judging"),
-        "rerank": t("Reranking"),
         "answer": t("Model"),
     }
-    called = names.get(span.name, span.name)
+    called = names.get(span.name) or of_purpose(span.name)
     said = setups.reranker if span.name == "rerank" else setups.called
     detail = said(span.detail) if span.level == "call" else translated(query_title(span.detail))
     return f"{called}, {detail}" if detail else called
@@ -119,15 +96,3 @@ def _shortened(span: bill.Span) -> str:
 
 def _wrapped(span: bill.Span) -> str:
     return mark(f"{title(span)} ({span.name})" if span.level == "stage" else title(span))
-
-
-def _on_one_clock(figure: go.Figure, spans: Sequence[bill.Span], height: int) -> go.Figure:
-    end = max((span.ended for span in spans), default=0.0) or 1.0
-    figure.update_xaxes(title=t("seconds"), range=[0, ROOM * end])
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        barmode="overlay",
-        dragmode=False,
-    )
-    return figure

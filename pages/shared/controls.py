@@ -17,9 +17,10 @@ from pages.shared.templates import context_prompt, forget, prompt_editor, templa
 from rag_core.catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
 from rag_core.explain import query_title
 
-# by meaning, by words, and the one that measured best
-DEFAULT_COLUMNS = ("simple_semantic", "bm25", "ensemble", "hybrid_rrf")
+# two of the sources' pipelines, and the words alone, which answer otherwise than both
+DEFAULT_COLUMNS = ("multi_query", "hybrid_rrf", "bm25", "contextual")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
+OFFERED = ("contextual", "rag_msr", "ensemble")  # beside them, before the first question
 SHOWN_COLUMNS = 3  # unless the user says otherwise
 PROMPTS = (Templates, PromptText)  # controls whose values are texts
 
@@ -37,6 +38,23 @@ def count_columns() -> None:
         label_visibility="collapsed",
         persist_state="session",
     )
+
+
+def offer_more() -> None:
+    """Strategies that a press adds as a column, or puts in the last one's place: the sources' others, and ours."""
+    shown = [_chosen(position) for position in range(columns())]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="more"):
+        st.caption(t("Compare with:"))
+        for name in (one for one in OFFERED if one not in shown):
+            title = label(translated(rag_core.RECIPES[name].title))
+            st.button(
+                title, key=f"more.{name}", type="tertiary", icon=":material/add:", on_click=_add, args=(name,)
+            )
+
+
+def _add(name: str) -> None:
+    count = min(columns() + 1, MOST_COLUMNS)
+    st.session_state.update({"columns": count, f"strategy.{count - 1}": name})
 
 
 def columns() -> int:
@@ -143,7 +161,7 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
     presets.choose(recipe, prefix, partial(put, recipe, prefix))
     # prompts are long, so they come last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, PROMPTS)):
-        widget(recipe, control, prefix, recipe.idle(control, current_values(recipe, prefix)))
+        widget(recipe, control, prefix, why_idle(recipe, control, prefix))
     if any(control.name == "enriched" for control in recipe.controls):
         context_prompt(prefix)
     runs_on(position)
@@ -159,6 +177,11 @@ def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
         control.name: st.session_state.get(f"{prefix}.{control.name}", control.default)
         for control in recipe.controls
     }
+
+
+def why_idle(recipe: rag_core.Recipe, control: Control, prefix: str) -> str:
+    """Why moving a control would do nothing; empty if it acts, or sets what it needs."""
+    return "" if control.sets_needs else recipe.idle(control, current_values(recipe, prefix))
 
 
 def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "") -> None:
@@ -201,7 +224,11 @@ def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "
 def _weights(recipe: rag_core.Recipe, control: Weights, prefix: str, idle: str) -> None:
     """One slider for each weight, named after the rewrite it weighs; the session keeps all under the control's key."""
     key = f"{prefix}.{control.name}"
-    weights: tuple[float, ...] = st.session_state.get(key, control.default)
+    values = current_values(recipe, prefix)
+    wanted = recipe.wanted(control, values)
+    weights: tuple[float, ...] = (
+        control.in_force(values) if wanted else st.session_state.get(key, control.default)
+    )
     weighed = next((one for one in recipe.controls if one.name == control.of), None)
     names = [str(place) for place in range(1, len(weights) + 1)]
     if isinstance(weighed, Templates):
@@ -212,6 +239,7 @@ def _weights(recipe: rag_core.Recipe, control: Weights, prefix: str, idle: str) 
     def changed() -> None:
         moved = [float(st.session_state[f"{key}.{place}"]) for place in range(len(names))]
         st.session_state[key] = (*moved, *weights[len(names) :])
+        put(recipe, prefix, wanted)
 
     for place, name in enumerate(names):
         slot = f"{key}.{place}"

@@ -75,9 +75,11 @@ MULTI_QUERY_REWRITER = Recipe(
         Weights(
             "query_weights",
             (1.0, 0.95, 0.9),
-            "One weight per template, in the same order; missing weights are 1.",
+            "One weight per template, in the same order; missing weights are 1. Moving one sets the weighting to custom.",
             of="templates",
             needs=(("weighting", ("custom",)),),
+            sets_needs=True,
+            in_force=lambda c: tuple(map(_fusion(c).weight, range(len(c["templates"])))),
             label="custom weights",
         ),
         Choice(
@@ -100,7 +102,7 @@ MULTI_QUERY_REWRITER = Recipe(
     stages=lambda c: (
         Rewrite(with_temperature(c["templates"], c["rewriter_temperature"])),
         Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),), c["deduplicate"]),
-        WeightedFusion(c["weighting"], *_weights(c), combine=c["merge"]),
+        _fusion(c),
         Top(c["k_final"], "k_final"),
         Generate(c["answer_prompt"]),
     ),
@@ -375,10 +377,11 @@ RAG_MSR = Recipe(
 )
 
 
-def _weights(c: Mapping[str, Any]) -> tuple[float, tuple[float, ...]]:
-    """Step and custom weights, each only where the weighting uses it, so equal behaviour has an equal fingerprint."""
-    linear, custom = c["weighting"] == "linear", c["weighting"] == "custom"
-    return (c["weight_step"] if linear else 0.0, c["query_weights"] if custom else ())
+def _fusion(c: Mapping[str, Any]) -> WeightedFusion:
+    """With step and custom weights each only where the weighting uses it, so equal behaviour has an equal fingerprint."""
+    step = c["weight_step"] if c["weighting"] == "linear" else 0.0
+    weights = c["query_weights"] if c["weighting"] == "custom" else ()
+    return WeightedFusion(c["weighting"], step, weights, c["merge"])
 
 
 def _contextual(c: Mapping[str, Any]) -> tuple[Stage, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ class Control(ABC):
     Args:
         help: one line on what it does, with the source of the default.
         needs: (control, values) pairs; the control is idle unless each of these controls has one of its values.
+        sets_needs: moving it gives those controls the first of these values, so that it acts at once.
         label: what people call it, as within a sentence; empty to use the name.
         symbol: replaces the label where space is short; empty to use the label.
         limit: what it is as a limit, its {value} to be filled in: "the pool of {value}"; empty to use the title.
@@ -33,6 +34,7 @@ class Control(ABC):
     default: Any
     help: str
     needs: tuple[tuple[str, tuple[object, ...]], ...] = field(default=(), kw_only=True)
+    sets_needs: bool = field(default=False, kw_only=True)
     label: str = field(default="", kw_only=True)
     symbol: str = field(default="", kw_only=True)
     limit: str = field(default="", kw_only=True)
@@ -201,11 +203,13 @@ class Weights(Control):
 
     Args:
         of: the control whose templates they weigh; empty to number them.
+        in_force: the weights that count with these values of all controls, while this one is idle.
     """
 
     max: float = 2.0
     step: float = 0.05
     of: str = ""
+    in_force: Callable[[Values], tuple[float, ...]] = field(default=lambda values: (), kw_only=True)
 
     type = "weights"
 

@@ -111,6 +111,11 @@ class Recipe:
             return Message("Acts only while {control} is set to {values}.", control=needed, values=one_of)
         return ""
 
+    def wanted(self, control: Control, values: Values) -> Values:
+        """What moving one of its controls sets of the others, so that it acts; empty unless it `sets_needs`."""
+        needs = control.needs if control.sets_needs else ()
+        return {name: acting[0] for name, acting in needs if values.get(name) not in acting}
+
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints."""
         return {

@@ -93,7 +93,9 @@ def control_tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
     if not control.changes_passages:
         yield replace(tips, why_not=ANSWER_ONLY)
         return
-    if idle := replay.recipe.idle(control, replay.trace.controls):
+    wanted = replay.recipe.wanted(control, replay.trace.controls)
+    idle = replay.recipe.idle(control, replay.trace.controls)
+    if idle and not wanted:
         yield replace(tips, why_not=idle)
         return
     try:
@@ -103,10 +105,13 @@ def control_tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
                 yield move.tips(tips)
             case Weights():
                 unit = Number(control.name, control.default, control.help, max=control.max)
+                current = control.in_force(replay.trace.controls) if wanted else current
                 for place, weight in enumerate(current):
                     one = replace(tips, control=f"{control.name}[{place + 1}]", current=weight)
                     one = replace(one, label=f"{control.title}: {place + 1}", symbol=one.control)
-                    yield _Move(replay, unit, _weight_at(control.name, current, place), weight).tips(one)
+                    yield _Move(replay, unit, _weight_at(control.name, current, place, wanted), weight).tips(
+                        one
+                    )
             case Choice() | Switch():
                 values = control.choices if isinstance(control, Choice) else (True, False)
                 yield _choices(replay, [one for one in values if one != current], tips)
@@ -116,8 +121,8 @@ def control_tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
         yield replace(tips, why_not=CALLS)
 
 
-def _weight_at(name: str, weights: Sequence[float], place: int) -> Assign:
-    return lambda value: {name: [*weights[:place], value, *weights[place + 1 :]]}
+def _weight_at(name: str, weights: Sequence[float], place: int, wanted: Values) -> Assign:
+    return lambda value: {**wanted, name: [*weights[:place], value, *weights[place + 1 :]]}
 
 
 def _choices(replay: Replay, others: Sequence[object], tips: ControlTips) -> ControlTips:

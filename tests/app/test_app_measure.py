@@ -183,7 +183,7 @@ def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: 
     assert stored.judged_by in [one.value for one in app.caption]
     table = app.dataframe[0].value.set_index("strategy")
     best = stored.strategies["ensemble"].metrics["ndcg@10"]
-    assert table.loc["Ensemble", "interval"] == f"{best.ci_low:.3f}–{best.ci_high:.3f}"
+    assert table.loc["Ensemble (ours)", "interval"] == f"{best.ci_low:.3f}–{best.ci_high:.3f}"
     assert len(table) == len(stored.strategies)
     app.session_state["results.part"] = "Kinds of questions"
     assert len(app.run().get("plotly_chart")) == 2  # by kind and by language

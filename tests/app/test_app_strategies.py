@@ -63,10 +63,27 @@ def test_every_control_of_every_strategy_has_its_widget(app: AppTest) -> None:
 
 def test_a_control_that_cannot_act_is_switched_off_and_says_why(app: AppTest) -> None:
     chosen(app, "multi_query")
-    weights = app.slider(key="0.multi_query.query_weights.0")
-    assert weights.disabled
-    assert "Acts only while “Weights of the rewrites” is set to custom." in weights.help
     assert not app.slider(key="0.multi_query.weight_step").disabled
+    app.session_state["0.multi_query.weighting"] = "equal"
+    step = app.run().slider(key="0.multi_query.weight_step")
+    assert step.disabled
+    assert "Acts only while “Weights of the rewrites” is set to linear." in step.help
+
+
+def test_a_moved_weight_acts_at_once_from_the_weights_in_force(app: AppTest) -> None:
+    chosen(app, "multi_query")
+    app.session_state["0.multi_query.weighting"] = "exponential"
+    app.run()
+    sliders = [app.slider(key=f"0.multi_query.query_weights.{place}") for place in range(3)]
+    assert [(one.value, one.disabled) for one in sliders] == [
+        (1.0, False),
+        (0.9, False),
+        (0.81, False),
+    ]  # 0.9 ^ place
+    sliders[2].set_value(0.2).run()
+    assert app.session_state["0.multi_query.weighting"] == "custom"
+    assert app.button_group(key="0.multi_query.weighting").value == "custom"
+    assert app.session_state["0.multi_query.query_weights"] == (1.0, 0.9, 0.2)
 
 
 def test_each_rewrite_has_a_named_slider_for_its_weight(app: AppTest) -> None:

@@ -34,6 +34,7 @@ GIVEN_AWAY = (
 @pytest.fixture
 def presented(drawn: AppTest) -> AppTest:
     """A question with its answers, in presenter mode."""
+    drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
     ask(drawn.run(), QUESTION)
     return press(drawn, "Present")
 
@@ -146,7 +147,9 @@ def test_a_vote_is_in_the_history_and_in_every_file(
         history_sync, "keep_vote", lambda run: history_sync._keep_vote(run, history_sync.history())
     )  # before the page goes on
     url = f"sqlite:///{tmp_path / 'history.db'}"
-    app = press(ask(start(RAG_HISTORY="on", RAG_DATABASE_URL=url).run(), QUESTION), "Present")
+    app = start(RAG_HISTORY="on", RAG_DATABASE_URL=url)
+    app.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
+    press(ask(app.run(), QUESTION), "Present")
     run = run_of(app)
     run.order = (2, 0, 1)
     press(app.run(), pressed)

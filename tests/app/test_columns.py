@@ -10,9 +10,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from helpers.in_process import text
 
 import rag_core
-from pages.compare import bills, column_parts, overlap, passages
+from pages.compare import bills, column_parts, overlap, passages, queries
 from pages.shared.admission import Admission
 from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
@@ -104,6 +105,45 @@ class TestPassages:
         )
         assert score == pytest.approx(0.4 * cosine + 0.6 * judged, abs=1e-4)
         assert "<b>Reason given by the judge:</b> " in drawn
+
+
+class TestRewrites:
+    def drawn(self, services: Services, strategy: object) -> str:
+        built = rag_core.build(strategy)
+        trace = built.run(QUESTION, services)
+        return queries.rewrites(Column(built, list(trace.steps), trace=trace), QUESTION)
+
+    def lines(self, drawn: str) -> list[str]:
+        return [text(one) for one in re.findall(r"<span>.*?</span>", drawn)]
+
+    def test_each_stands_with_its_weight_and_opens_for_what_it_found(self, full: Services) -> None:
+        drawn = self.drawn(full, "multi_query")
+        assert [line.partition(" × ")[0] for line in self.lines(drawn)] == ["1", "0.95", "0.9"]
+        assert drawn.startswith("<details")
+        assert drawn.count("<li>") == 3
+        assert "weight 0.95" in drawn
+
+    def test_where_nothing_is_weighed_each_stands_with_what_it_is(self, full: Services) -> None:
+        first = self.lines(self.drawn(full, "rag_msr"))[0]
+        assert first.startswith("paraphrasing ")
+
+    def test_without_any_it_says_so_and_does_not_open(self, full: Services) -> None:
+        drawn = self.drawn(full, "bm25")
+        assert self.lines(drawn) == ["No rewrite."]
+        assert drawn.startswith("<p")
+
+    def test_more_than_three_are_counted(self, full: Services) -> None:
+        ready = ("standalone", "synonyms", "expanded", "complications")
+        lines = self.lines(self.drawn(full, ("multi_query", {"templates": ready})))
+        assert len(lines) == 4
+        assert lines[3] == "and 1 more"
+
+    def test_those_to_come_have_the_room_that_they_will_take(self, full: Services) -> None:
+        strategy = rag_core.build("multi_query")
+        before = queries.rewrites(column_at(full, strategy, "Rewrite"), QUESTION)
+        assert self.lines(before) == [""] * 3
+        assert "min-height: 3.45rem" in before  # three lines of 1.15
+        assert "min-height: 3.45rem" in self.drawn(full, "multi_query")
 
 
 class TestAnswer:

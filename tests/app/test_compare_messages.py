@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from helpers.browser import ENGLISH
-from helpers.in_process import ask, explain, html
+from helpers.in_process import ask, html, press
 from streamlit.testing.v1 import AppTest
 
+import rag_core
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 
 
@@ -39,12 +40,28 @@ def test_a_question_in_another_language_has_its_notice_and_no_spanish_refusal(
     assert "Ninguna" not in said
 
 
-def test_what_was_read_in_place_of_the_question_stands_with_how_each_answer_got_here(drawn: AppTest) -> None:
+def test_what_was_read_in_place_of_the_question_stands_above_each_answer(drawn: AppTest) -> None:
+    drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
     ask(drawn.run(), "gestasional diabetis wat can i eat")
-    read = "Read as: gestational diabetes what can i eat"
-    assert html(drawn).count(read) == 0
-    counts = [explain(drawn, column, "Stages").count(read) for column in range(3)]
-    assert 0 < counts[0] < counts[1] < counts[2]  # each opened column adds its own
+    columns = html(drawn).split('class="rl-rewrites"')[1:]
+    read = ["Read as: gestational diabetes what can i eat" in one for one in columns]
+    assert read == [True, True, True]
+
+
+def test_the_first_screen_offers_the_other_sources_and_ours_each_a_press_away(drawn: AppTest) -> None:
+    drawn.run()
+    offered = [rag_core.RECIPES[name].title for name in ("contextual", "rag_msr", "ensemble")]
+    assert [one.label for one in drawn.button if str(one.key).startswith("more.")] == offered
+    press(drawn, "RAG-MSR")
+    boxes = [one.value for one in drawn.selectbox if str(one.key).startswith("strategy.")]
+    assert boxes == ["multi_query", "hybrid_rrf", "bm25", "rag_msr"]
+    press(drawn, "Contextual retrieval")  # there is no room for a fifth
+    boxes = [one.value for one in drawn.selectbox if str(one.key).startswith("strategy.")]
+    assert boxes == ["multi_query", "hybrid_rrf", "bm25", "contextual"]
+    assert "RAG-MSR" in [one.label for one in drawn.button]
+    ask(drawn, ENGLISH)
+    assert len(drawn.session_state["run"].columns) == 4
+    assert not [one for one in drawn.button if str(one.key).startswith("more.")]
 
 
 def test_a_routine_question_has_no_urgent_notice(drawn: AppTest) -> None:

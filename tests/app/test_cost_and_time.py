@@ -14,13 +14,15 @@ from helpers.in_process import ask, explain, html, text
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.compare.bills import bill
-from pages.compare.waterfall import REUSED, together, waterfall
+from pages.compare import bills
+from pages.compare.waterfall import REUSED, waterfall
 from pages.shared.amounts import money
+from pages.shared.live import Column
 from rag_core import Lab, Recipe, build
-from rag_core.explain.bill import spans
+from rag_core.explain.bill import bill_of, spans
 from rag_core.runtime.services import Services
 from rag_core.values.pricing import PriceList
+from rag_core.values.types import State
 
 
 @every_recipe
@@ -39,7 +41,6 @@ def test_what_was_reused_is_striped_and_says_so(full: Services):
     stages = waterfall(over).data[0]
     assert stages.marker.pattern.shape == (REUSED, "", "", "", "")
     assert stages.text[0] == "reused"
-    assert [bar.marker.pattern.shape for bar in together([over]).data] == [REUSED, "", "", "", ""]
 
 
 def test_the_offline_engine_and_its_scorer_have_the_names_that_people_read(lab: Lab):
@@ -48,15 +49,69 @@ def test_the_offline_engine_and_its_scorer_have_the_names_that_people_read(lab: 
     assert "Reranking, offline scorer" in rows
 
 
-def test_the_bill_has_a_line_a_stage_and_adds_them_up(full: Services, prices: PriceList):
+def column(trace: rag_core.Trace) -> Column:
+    """The column of a result."""
+    return Column(build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
+
+
+def test_below_an_answer_each_part_has_its_tokens_its_price_and_its_time():
+    paid = rag_core.ModelCall("rewrite", "gpt-4o", 400, 100, 0.002, "provider")
+    unread = rag_core.ModelCall("answer", "mine", 1_200, 90, None, "tokenizer")
+    steps = (
+        rag_core.Step("Rewrite", "transform", {}, State.start("q"), 0.5, (paid,)),
+        rag_core.Step("Dense", "retrieve", {}, State.start("q"), 0.25),
+        rag_core.Step("Generate", "answer", {}, State.start("q"), 1.25, (unread,)),
+    )
+    trace = rag_core.Trace("q", "multi_query", {}, "0" * 12, steps)
+    drawn = bills.paid(column(trace))
+    rows = [
+        re.findall(r">([^<>]+)</t[hd]>", "<i>" + row.partition("</i>")[2]) for row in drawn.split("<tr>")[1:]
+    ]
+    assert rows == [
+        ["Rewriting", "400 → 100 tokens", "$0.002000", "0.50 s"],
+        ["Retrieval", "–", "–", "0.25 s"],
+        ["Answer", "≈ 1,200 → 90 tokens", "n/a", "1.25 s"],
+    ]
+    # a price is unknown, so the bar is of time: 0.5, 0.25 and 1.25 of 2 s
+    assert re.findall(r"rl-of-(\w+)\" style=\"flex-grow: ([\d.]+)", drawn) == [
+        ("rewrite", "0.2500"), ("retrieval", "0.1250"), ("answer", "0.6250"),
+    ]  # fmt: skip
+    assert bills.headline(trace) == "2.00 s · n/a"
+
+
+def test_the_line_at_the_top_says_what_the_money_went_to_and_what_others_had_paid_for():
+    rewritten = rag_core.ModelCall("rewrite", "gpt-4o", 400, 100, 0.002, "provider")
+    answered = rag_core.ModelCall("answer", "gpt-4o", 1_200, 90, 0.006, "provider")
+    elsewhere = rag_core.ModelCall("embed", "e", 9, 0, 0.5, "provider")
+    steps = (
+        rag_core.Step("Rewrite", "transform", {}, State.start("q"), 0.5, (rewritten,)),
+        rag_core.Step("Dense", "retrieve", {}, State.start("q"), 0.25, (elsewhere,), reused=True),
+        rag_core.Step("Generate", "answer", {}, State.start("q"), 1.25, (answered,)),
+    )
+    trace = rag_core.Trace("q", "multi_query", {}, "0" * 12, steps)
+    # 0.002 and 0.006 of 0.008; 0.5 + 1.25 s
+    assert bills.headline(trace) == "1.75 s · $0.008000: Rewriting 25%, Answer 75% · reused: Retrieval"
+    assert ">reused</td><td>$0</td><td>reused</td>" in bills.paid(column(trace))
+
+
+@every_recipe
+def test_the_parts_have_their_room_before_and_their_figures_after(full: Services, recipe: Recipe):
+    strategy = recipe.build()
+    before, after = bills.paid(Column(strategy)), bills.paid(column(strategy.run(QUESTION, full)))
+    names = r'"rl-of-(\w+)"></i>'
+    assert (
+        re.findall(names, before)
+        == re.findall(names, after)
+        == list(bill_of(strategy.run(QUESTION, full)).parts)
+    )
+    assert before.count(">\u00a0</td>") == 3 * before.count("<tr>")
+    assert "\u00a0" not in after
+
+
+def test_a_model_without_a_price_is_named(full: Services, prices: PriceList):
     trace = build("multi_query").run(QUESTION, full)
-    drawn = bill(trace, prices)
-    rows = re.findall(r"<tr.*?</tr>", drawn)[1:]
-    assert len(rows) == len(trace.steps) + 1
-    assert "Total" in rows[-1]
-    assert f"{trace.cost_usd:.2f}" in rows[-1]  # three rewrites and an answer at 0.25
-    assert "partly estimated" in rows[-1]  # the fake counts its embeddings here
-    assert "told: its price is not known." in drawn
+    assert "told: its price is not known." in bills.notes(trace, prices)
+    assert "≈: tokens counted here" in bills.notes(trace, prices)  # the fake counts its embeddings here
 
 
 def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full: Services, prices: PriceList):
@@ -66,9 +121,9 @@ def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full: Ser
     months = prices.get("gpt-4o").months_old()
     assert months >= 17  # in November 2026
     old = f"gpt-4o: $2.50 in, $10.00 out per million tokens, on 2025-06-01 ({months} months old: check it)."
-    assert old in bill(dated, prices)
+    assert old in bills.notes(dated, prices)
     today = PriceList({"gpt-4o": replace(prices.get("gpt-4o"), date=datetime.now(UTC).date())})
-    assert "check it" not in bill(dated, today)
+    assert "check it" not in bills.notes(dated, today)
 
 
 @pytest.mark.parametrize(
@@ -81,9 +136,12 @@ def test_dollars_have_the_digits_they_need(dollars: float | None, shown: str):
 
 def test_a_visitor_sees_where_time_and_money_went(drawn: AppTest):
     ask(drawn.run(), ENGLISH)
-    rows = explain(drawn, 2, "Cost and time").partition('rl-bill"')[2].partition("</table>")[0]
-    assert rows.count("<tr") == 1 + 8 + 1  # the head, the eight stages of the ensemble, and the total
-    assert "estimated" in rows.rpartition("<tr")[2]
+    below = html(drawn).split('class="rl-paid"')[1:]
+    assert [text("<" + one.partition("</table>")[0]).count("≈") for one in below] == [
+        sum(bool(line.calls) for line in bill_of(trace).parts.values())
+        for trace in drawn.session_state["run"].traces
+    ]  # the offline engine's counts are its own
+    assert "≈: tokens counted here" in text(explain(drawn, 2, "Cost and time"))
 
     models = costs_with_other_models(drawn)
     assert any(row.startswith("gpt-4o-mini") for row in models)

@@ -25,6 +25,7 @@ def heads(app: AppTest) -> list[str]:
 def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(
     drawn: AppTest,
 ) -> None:
+    drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
     ask(drawn.run(), TWINS)
     assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]
     assert ["same answer" in head for head in heads(drawn)] == [False, True, True]
@@ -52,6 +53,7 @@ def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn: AppTest)
 
 
 def test_of_many_figures_three_are_named_and_the_others_counted(drawn: AppTest) -> None:
+    drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
     ask(drawn.run(), MANY)
     (strip,) = strips(drawn)
     assert "Only B names 50 %, 4 days, 14 days and 1 more." in strip  # it names 3 weeks too

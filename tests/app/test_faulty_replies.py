@@ -23,7 +23,9 @@ def answer(start: Callable[..., AppTest], server: OpenAIServer) -> Callable[[str
 
     def asked(reply: str) -> str:
         server.choose = lambda body: Reply(reply)
-        return html(ask(visitor().run(), QUESTION))
+        app = visitor()
+        app.query_params["s"] = ["simple_semantic", "bm25", "hybrid_rrf"]
+        return html(ask(app.run(), QUESTION))
 
     return asked
 

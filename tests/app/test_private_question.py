@@ -49,7 +49,7 @@ def test_the_person_chooses_before_anything_is_sent(external: AppTest, server: O
     assert PENDING not in shown
     assert shown.count('role="alert"') == 1  # the drawers of documents repeat its words
     assert external.text_area(key="question").value == REDACTED
-    assert len(sent(server)) == 4  # three answers, and the query that the ensemble writes
+    assert len(sent(server)) == 6  # three answers, and the three rewrites of multi-query
     assert all(REDACTED in body and "Nowak" not in body and "07700" not in body for body in sent(server))
 
     server.requests.clear()
@@ -58,7 +58,7 @@ def test_the_person_chooses_before_anything_is_sent(external: AppTest, server: O
     assert server.requests == []
     press(external, "Send as typed")
     assert f"Results for: {PRIVATE}" in text(html(external))
-    assert len(sent(server)) == 4  # three answers, and the query that the ensemble writes
+    assert len(sent(server)) == 6  # three answers, and the three rewrites of multi-query
     assert all("Ewa Nowak" in body for body in sent(server))
     ask(external, PRIVATE)  # its choice is known
     assert PENDING not in html(external)

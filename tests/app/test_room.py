@@ -31,6 +31,7 @@ GIVEN_AWAY = (
 def presenter(start: Callable[..., AppTest], tmp_path: Path) -> AppTest:
     """Presenter mode with three answers and an open room."""
     app = start(RAG_HISTORY="on", RAG_DATABASE_URL=f"sqlite:///{tmp_path / 'rooms.db'}")
+    app.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
     return press(press(ask(app.run(), QUESTION), "Present"), "Open a room")
 
 

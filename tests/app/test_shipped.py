@@ -45,12 +45,12 @@ def test_the_strategies_are_named_best_first_and_each_column_has_its_own_figure(
 
 def test_a_column_that_runs_otherwise_than_measured_has_no_figure(drawn: AppTest) -> None:
     drawn.run()
-    drawn.session_state["1.bm25.k1"] = 1.2  # was not measured
+    drawn.session_state["2.bm25.k1"] = 1.2  # was not measured
     drawn.session_state["0.runs.corpus"] = "ward"
-    assert heads(drawn.run()) == [f"Search quality {words('ensemble')}, 334 questions"]
-    drawn.session_state["1.bm25.k1"] = 1.5
-    drawn.session_state["1.bm25.b"] = 0.25  # the tuned setting was measured too
-    assert heads(drawn.run())[0] == f"Search quality {words('bm25_tuned')}, 334 questions"
+    assert heads(drawn.run()) == [f"Search quality {words('hybrid_rrf')}, 334 questions"]
+    drawn.session_state["2.bm25.k1"] = 1.5
+    drawn.session_state["2.bm25.b"] = 0.25  # the tuned setting was measured too
+    assert heads(drawn.run())[1] == f"Search quality {words('bm25_tuned')}, 334 questions"
 
 
 def test_hidden_names_hide_the_figures(drawn: AppTest) -> None:
@@ -62,8 +62,8 @@ def test_hidden_names_hide_the_figures(drawn: AppTest) -> None:
 @pytest.mark.parametrize(
     ("role", "kept"),
     [
-        ("rewriter", ["simple_semantic", "bm25"]),  # which write no queries
-        ("answer_model", ["simple_semantic", "bm25", "ensemble"]),  # it writes no ranking
+        ("rewriter", ["hybrid_rrf", "bm25"]),  # which write no queries
+        ("answer_model", ["multi_query", "hybrid_rrf", "bm25"]),  # it writes no ranking
         ("embedding_model", []),
         ("index_content", []),
     ],

@@ -142,7 +142,6 @@ def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn: 
     ask(app, ENGLISH)
     assert weights(app) == ["1", "0.95", "0.9"]  # 1 − 0.05 · position
     before = listed(app)
-    app.button_group(key="tune.multi_query.weighting").set_value("custom").run()
     app.slider(key="tune.multi_query.query_weights.0").set_value(0.0).run()
     assert FREE.match(counted(app))
     assert weights(app) == ["0", "0.95", "0.9"]

@@ -188,6 +188,27 @@ def test_a_control_that_needs_others_names_the_first_that_is_missing():
     assert recipe.idle(control, {"way": "left", "on": False}) == "Acts only while MMR is on."
     assert recipe.idle(control, {}) == "Acts only while “Way” is set to left."
     assert recipe.idle(way, {}) == ""
+    assert recipe.wanted(control, {}) == {}
+    setting = replace(control, sets_needs=True)
+    assert recipe.wanted(setting, {"way": "right", "on": True}) == {"way": "left"}
+    assert recipe.wanted(setting, {"way": "left", "on": True}) == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "weights"),
+    [
+        ({"weight_step": 0.3}, (1.0, 0.7, 0.4)),  # 1 - 0.3 · place
+        ({"weighting": "exponential"}, (1.0, 0.9, 0.81)),  # 0.9 ^ place
+        ({"weighting": "equal"}, (1.0, 1.0, 1.0)),
+        ({"weighting": "custom", "query_weights": (0.2, 1.5)}, (0.2, 1.5, 1.0)),  # a missing one is 1
+    ],
+)
+def test_the_weights_in_force_are_those_that_a_run_fuses_with(
+    values: dict[str, object], weights: tuple[float, ...]
+):
+    recipe = RECIPES["multi_query"]
+    (control,) = (one for one in recipe.controls if isinstance(one, Weights))
+    assert control.in_force(recipe.parse_values(values)) == weights
 
 
 def test_a_limit_is_said_in_the_words_of_its_control_or_with_its_title():

@@ -48,7 +48,10 @@ FREE = {
     "hybrid_rrf": {
         "k_bm25_candidates", "k_semantic_candidates", "rrf_k", "k_rrf_pool", "mmr", "mmr_lambda", "k_final", "deduplicate",
     },
-    "multi_query": {"k_per_query", "weighting", "weight_step", "merge", "k_final", "deduplicate"},
+    "multi_query": {
+        "k_per_query", "weighting", "weight_step", "query_weights[1]", "query_weights[2]", "query_weights[3]", "merge", "k_final",
+        "deduplicate",
+    },
     "contextual": {
         "search_type", "enriched", "k_candidates", "vector_weight", "bm25_weight", "rrf_k", "k_final", "deduplicate",
     },
@@ -117,9 +120,12 @@ def moved(tips: ControlTips, value: object, trace: Trace) -> dict[str, object]:
     name, bracket, place = tips.control.partition("[")
     if not bracket:
         return {name: value}
-    weights = list(trace.controls[name])
+    recipe = RECIPES[trace.strategy]
+    (control,) = (one for one in recipe.controls if one.name == name)
+    wanted = recipe.wanted(control, trace.controls)
+    weights = list(control.in_force(trace.controls) if wanted else trace.controls[name])
     weights[int(place.rstrip("]")) - 1] = value
-    return {name: weights}
+    return {**wanted, name: weights}
 
 
 @settings

@@ -104,7 +104,7 @@ def test_a_column_answers_acceptably_or_fails_as_scripted(lab: Lab, question: di
         for strategy, trace in traces(lab, question["text"]).items()
     }
     assert {strategy for strategy, one in verdicts.items() if one not in FINE} <= scripted
-    assert verdicts["ensemble"] in FINE
+    assert any(one in FINE for one in verdicts.values())
     assert "harmful" not in verdicts.values()
 
 

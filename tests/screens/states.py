@@ -52,7 +52,6 @@ def _opened(page: Page, locale: str) -> None:
     for place in range(page.locator(".stExpander summary").count()):
         page.locator(".stExpander summary").nth(place).click()
     expect(page.locator(".rl-stages").first).to_be_visible(timeout=ANSWER_MS)
-    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=ANSWER_MS)
     page.wait_for_timeout(3_000)
 
 

@@ -1,6 +1,9 @@
+from .lines import PARTS as PARTS
 from .lines import Bill as Bill
 from .lines import BillLine as BillLine
+from .lines import Part as Part
 from .lines import bill_of as bill_of
+from .lines import part_of as part_of
 from .other_prices import TYPED as TYPED
 from .other_prices import Projection as Projection
 from .other_prices import Quote as Quote

@@ -94,6 +94,31 @@ def test_a_strategy_on_its_own_pays_for_all_of_it(full: Services, recipe: Recipe
     assert bill.total.shared == 0
 
 
+@every_recipe
+def test_the_parts_are_the_lines_added_up_and_their_shares_are_one(full: Services, recipe: Recipe):
+    bill = bill_of(recipe.build().run(QUESTION, full))
+    parts = bill.parts.values()
+    assert sum((part.cost for part in parts), Cost()) == bill.total.cost
+    assert sum(len(part.calls) for part in parts) == len(bill.total.calls)
+    assert math.isclose(sum(part.seconds for part in parts), bill.total.seconds)
+    assert math.isclose(sum(bill.shares.values()), 1)
+
+
+def test_the_judge_is_a_part_of_its_own_and_free_results_share_the_time():
+    free = call(cost=0.0)
+    stages = (("Rewrite", "transform", 1.0), ("Dense", "retrieve", 0.25), ("Rerank", "rerank", 0.25), ("LlmRerank", "rerank", 1.0),
+              ("Blend", "rerank", 0.5), ("Threshold", "select", 0.5), ("Generate", "answer", 0.5))  # fmt: skip
+    steps = [replace(step(free, seconds=seconds), stage=stage, kind=kind) for stage, kind, seconds in stages]
+    # of 4 s: 1, 0.25 + 0.5 (selecting is retrieval), 0.25, 1 + 0.5, 0.5
+    assert bill_of(trace(*steps)).shares == {
+        "rewrite": 0.25, "retrieval": 0.1875, "rerank": 0.0625, "judge": 0.375, "answer": 0.125,
+    }  # fmt: skip
+    billed = [replace(steps[0], calls=(call(1.0),)), *steps[1:-1], replace(steps[-1], calls=(call(3.0),))]
+    shares = bill_of(trace(*billed)).shares
+    assert (shares["rewrite"], shares["judge"], shares["answer"]) == (0.25, 0.0, 0.75)
+    assert bill_of(trace(step(free, reused=True))).shares == {}  # nothing was spent
+
+
 def test_strategies_that_ran_together_add_up_to_what_was_paid(full: Services):
     traces = traces_of(full, "multi_query", "ensemble", "hybrid_rrf", "hybrid_rrf", "rag_msr")
     bills = [bill_of(one) for one in traces]
