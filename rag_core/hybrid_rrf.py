@@ -31,7 +31,7 @@ __all__ = [
     "reciprocal_rank_fusion",
     "retrieve_hybrid_rrf",
 ]
-STRATEGY = "hybrid_rrf"
+STRATEGY = "hybrid_rrf@source"
 
 
 def reciprocal_rank_fusion(

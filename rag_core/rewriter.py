@@ -15,7 +15,7 @@ from .seed_api import first_given, format_docs, lab_of, run
 from .values.settings import Role
 
 __all__ = ["format_docs", "process_rewriter_query", "query_for_evaluation"]
-STRATEGY = "multi_query"
+STRATEGY = "multi_query@source"
 
 
 def process_rewriter_query(
