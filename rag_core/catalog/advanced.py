@@ -107,7 +107,7 @@ MULTI_QUERY_REWRITER = Recipe(
         Top(c["k_final"], "k_final"),
         Generate(c["answer_prompt"]),
     ),
-    helps="Everyday or ambiguous wording, incomplete questions and subjects with many names; when recall matters most.",
+    helps="Everyday or ambiguous wording, incomplete questions, complex topics and subjects with many names; when recall matters most.",
     hurts="Exact questions, which rewriting only blurs; it makes three more calls, and speculative rewrites bring in noise.",
     calls={"rewrite": 3, "answer": 1},
     presets=(
@@ -223,7 +223,7 @@ CONTEXTUAL = Recipe(
         ANSWER_PROMPT,
     ),
     stages=lambda c: _contextual(c),
-    helps="Long documents whose passages do not name their subject; with reranking, the best ranking measured here.",
+    helps="Long documents whose passages do not name their subject; reranking orders what it finds better.",
     hurts="Short documents with informative headings, which the context only repeats; with a language model, indexing costs one call per passage.",
     calls={"answer": 1},
     most_calls={"rewrite": 1, "answer": 1},

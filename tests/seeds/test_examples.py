@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -195,3 +196,21 @@ def test_the_commands_of_source_003(opened: None, options: str):
     ran = CliRunner().invoke(app, ["query", "How do I access my email in Epic?", *options.split()])
     assert ran.exit_code == 0
     assert " ".join(abstention("en").split()) in " ".join(ran.output.split())
+
+
+def test_the_page_says_what_the_classes_of_source_003_are_here():
+    """And why no model chooses the reformulation."""
+    rows = re.findall(
+        r"^\| `(\w+)\.\w+\(\)` \| `(?:rag_core\.([\w.]+)\.(\w+)|lab\.run)", PAGE.read_text("utf-8"), re.M
+    )
+    assert [name for name, _, _ in rows] == [
+        "RetrieveContextUseCase",
+        "RetrievalService",
+        "BM25SearchService",
+        "OllamaContextualEnrichmentService",
+        "RecipRankFusionService",
+        "CrossEncoderRerankerService",
+    ]
+    for _, module, name in rows[1:]:
+        assert hasattr(importlib.import_module(f"rag_core.{module}"), name)
+    assert "all three are always searched" in PAGE.read_text("utf-8")
