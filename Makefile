@@ -10,15 +10,15 @@ INSTALL := PYTHONWARNINGS=ignore $(RUN) -m pip install --quiet --disable-pip-ver
 unexport PYTHONDONTWRITEBYTECODE # every start of the app, and every test's process, would compile the lab again
 MEASURED := bm25,simple_semantic,dense_8=simple_semantic,hyde,hybrid_rrf,plain_rrf=hybrid_rrf,multi_query,$\
   contextual,contextual_plain=contextual,contextual_rerank=contextual,$\
-  rag_msr,msr_improved=rag_msr,msr_raw=rag_msr@raw,msr_reformulation=rag_msr@reformulation-only,$\
-  msr_reranking=rag_msr@reranking-only,ensemble,$\
+  rag_msr,msr_origin=rag_msr@origin,msr_improved=rag_msr,msr_raw=rag_msr@raw,msr_reformulation=rag_msr@reformulation-only,$\
+  msr_reranking=rag_msr@reranking-only,ensemble,ensemble_5=ensemble,$\
   bm25_tuned=bm25@tuned,hybrid_tuned=hybrid_rrf@tuned,multi_tuned=multi_query@tuned,$\
   contextual_tuned=contextual@tuned,msr_tuned=rag_msr@tuned
-SETTINGS := plain_rrf.mmr=false dense_8.k_final=8 contextual_plain.enriched=false $\
+SETTINGS := plain_rrf.mmr=false ensemble_5.k_final=5 dense_8.k_final=8 contextual_plain.enriched=false $\
   contextual_rerank.rerank=true msr_improved.prompt_set=improved
 PAIRS := plain_rrf:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
   contextual:contextual_plain contextual_rerank:contextual_plain rag_msr:msr_raw msr_improved:msr_raw $\
-  ensemble:contextual_rerank hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
+  ensemble_5:contextual_rerank msr_origin:msr_raw msr_origin:msr_reranking hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
 CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m mypy && $\
   $(RUN) -c "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)

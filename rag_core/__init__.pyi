@@ -9,6 +9,10 @@ from .catalog import unregister as unregister
 from .catalog.setup import Setup as Setup
 from .catalog.setup import set_up as set_up
 from .documents.documents import Document as Document
+from .hybrid_rrf import mmr_select as mmr_select
+from .hybrid_rrf import process_hybrid_rrf_query as process_hybrid_rrf_query
+from .hybrid_rrf import reciprocal_rank_fusion as reciprocal_rank_fusion
+from .hybrid_rrf import retrieve_hybrid_rrf as retrieve_hybrid_rrf
 from .lab.lab import Lab as Lab
 from .lab.opening import open_lab as open_lab
 from .pipeline.strategy import Strategy as Strategy
@@ -20,11 +24,11 @@ from .pipeline.stream import StageStarted as StageStarted
 from .pipeline.stream import StoppedEarly as StoppedEarly
 from .pipeline.stream import Token as Token
 from .pipeline.stream import collect as collect
+from .rewriter import process_rewriter_query as process_rewriter_query
 from .safety.urgency.triage import triage as triage
-from .seed_api import mmr_select as mmr_select
+from .seed_api import format_docs as format_docs
 from .seed_api import query_for_evaluation as query_for_evaluation
 from .seed_api import ragas_samples as ragas_samples
-from .seed_api import reciprocal_rank_fusion as reciprocal_rank_fusion
 from .values.answers import Answer as Answer
 from .values.answers import Citation as Citation
 from .values.errors import RagError as RagError

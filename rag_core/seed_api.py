@@ -1,7 +1,6 @@
-"""The functions of obstetrics-rag-benchmark's src.rag.rewriter and src.rag.hybrid_rrf, under their own names.
+"""What src.rag.rewriter and src.rag.hybrid_rrf of obstetrics-rag-benchmark share, for every strategy here.
 
-Their arguments and result keys are kept; `query_for_evaluation` takes every strategy. What one returns another
-takes: documents are LlamaIndex nodes, with or without a score, or our own passages and hits.
+`rag_core.rewriter` and `rag_core.hybrid_rrf` have the two modules' own functions and defaults.
 
     result = rag_core.query_for_evaluation("¿Qué es la preeclampsia?", strategy="hybrid_rrf", mmr_lambda=0.5)
     result["answer"], result["contexts"], result["metadata"]["total_cost"]
@@ -18,8 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llama_index.core.schema import NodeWithScore
-
 from .catalog import StrategySpec, recipe_of
 from .documents.documents import BUILTIN
 from .lab.engines import Engines
@@ -31,15 +28,11 @@ from .models.custom_llm import wrap_custom_llm
 from .offline import NAME as OFFLINE
 from .offline.llm import OfflineLlm
 from .prompts.prompt import Sources
-from .runtime.context import Context
 from .runtime.services import Llm
-from .stages import Mmr, ReciprocalRankFusion
-from .stages.retrieve import one_per_text
 from .values.errors import ConfigError
 from .values.pricing import PriceList
 from .values.settings import Role, Settings, read_settings
 from .values.trace import Trace, metrics
-from .values.types import Query, Ranking
 
 RETRIEVAL_METHODS: Mapping[str, str] = {
     "multi_query": "multi_query_rewrite",  # src.rag.rewriter
@@ -117,105 +110,11 @@ def query_for_evaluation(
             "custom_rewriter_llm= for such an object, or strategy=.",
         )
     models: dict[Role, Any] = {
-        "answer": _first(custom_answer_llm, custom_llm, answer_model, llm_model),
-        "rewrite": _first(custom_rewriter_llm, rewriter_model),
-        "judge": _first(custom_judge_llm, judge_model),
+        "answer": first_given(custom_answer_llm, custom_llm, answer_model, llm_model),
+        "rewrite": first_given(custom_rewriter_llm, rewriter_model),
+        "judge": first_given(custom_judge_llm, judge_model),
     }
-    run = _run(question, strategy, controls, models, lab or _lab(corpus, settings))
-    return {
-        "question": run.trace.question,
-        "answer": run.answer,
-        "contexts": run.contexts,
-        "source_documents": run.documents,
-        "metadata": run.metadata(),
-    }
-
-
-def process_rewriter_query(
-    question: str,
-    custom_rewriter_llm: Any = None,
-    custom_answer_llm: Any = None,
-    max_final_docs: int = 8,
-    *,
-    lab: Lab | None = None,
-) -> dict[str, Any]:
-    """The function of src.rag.rewriter: `multi_query` with `max_final_docs` passages.
-
-    Keys: answer, contexts, retrieved_documents, rewritten_queries (those searched with), metrics.
-
-    Raises:
-        RagError: as `query_for_evaluation`.
-    """
-    models: dict[Role, Any] = {"answer": custom_answer_llm, "rewrite": custom_rewriter_llm}
-    run = _run(question, "multi_query", {"k_final": max_final_docs}, models, lab or _lab())
-    return {**run.processed(), "rewritten_queries": run.rewrites}
-
-
-def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | None = None) -> dict[str, Any]:
-    """The function of src.rag.hybrid_rrf: `hybrid_rrf` at its defaults.
-
-    Keys: answer, contexts, retrieved_documents, metrics.
-
-    Raises:
-        RagError: as `query_for_evaluation`.
-    """
-    return _run(query, "hybrid_rrf", {}, {"answer": custom_llm}, lab or _lab()).processed()
-
-
-def reciprocal_rank_fusion(
-    rankings: Sequence[Sequence[Found]], k_constant: int = 60, top_k: int = 5
-) -> list[NodeWithScore]:
-    """The function of src.rag.hybrid_rrf: the best `top_k` nodes by Σ 1 / (k_constant + rank), rank from 1.
-
-    Args:
-        rankings: lists of documents, best first; those with the same id or the same text count as one.
-
-    Raises:
-        ConfigError: `k_constant` is negative.
-    """
-    lists = one_per_text([as_hits(documents) for documents in rankings])
-    searched = [Ranking(Query(""), tuple(hits), str(place)) for place, hits in enumerate(lists)]
-    found = {hit.id: hit for ranking in searched for hit in ranking}
-    scores = ReciprocalRankFusion(k=k_constant).fuse(searched)
-    hits = [found[identity].with_score(score, "rrf") for identity, score in scores.items()]
-    return as_nodes(Ranking.sort(Query(""), hits, ReciprocalRankFusion.__name__).hits[:top_k])
-
-
-def mmr_select(
-    query: str,
-    candidate_docs: Sequence[Found],
-    top_k: int,
-    lambda_mult: float = 0.7,
-    *,
-    lab: Lab | None = None,
-) -> list[NodeWithScore]:
-    """The function of src.rag.hybrid_rrf: `top_k` nodes by maximal marginal relevance (`stages.Mmr`).
-
-    Args:
-        candidate_docs: documents of the lab's corpus, in any order.
-        lambda_mult: 1 for relevance alone, 0 for variety alone.
-
-    Raises:
-        ConfigError: a node is not of the corpus, or `lambda_mult` is not from 0 to 1.
-    """
-    lab = lab or _lab()
-    hits = {hit.id: hit for hit in as_hits(candidate_docs)}
-    if unknown := hits.keys() - lab.index.passages.keys():
-        raise ConfigError(
-            f"Corpus {lab.corpus!r} has no passage {min(unknown)!r}.",
-            "Pass nodes that its retrievers returned.",
-        )
-    stage = Mmr(k=top_k, lambda_=lambda_mult)
-    return as_nodes(stage.select(Ranking(Query(query), tuple(hits.values())), Context(lab.services())))
-
-
-def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithScore]:
-    """The function of src.rag.hybrid_rrf: the passages of `hybrid_rrf` at its defaults, without an answer.
-
-    Raises:
-        RagError: as `query_for_evaluation`.
-    """
-    return (lab or _lab()).retriever("hybrid_rrf").retrieve(query)
+    return run(question, strategy, controls, models, lab or lab_of(corpus, settings)).evaluated()
 
 
 def format_docs(docs: Sequence[Found]) -> str:
@@ -260,7 +159,7 @@ def ragas_samples(
 
 
 @dataclass(frozen=True)
-class _SeedRun:
+class SeedRun:
     """A trace, the models behind it, and the seconds it took."""
 
     trace: Trace
@@ -284,6 +183,16 @@ class _SeedRun:
     @property
     def rewrites(self) -> list[str]:
         return [query.text for query in self.trace.final.queries if query.origin != "question"]
+
+    def evaluated(self) -> dict[str, Any]:
+        """What `query_for_evaluation` returns."""
+        return {
+            "question": self.trace.question,
+            "answer": self.answer,
+            "contexts": self.contexts,
+            "source_documents": self.documents,
+            "metadata": self.metadata(),
+        }
 
     def processed(self) -> dict[str, Any]:
         """The keys that both `process` functions return."""
@@ -333,20 +242,21 @@ def _named(llm: Llm, key: str, prefix: str) -> dict[str, str]:
     return {key: llm.name, f"{prefix}provider": provider, f"{prefix}model_id": f"{provider}/{llm.name}"}
 
 
-def _run(
+def run(
     question: str,
     strategy: StrategySpec,
     controls: Mapping[str, object],
     models: Mapping[Role, Any],
     lab: Lab,
-) -> _SeedRun:
+) -> SeedRun:
+    """A strategy on a question, with these models in place of the lab's: names or objects, None for the lab's."""
     engines = _with_models(lab.engines, lab.settings, models)
     if engines is not lab.engines:
         lab = lab.with_engines(engines)
     started = time.perf_counter()
     trace = lab.run(question, strategy, **controls)
     seconds = time.perf_counter() - started
-    return _SeedRun(trace, lab.services().llms, engines.embedder.name, seconds)
+    return SeedRun(trace, lab.services().llms, engines.embedder.name, seconds)
 
 
 def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any]) -> Engines:
@@ -365,12 +275,13 @@ def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any
     return engines if paid == engines.paid else replace(engines, paid=paid)
 
 
-def _first(*models: Any) -> Any:
+def first_given(*models: Any) -> Any:
     """The first one given; an empty name does not count."""
     return next((model for model in models if model is not None and model != ""), None)
 
 
-def _lab(corpus: str = BUILTIN, settings: Settings | None = None) -> Lab:
+def lab_of(corpus: str = BUILTIN, settings: Settings | None = None) -> Lab:
+    """The lab of a corpus and settings, opened at the first call."""
     with _opening:
         return _opened(corpus, settings or read_settings())
 

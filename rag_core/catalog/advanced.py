@@ -11,6 +11,7 @@ from ..prompts.templates import (
     IMPROVED,
     MULTI_QUERY,
     ORIGINAL,
+    PUBLISHED,
     TRANSFORM,
     with_temperature,
 )
@@ -38,6 +39,8 @@ from .basic import DEDUPLICATE, K_FINAL, TEMPERATURE, TUNED, USED
 from .controls import Choice, Number, Switch, Weights, count, share
 from .prompt_controls import ANSWER_PROMPT, PromptText, Templates
 from .recipe import Preset, Recipe
+
+_PUBLISHED = [{"name": one.name, "text": one.text, "system": one.system} for one in PUBLISHED.values()]
 
 MULTI_QUERY_REWRITER = Recipe(
     name="multi_query",
@@ -106,7 +109,7 @@ MULTI_QUERY_REWRITER = Recipe(
         Top(c["k_final"], "k_final"),
         Generate(c["answer_prompt"]),
     ),
-    helps="Everyday or ambiguous wording, incomplete questions and subjects with many names; when recall matters most.",
+    helps="Everyday or ambiguous wording, incomplete questions, complex topics and subjects with many names; when recall matters most.",
     hurts="Exact questions, which rewriting only blurs; it makes three more calls, and speculative rewrites bring in noise.",
     calls={"rewrite": 3, "answer": 1},
     presets=(
@@ -129,6 +132,18 @@ MULTI_QUERY_REWRITER = Recipe(
             "tuned",
             {"k_per_query": 40, "merge": "sum"},
             f"{TUNED}: nDCG@10 0.746 instead of 0.720.",
+        ),
+        Preset(
+            "source",
+            {"templates": _PUBLISHED[: len(MULTI_QUERY)], "merge": "first"},
+            "Its three templates word for word, and the first rewrite's score for a passage (Multi-Query Rewriter RAG, Core "
+            "Processing Function); its models are the settings' defaults. Ours also name the documents' subject and the "
+            "question's language, and the best score hides no late find.",
+        ),
+        Preset(
+            "source with complications",
+            {"templates": _PUBLISHED, "merge": "first"},
+            "The same with the fourth template (Multi-Query Rewriter RAG, Advanced): one more call.",
         ),
     ),
 )
@@ -210,7 +225,7 @@ CONTEXTUAL = Recipe(
         ANSWER_PROMPT,
     ),
     stages=lambda c: _contextual(c),
-    helps="Long documents whose passages do not name their subject; with reranking, the best ranking measured here.",
+    helps="Long documents whose passages do not name their subject; reranking orders what it finds better.",
     hurts="Short documents with informative headings, which the context only repeats; with a language model, indexing costs one call per passage.",
     calls={"answer": 1},
     most_calls={"rewrite": 1, "answer": 1},
@@ -229,6 +244,13 @@ CONTEXTUAL = Recipe(
             "tuned",
             {"rerank": True, "enriched": False},
             f"{TUNED}: nDCG@10 0.719 instead of 0.656.",
+        ),
+        Preset(
+            "source",
+            {"vector_weight": 0.6, "bm25_weight": 0.4},
+            "Its plain command (Query System with Contextual Retrieval, Query Command Usage): our defaults. It gives no number "
+            "of candidates. A model writes contexts once one is set, and RAG_RERANKER names its reranker, "
+            "mixedbread-ai/mxbai-rerank-large-v1; without them nothing is sent or downloaded.",
         ),
     ),
 )
@@ -352,7 +374,12 @@ RAG_MSR = Recipe(
     calls={"rewrite": 3, "judge": 9, "answer": 1},
     most_calls={"rewrite": 4, "judge": 15, "answer": 1},  # analysis by a model; without reranking none is cut
     presets=(
-        Preset("full", {}, "All steps (RAG-MSR README, Experiment Results: “Origin RAG-MSR”)."),
+        Preset("full", {}, "All steps (RAG-MSR README, Step 1 to Step 3)."),
+        Preset(
+            "origin",
+            {"judge": False},
+            "Reformulation and reranking without judge and θ: what was measured (RAG-MSR README, Experiment Results: “Origin RAG-MSR”).",
+        ),
         Preset(
             "raw",
             {"prompt_set": "none", "rerank": False, "judge": False},
@@ -372,6 +399,19 @@ RAG_MSR = Recipe(
             "tuned",
             {"k_per_query": 10, "theta": 0.3},
             f"{TUNED}: nDCG@10 0.693 instead of 0.668.",
+        ),
+        *(
+            Preset(
+                name,
+                {"dynamic_analysis": "model", "m_per_query": 2, "theta": theta, "k_final": 6},
+                f"{whence} Analysis by a model, 2 passages of each reformulation, and every passage from θ on is used. "
+                "Choose Llama-3.1-8B-Instruct as the rewriting model. We analyse by rules, which cost no call, and use "
+                "five passages at most.",
+            )
+            for name, theta, whence in (
+                ("source", 0.2, "θ of its script (scoring.py, main)."),
+                ("source function", 0.5, "θ of its function (scoring.py, score_documents)."),
+            )
         ),
     ),
 )

@@ -237,5 +237,18 @@ HYBRID_RRF = Recipe(
             },
             f"{TUNED}: nDCG@10 0.682 instead of 0.662. MMR only orders the five fused passages.",
         ),
+        Preset(
+            "source",
+            {
+                "k_bm25_candidates": 15,
+                "k_semantic_candidates": 15,
+                "rrf_k": 60,
+                "k_rrf_pool": 10,
+                "mmr_lambda": 0.7,
+                "k_final": 5,
+            },
+            "Its settings (Hybrid RRF module, Retrieval Settings): our defaults, and gpt-4o answers. "
+            "RAG_EMBEDDING=openai:text-embedding-3-small embeds as it does; ours needs no key.",
+        ),
     ),
 )

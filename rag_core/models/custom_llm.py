@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
@@ -13,32 +14,31 @@ from ..values.pricing import PriceList
 from ..values.settings import Server
 from .llm import LlamaLlm
 
+if TYPE_CHECKING:
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+
 
 def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
-    """Wrap a LlamaIndex LLM, or any object with `stream_chat`; it keeps its own temperature.
+    """Wrap a LlamaIndex LLM, any object with `stream_chat`, or a LangChain chat model; it keeps its temperature.
 
     OpenAI models are asked for streaming usage; for models that report none, the tokenizer counts.
 
     Raises:
-        ConfigError: it is a LangChain model, or has no `stream_chat`.
+        ConfigError: it is none of these.
     """
     kind = type(model)
-    if any(base.__module__.partition(".")[0].startswith("langchain") for base in kind.__mro__):
-        raise ConfigError(
-            f"{kind.__name__} is a LangChain model, but a LlamaIndex model is required.",
-            "Install llama-index-llms-langchain and pass llama_index.llms.langchain.LangChainLLM(llm=model).",
-        )
-    if isinstance(model, type) or not callable(getattr(model, "stream_chat", None)):
+    of_langchain = any(base.__module__.startswith("langchain_core.language_models") for base in kind.__mro__)
+    if isinstance(model, type) or not (of_langchain or callable(getattr(model, "stream_chat", None))):
         raise ConfigError(
             f"A model of type {kind.__name__} cannot be used: it has no stream_chat.",
-            "Pass a LlamaIndex LLM, such as llama_index.llms.openai.OpenAI(model='gpt-4o').",
+            "Pass a LlamaIndex LLM, such as llama_index.llms.openai.OpenAI(model='gpt-4o'), or a LangChain chat model.",
         )
     from llama_index.llms.openai import OpenAI
 
     openai = isinstance(model, OpenAI)  # and OpenAILike
     server = Server(str(model.api_base), None) if openai else None
     return LlamaLlm(
-        model,
+        cast(Any, _OfLangChain(model) if of_langchain else model),
         model_name_of(model),
         prices,
         keep_settings=True,
@@ -47,6 +47,24 @@ def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
         provider=provider_name_of(model),
         configuration=_settings_of(model),
     )
+
+
+class _OfLangChain:
+    """A LangChain chat model with LlamaIndex's `stream_chat`; neither library knows of the other."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def stream_chat(self, messages: Sequence[ChatMessage]) -> Iterator[ChatResponse]:
+        """The reply in pieces, with the tokens that the provider counted."""
+        from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+
+        for chunk in self._model.stream([(one.role.value, one.content) for one in messages]):
+            used = chunk.usage_metadata or {}
+            names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+            counted = {ours: used[theirs] for ours, theirs in names.items() if theirs in used}
+            piece = ChatMessage(role="assistant", content=str(chunk.text))
+            yield ChatResponse(message=piece, delta=str(chunk.text), additional_kwargs=counted)
 
 
 def _settings_of(model: Any) -> str:
@@ -66,6 +84,6 @@ def model_name_of(model: Any) -> str:
 
 
 def provider_name_of(model: object) -> str:
-    """The provider of a model with an unknown server, from its LlamaIndex package, such as "ollama"."""
+    """The provider of a model with an unknown server, from its LlamaIndex or LangChain package, such as "ollama"."""
     parts = type(model).__module__.split(".")
-    return parts[2] if parts[:2] == ["llama_index", "llms"] else parts[0]
+    return parts[2] if parts[:2] == ["llama_index", "llms"] else parts[0].removeprefix("langchain_")

@@ -110,7 +110,9 @@ class LlamaLlm:
         from llama_index.core.llms import ChatMessage
 
         text = prompt.render()
-        messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
+        messages = [ChatMessage(role="user", content=text)]
+        if prompt.system:
+            messages.insert(0, ChatMessage(role="system", content=prompt.system))
         reply = Reply(says_end=self._openai, begins_inside=self._begins_inside)
         call = self._tracker.call = Call(stop)
         end_event = start_chat_event(prompt.system, text)

@@ -1,4 +1,4 @@
-"""Prompt templates for rewriting questions, in our own words.
+"""Prompt templates for rewriting questions, in our own words but for PUBLISHED.
 
 The multi-query set follows the intents of Multi-Query Rewriter RAG (Query Rewriting Templates), the two
 reformulation sets those of RAG-MSR (README, Step 1 and Reformulation Improvement). The offline engine
@@ -162,6 +162,57 @@ IMPROVED = (CLARIFICATION, ENTITY_EXPANSION, RETRIEVAL_CONDENSE)
 # templates the user can select by name or start a custom one from
 READY_TEMPLATES: Mapping[str, Template] = {
     template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)
+}
+# Multi-Query Rewriter RAG, Query Rewriting Templates and Custom Rewriting Strategies, word for word
+PUBLISHED: Mapping[str, Template] = {
+    name: replace(READY_TEMPLATES[name], system="", text=text)
+    for name, text in {
+        "standalone": """\
+Rewrite this question to be a standalone, specific query about pregnancy and childbirth.
+
+Original question: {question}
+
+Instructions:
+- Maintain the medical/obstetric context if relevant.
+- Be specific and clear in medical terms.
+- Focus on pregnancy, childbirth, prenatal care, or maternal health.
+- Ensure the question is complete and self-contained.
+
+Standalone question:""",
+        "synonyms": """\
+Rephrase this question about pregnancy and childbirth using synonyms and
+alternative medical terms.
+
+Original question: {question}
+
+Instructions:
+- Use precise medical terminology.
+- Include synonyms and alternative terms.
+- Maintain the meaning but change the wording.
+- Focus on clinical and obstetric aspects.
+
+Rephrased question:""",
+        "expanded": """\
+Expand this question to include related aspects and additional context about
+pregnancy and childbirth.
+
+Base question: {question}
+
+Instructions:
+- Expand the question to include related aspects.
+- Add context about complications, prevention, or care.
+- Include possible variations or special cases.
+- Keep the focus on maternal and perinatal health.
+
+Expanded question:""",
+        "complications": """\
+Rewrite this pregnancy/childbirth question to focus on potential
+complications, risk factors, and warning signs.
+
+Original question: {question}
+
+Complication-focused question:""",
+    }.items()
 }
 # the offline engine's rules by name, with the templates they stand for
 OFFLINE_RULES: Mapping[str, Template] = {

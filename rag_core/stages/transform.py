@@ -12,7 +12,15 @@ from ..language.facts import lost_in_rewrite
 from ..language.questions import form_of
 from ..prompts.prompt import Fields, Template
 from ..prompts.replies import excerpt, read_as, unescaped
-from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_RULES, TRANSFORM, Form, QueryAnalysis
+from ..prompts.templates import (
+    ANALYSIS,
+    HYPOTHETICAL,
+    OFFLINE_RULES,
+    PUBLISHED,
+    TRANSFORM,
+    Form,
+    QueryAnalysis,
+)
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..values.message import Message
@@ -374,7 +382,8 @@ def _one_line(reply: str) -> str:
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     """The note on a rewrite: the facts it lost. Adds the warnings."""
     rule_of = OFFLINE_RULES.get(template.name)
-    read = rule_of is not None and template.says_the_same_as(rule_of)
+    known = (rule_of, PUBLISHED.get(template.name))
+    read = any(one is not None and template.says_the_same_as(one) for one in known)
     if not read and ctx.services.llms[template.purpose].offline:
         rule = "the built-in one of this name" if rule_of else "synonyms"
         ctx.warn(

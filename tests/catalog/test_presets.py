@@ -154,4 +154,4 @@ def test_the_command_line_lists_and_takes_it(kept: SavedPresets, rag: Rag):
     assert LABEL.fullmatch("hybrid_rrf@my_own")  # `rag eval` labels what has no label by it
     told = rag("query", "anti-D?", "--strategy", "hybrid_rrf@yours").err
     assert "no preset 'yours'" in told
-    assert "tuned, my own" in told
+    assert "tuned, source, my own" in told

@@ -177,6 +177,7 @@ def test_a_preset_is_a_setting_that_answers(full: Services, recipe: Recipe, pres
         ("raw", ["Dense", "Top", "Generate"]),
         ("reformulation only", ["AnalyseQuery", "Rewrite", "Dense", "MaxFusion", "Top", "Generate"]),
         ("reranking only", ["Dense", "Rerank", "Top", "Top", "Generate"]),
+        ("origin", ["AnalyseQuery", "Rewrite", "Dense", "Rerank", "Top", "MaxFusion", "Top", "Generate"]),
         ("full", [stage for stage, _, _ in STAGES["rag_msr"]]),
     ],
 )

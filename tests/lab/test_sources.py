@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, frozenset[str]] = {
             "Number of Final Documents",
             "Query Weighting Strategy",
             "Comparison with Other Architectures",
+            "Advanced",
             "Default Models",
         ]
     ),

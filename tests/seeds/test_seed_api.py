@@ -6,6 +6,7 @@ import inspect
 import json
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from helpers.behaviours import Cut, Reply, Status
@@ -21,18 +22,13 @@ from llama_index.llms.openai import OpenAI
 import rag_core
 from rag_core import seed_api
 from rag_core.catalog import RECIPES, recipe_of
+from rag_core.hybrid_rrf import process_hybrid_rrf_query, retrieve_hybrid_rrf
 from rag_core.lab.lab import Lab
 from rag_core.lab.paid_models import ROLES, PaidModels
 from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
-from rag_core.seed_api import (
-    format_docs,
-    process_hybrid_rrf_query,
-    process_rewriter_query,
-    query_for_evaluation,
-    ragas_samples,
-    retrieve_hybrid_rrf,
-)
+from rag_core.rewriter import process_rewriter_query
+from rag_core.seed_api import format_docs, query_for_evaluation, ragas_samples
 from rag_core.stages.messages import abstention
 from rag_core.values.errors import ConfigError, RagError, StageError
 from rag_core.values.pricing import PriceList
@@ -344,15 +340,31 @@ class TestModels:
         result = query_for_evaluation(QUESTION, strategy="bm25", custom_llm=Own(), lab=animals)
         assert (result["answer"], result["metadata"]["llm_model"]) == ("Cats purr [1].", "own-1")
 
-    def test_a_langchain_model_is_refused_with_the_way_to_wrap_it(self, animals):
-        chat = type(
-            "ChatOpenAI", (), {"__module__": "langchain_openai.chat_models.base", "stream_chat": print}
-        )
-        derived = type("Mine", (chat,), {"__module__": "mine"})
-        for model in (chat(), derived()):
-            with pytest.raises(ConfigError, match="is a LangChain model") as caught:
-                query_for_evaluation(QUESTION, strategy="bm25", custom_llm=model, lab=animals)
-            assert "llama_index.llms.langchain.LangChainLLM(llm=model)" in caught.value.next_step
+    def test_a_langchain_model_answers_at_its_own_temperature(self, animals, server):
+        """What ChatOpenAI has of them: a module below langchain_core in its ancestry, `model_name` and `stream`."""
+        sent = []
+
+        class BaseChatModel:
+            __module__ = "langchain_core.language_models.chat_models"
+
+        class ChatOpenAI(BaseChatModel):
+            __module__ = "langchain_openai.chat_models.base"
+            model_name = "gpt-4o"
+
+            def stream(self, messages):
+                sent.extend(messages)
+                yield SimpleNamespace(text="Cats ", usage_metadata=None)
+                used = {"input_tokens": 1000, "output_tokens": 200}
+                yield SimpleNamespace(text="purr [1].", usage_metadata=used)
+
+        result = query_for_evaluation(QUESTION, strategy="bm25", custom_llm=ChatOpenAI(), lab=animals)
+        found = result["metadata"]
+        assert (result["answer"], found["model_id"]) == ("Cats purr [1].", "openai/gpt-4o")
+        assert [role for role, _ in sent] == ["system", "user"]
+        assert QUESTION in sent[1][1]
+        assert found["usage_source"] == "provider"
+        assert found["total_cost"] == pytest.approx(1000 * 2.50e-6 + 200 * 10.00e-6)
+        assert server.requests == []
 
     @pytest.mark.parametrize("model", [object(), 3, OpenAI, type("Deaf", (), {"stream_chat": 1})()])
     def test_what_cannot_chat_is_refused(self, animals, model):
@@ -507,9 +519,21 @@ class TestHybridFunctions:
         found = animals.retriever("simple_semantic", k_final=4).retrieve(QUESTION)
         assert ids(rag_core.mmr_select(QUESTION, [*reversed(found), *found], 9, 1, lab=animals)) == ids(found)
 
-    def test_a_node_of_another_corpus_is_refused(self, animals):
-        with pytest.raises(ConfigError, match="'animals' has no passage 'x'"):
-            rag_core.mmr_select(QUESTION, [node("x")], 1, lab=animals)
+    def test_mmr_select_takes_documents_that_no_corpus_has(self, animals):
+        """At λ = 1 by their cosine to the question; at 0 the twin of the first comes last."""
+        cats, twin, fish = (
+            node("x", "Cats sleep."),
+            node("y", "Cats sleep."),
+            node("z", "Fish swim in water."),
+        )
+        documents = [fish, cats, twin]
+        question = "Do cats sleep?"
+        assert ids(rag_core.mmr_select(question, documents, 2, 1, lab=animals)) == ["x", "y"]
+        assert ids(rag_core.mmr_select(question, documents, 3, 0, lab=animals)) == ["x", "z", "y"]
+        found = animals.retriever("simple_semantic", k_final=2).retrieve(QUESTION)
+        mixed = rag_core.mmr_select(QUESTION, [*found, fish], 3, 1, lab=animals)
+        assert ids(mixed)[:2] == ids(found)
+        assert ids(mixed)[2] == "z"
 
     def test_format_docs_is_what_the_answer_prompt_holds(self, animals):
         found = retrieve_hybrid_rrf(QUESTION, lab=animals)
@@ -566,19 +590,19 @@ class TestOpening:
 
     def test_the_same_lab_serves_later_calls(self, opened):
         settings = Settings(llm="offline", timeout=7)
-        first = seed_api._lab("a", settings)
-        assert seed_api._lab("a", Settings(llm="offline", timeout=7)) is first
+        first = seed_api.lab_of("a", settings)
+        assert seed_api.lab_of("a", Settings(llm="offline", timeout=7)) is first
         assert len(opened) == 1
 
     def test_another_corpus_or_setting_is_another_lab(self, opened, monkeypatch):
-        labs = [seed_api._lab("a"), seed_api._lab("b"), seed_api._lab("a", Settings(timeout=7))]
+        labs = [seed_api.lab_of("a"), seed_api.lab_of("b"), seed_api.lab_of("a", Settings(timeout=7))]
         monkeypatch.setenv("RAG_ANSWER_MODEL", "gpt-4.1")
-        labs.append(seed_api._lab("a"))
+        labs.append(seed_api.lab_of("a"))
         assert len({id(one) for one in labs}) == len(opened) == 4
         assert opened[-1][1].answer_model == "gpt-4.1"
 
     def test_callers_at_the_same_time_open_one_lab(self, opened):
-        threads = [threading.Thread(target=seed_api._lab, args=("a",)) for _ in range(4)]
+        threads = [threading.Thread(target=seed_api.lab_of, args=("a",)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -588,7 +612,7 @@ class TestOpening:
     def test_a_lab_that_could_not_be_opened_is_tried_again(self, opened):
         for _ in range(2):
             with pytest.raises(RagError, match="broken"):
-                seed_api._lab("broken")
+                seed_api.lab_of("broken")
         assert len(opened) == 2
 
 

@@ -199,7 +199,13 @@ def test_show_details_prints_every_stage_with_its_time(rag, commanded: list):
 def test_multi_query_is_best_for_what_its_source_lists_and_says_what_it_costs():
     """Best For: ambiguous, incomplete, maximum recall, many synonyms. Trade-offs: cost, noise."""
     recipe = RECIPES["multi_query"]
-    for best_for in ("ambiguous wording", "incomplete questions", "recall matters most", "many names"):
+    for best_for in (
+        "ambiguous wording",
+        "incomplete questions",
+        "complex topics",
+        "recall matters most",
+        "many names",
+    ):
         assert best_for in recipe.helps
     for trade_off in ("three more calls", "speculative rewrites"):
         assert trade_off in recipe.hurts
