@@ -21,7 +21,17 @@ from .recipe import Preset, Recipe
 from .registry import Registry
 
 RECIPES = Registry(
-    (SIMPLE_SEMANTIC, BM25, HYDE, QUESTION_INDEX, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR, ENSEMBLE)
+    (
+        SIMPLE_SEMANTIC,
+        BM25,
+        HYDE,
+        QUESTION_INDEX,
+        HYBRID_RRF,
+        MULTI_QUERY_REWRITER,
+        CONTEXTUAL,
+        RAG_MSR,
+        ENSEMBLE,
+    )
 )
 register = RECIPES.register
 unregister = RECIPES.unregister

@@ -47,8 +47,13 @@ def _read(path: Path) -> Iterator[Asked]:
                 sound = len(row) == len(HEADER) and row[0].count(":") >= 2
                 if not (row == HEADER if number == 1 else sound):
                     raise DataError(
-                        Message("{path}, line {number}: not a question of a passage.", path=path, number=number),
-                        Message("A file begins with the columns {names}; each row has all.", names=", ".join(HEADER)),
+                        Message(
+                            "{path}, line {number}: not a question of a passage.", path=path, number=number
+                        ),
+                        Message(
+                            "A file begins with the columns {names}; each row has all.",
+                            names=", ".join(HEADER),
+                        ),
                     )
                 if number > 1:
                     yield Asked(*row)

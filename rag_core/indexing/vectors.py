@@ -102,7 +102,8 @@ def write_shipped(path: Path, texts: Sequence[str], vectors: Vectors, *, small: 
         ordered = np.rint(ordered * (127 / np.maximum(np.abs(ordered).max(axis=1, keepdims=True), 1e-12)))
     numbers = ordered.astype(np.int8 if small else np.float16)
     rows = np.zeros(
-        len(keys), [("key", "V32"), ("scale", "<f4"), ("vector", numbers.dtype.newbyteorder("<"), numbers.shape[1:])]
+        len(keys),
+        [("key", "V32"), ("scale", "<f4"), ("vector", numbers.dtype.newbyteorder("<"), numbers.shape[1:])],
     )
     rows["key"] = np.array([keys[place] for place in order], "V32")
     rows["scale"] = 1 / np.maximum(np.linalg.norm(numbers.astype(np.float32), axis=1), 1e-12)

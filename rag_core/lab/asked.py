@@ -39,7 +39,9 @@ def open_asked(
     asked, _, _ = placed(rows, index.passages) if rows else ([], [], [])
     if not asked:
         return None
-    opened = AskedIndex(asked, lambda: _vectors(settings, asked, opened.key, embedder), embedder, index.passages)
+    opened = AskedIndex(
+        asked, lambda: _vectors(settings, asked, opened.key, embedder), embedder, index.passages
+    )
     return opened
 
 

@@ -65,13 +65,18 @@ class AskedIndex:
         nearest = compared.nearest.tolist()
         order = heapq.nsmallest(k, range(len(nearest)), lambda place: (-nearest[place], self._owners[place]))
         return [
-            Hit(self._passages[self._owners[place]], nearest[place], "cosine", note=self._nearest(place, compared))
+            Hit(
+                self._passages[self._owners[place]],
+                nearest[place],
+                "cosine",
+                note=self._nearest(place, compared),
+            )
             for place in order
         ]
 
     def _nearest(self, place: int, compared: _Compared) -> str:
-        start = self._starts[place]
-        return self._asked[start + compared.cosines[start : self._ends[place]].argmax()].question
+        start = int(self._starts[place])
+        return self._asked[start + int(compared.cosines[start : self._ends[place]].argmax())].question
 
     def likeness(self, question: str, passages: Iterable[str]) -> list[float | None]:
         """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""

@@ -38,7 +38,12 @@ def load_offline(
     from .engine import OfflineEngine  # its patterns take a fifth of a second to compile
     from .llm import OfflineLlm
 
-    parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else "", asked.key if asked else ""]
+    parts = [
+        embedder.key,
+        scorer.key if scorer else "",
+        thesaurus.digest if thesaurus else "",
+        asked.key if asked else "",
+    ]
     configuration = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
     reader = scorer.embedder if scorer else embedder
     searcher = reader if reader.key == embedder.key else embedder

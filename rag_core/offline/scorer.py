@@ -257,7 +257,12 @@ class OfflineScorer:
         self.pieces = pieces
         self._calibrations = calibrations
         self._asked: AskedQuestions | None = None
-        parts = [embedder.key, sorted(calibrations.relevance.items()), calibrations.answers, calibrations.known]
+        parts = [
+            embedder.key,
+            sorted(calibrations.relevance.items()),
+            calibrations.answers,
+            calibrations.known,
+        ]
         fitted = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
         self.key = f"{NAME}-{fitted}"
 
@@ -319,7 +324,9 @@ class OfflineScorer:
         score = dict(zip(others, ranked.tolist(), strict=True))
         second, first = ([-1.0, *sorted(compared.cosines.tolist())])[-2:]
         own = self._compare(question, [hit.passage for hit in hits])
-        known = self._asked.likeness(question, [hit.id for hit in hits]) if self._asked else [None] * len(hits)
+        known = (
+            self._asked.likeness(question, [hit.id for hit in hits]) if self._asked else [None] * len(hits)
+        )
         found = []
         for hit, sentence, cosine, near in zip(hits, own.sentences, own.cosines, known, strict=True):
             highest = second if cosine == first and hit.id in others else first

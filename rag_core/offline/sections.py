@@ -168,7 +168,9 @@ class Sections:
         if self._asked is None:
             return np.array([one.near.max(axis=1) for one in sections]) * NEAREST
         ids = [one.hit.id for one in sections]
-        near = np.array([self._asked.likeness(text, ids) for text in (question, *asked)], float)  # NaN: none known
+        near = np.array(
+            [self._asked.likeness(text, ids) for text in (question, *asked)], float
+        )  # NaN: none known
         near = np.where(np.isnan(near), np.nanmean(near) if not np.isnan(near).all() else 0.0, near)
         weighed: NDArray[np.float64] = KNOWN * (near[:1] + near[1:]).T / 2
         return weighed

@@ -89,8 +89,14 @@ class Assessor(Protocol):
         """One value per hit, 0 to 1, independent of the other hits; None when it ran out of time."""
         ...
 
-    def chances(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
-        """How likely each hit is to answer, 0 to 1, beside the others: for labels. None when it ran out of time."""
+    def chances(
+        self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()
+    ) -> Sequence[float] | None:
+        """How likely each hit is to answer, 0 to 1, for labels; None when it ran out of time.
+
+        Args:
+            among: what they are compared with; by default the hits.
+        """
         ...
 
 

@@ -79,7 +79,9 @@ class Generate(Stage):
             reason = state.shortfall or none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
-        elif (weak := _too_weak(question, ctx.usual_hits(typed, WEIGHED) or hits, urgency.as_read, ctx)) is not None:
+        elif (
+            weak := _too_weak(question, ctx.usual_hits(typed, WEIGHED) or hits, urgency.as_read, ctx)
+        ) is not None:
             meant = () if weak.scope else suggestions(question, hits)
             answer = _abstention(spoken, not_enough(spoken, weak), meant)
         else:

@@ -20,7 +20,10 @@ def asked_problems(data: Path, passages: Sequence[str]) -> tuple[Counter[str], l
         passages: the ids of its passages; a document's language is the beginning of its id.
     """
     asked, changed, lost = placed(read_asked(data / "asked"), passages)
-    problems = [f"asked: {one}: the text has changed; read its questions again" for one in {c.passage: 0 for c in changed}]
+    problems = [
+        f"asked: {one}: the text has changed; read its questions again"
+        for one in {c.passage: 0 for c in changed}
+    ]
     problems += [f"asked: {one}: there is no such section" for one in {gone.passage: 0 for gone in lost}]
     known = Counter((one.passage, one.language) for one in asked)
     for passage in passages:
@@ -35,6 +38,7 @@ def asked_problems(data: Path, passages: Sequence[str]) -> tuple[Counter[str], l
     problems += [
         f"asked: {question!r} is a question of {' and '.join(sorted(each))}"
         for question, each in owners.items()
-        if len(each) > 1
+        if len({owner.partition("-")[0] for owner in each})
+        < len(each)  # twins in two languages answer the same
     ]
     return Counter(one.language for one in asked), problems

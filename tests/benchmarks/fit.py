@@ -208,7 +208,9 @@ def shown_passages(lab: Lab, split: str) -> Shown:
                 grade = -1 if grades is None else grades.get(passage_key(hit.id), 0)
                 rows.append((language, text, strategy, cosine, grade))
     languages, questions, strategy, cosine, grade = map(np.array, zip(*rows, strict=True))
-    return Shown(np.array(standing), np.array(known), languages, questions, strategy, cosine.astype(float), grade)
+    return Shown(
+        np.array(standing), np.array(known), languages, questions, strategy, cosine.astype(float), grade
+    )
 
 
 def _asked(split: str) -> Iterator[tuple[str, str, Mapping[str, int] | None]]:
@@ -254,7 +256,9 @@ def report_chances(shown: Shown) -> None:
                 for language in LANGUAGES
                 for rows in [shown.judged(language)]
             ]
-            print(f"answers among {len(chances)} passages shown, average precision, {title}: {', '.join(found)}")
+            print(
+                f"answers among {len(chances)} passages shown, average precision, {title}: {', '.join(found)}"
+            )
 
 
 def fit_labels(

@@ -31,8 +31,8 @@ from rag_core.language.analysis import LANGUAGES
 from rag_core.offline.evidence import Facts, PassageEvidence, is_helped
 from rag_core.offline.naming import Naming
 from rag_core.offline.urgent import Urgent
-from rag_core.safety.urgency.triage import triage
 from rag_core.runtime.context import Context
+from rag_core.safety.urgency.triage import triage
 from rag_core.stages.answer import WEIGHED
 from rag_core.values.settings import Settings
 
