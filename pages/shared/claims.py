@@ -52,7 +52,12 @@ ABLATION = {
     "msr_raw": ("Raw Retrieval", 0.868),
     "msr_reformulation": ("Reformulation Retrieval", 0.849),
     "msr_reranking": ("Reranking Retrieval", 0.763),
-    "rag_msr": ("Origin RAG-MSR", 0.918),
+    "msr_origin": ("Origin RAG-MSR", 0.918),
+}
+# Query System with Contextual Retrieval, Reranking: what is reranked -> labels without and with it.
+RERANKED = {
+    declared("Contextual retrieval"): ("contextual", "contextual_rerank"),
+    declared("The question alone (RAG-MSR)"): ("msr_raw", "msr_reranking"),
 }
 BASELINES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
 DENSE: Mapping[str, StrategySpec] = {
@@ -168,6 +173,23 @@ def order(results: ev.Results) -> str:
     else:
         agreed = t("The README's order is not reproduced with the offline engine.")
     return f'<p class="rl-note">{escape(f"{told} {agreed}")}</p>'
+
+
+def decided(results: ev.Results, *pairs: tuple[str, str]) -> str:
+    """What the measurement decides of pairs of RAG-MSR's methods, a sentence each."""
+    compared = {(pair.a, pair.b): pair for pair in results.comparisons}
+    names = {label: name for label, (name, _) in ABLATION.items()}
+    told = (escape(translated(ev.verdict(compared[pair], names))) for pair in pairs)
+    return "".join(f'<p class="rl-note">{sentence}</p>' for sentence in told)
+
+
+def reranking(results: ev.Results) -> str:
+    """nDCG@10 without and with reranking."""
+    rows = [
+        (escape(translated(what)), *(escape(_mean(results, label, "ndcg@10")) for label in labels))
+        for what, labels in RERANKED.items()
+    ]
+    return _table(("", t("Here, without"), t("Here, with reranking")), rows)
 
 
 def error_rates(results: ev.Results) -> str:

@@ -143,6 +143,7 @@ def _claims() -> None:
     st.markdown(t("**RAG-MSR's ablation** (its README, Experiment Results)"))
     untrusted.draw(claims.ablation(results))
     untrusted.draw(claims.order(results))
+    untrusted.draw(claims.decided(results, ("msr_origin", "msr_raw"), ("msr_origin", "msr_reranking")))
     st.caption(
         t(
             "The README's figures are for ten selected questions, with yes-or-no relevance and the ideal order taken "
@@ -150,6 +151,12 @@ def _claims() -> None:
             "were missed. The last column uses graded judgements for both."
         )
     )
+    st.markdown(
+        t(
+            "**“Reranking consistently improves”** (Query System with Contextual Retrieval); nDCG@10 by trec_eval"
+        )
+    )
+    untrusted.draw(claims.reranking(results))
     st.markdown(
         t(
             "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they add)"

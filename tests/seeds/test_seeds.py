@@ -87,6 +87,6 @@ def test_the_claims_shown_are_the_seeds():
         "msr_raw": 0.868,
         "msr_reformulation": 0.849,
         "msr_reranking": 0.763,
-        "rag_msr": 0.918,
+        "msr_origin": 0.918,
     }
     assert list(claims.ERROR_RATES.values()) == [0.2, 0.3, 0.5, 0.0, 0.0, 0.0]
