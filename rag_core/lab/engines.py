@@ -148,7 +148,7 @@ class Engines:
         Args:
             asked: the questions that the corpus's passages are known to answer.
         """
-        scorer = self.scorer.knowing(asked)
+        scorer = self.scorer.knowing(asked) if asked else self.scorer
         return TimeLimitedAssessor(scorer) if "answer" in self.paid else scorer
 
     @functools.cached_property

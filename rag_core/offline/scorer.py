@@ -266,10 +266,8 @@ class OfflineScorer:
         fitted = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
         self.key = f"{NAME}-{fitted}"
 
-    def knowing(self, asked: AskedQuestions | None) -> OfflineScorer:
+    def knowing(self, asked: AskedQuestions) -> OfflineScorer:
         """The same for a corpus whose passages are known to answer these questions."""
-        if asked is None:
-            return self
         own = copy.copy(self)
         own.name, own._asked = WITH_QUESTIONS, asked
         return own
