@@ -40,7 +40,8 @@ from ..language.spanish import read_entries
 from ..offline.memory import compared_texts
 from ..runtime.services import Embedder
 from ..safety.urgency.signs import steps
-from ..values.errors import DataError, StorageError
+from ..values.data_files import read_data_file
+from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.notice import NOTICE
 from ..values.sources import is_old
@@ -109,7 +110,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     thesaurus = read_thesaurus(data / "thesaurus.toml")
     concepts = thesaurus["concept"]
     counts["concepts"] = len(concepts)
-    problems += thesaurus_problems(concepts, thesaurus.get("ambiguous", []))
+    problems += thesaurus_problems(concepts, thesaurus["ambiguous"])
     entries = read_entries(data / "gloss" / "es.tsv")
     counts["gloss"] = {"entries": len(entries), "redundant": redundant(entries)}
     problems += list_problems(data / "gloss" / "es.tsv")
@@ -252,14 +253,12 @@ def read_thesaurus(path: Path) -> dict[str, list[dict[str, Any]]]:
     Raises:
         DataError: the file is missing or is not TOML.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def parse(text: str) -> dict[str, list[dict[str, Any]]]:
+        tables = tomllib.loads(text)
         return {"concept": tables["concept"], "ambiguous": tables.get("ambiguous", [])}
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            Message("The thesaurus {path} cannot be read: {reason}.", path=path, reason=repr(error)),
-            Message("Restore data/thesaurus.toml."),
-        ) from error
+
+    return read_data_file(path, parse)
 
 
 def thesaurus_problems(
