@@ -217,6 +217,16 @@ def in_dictionary(word: str, language: str) -> bool:
         return bool(simplemma.is_known(word, language, low_memory=True))  # a tenth of the memory
 
 
+def lemma(word: str) -> str | None:
+    """The dictionary form of a Spanish form; None if simplemma's dictionary lacks it."""
+    if not in_dictionary(word, "es"):
+        return None
+    with dictionaries:
+        import simplemma
+
+        return str(simplemma.lemmatize(word, "es", low_memory=True))
+
+
 def sound(word: str) -> str:
     """Metaphone (Philips 1990): equal for words that sound alike in English, as "hix" and "hicks"."""
     import jellyfish

@@ -240,9 +240,7 @@ def _count(phrases: Iterable[tuple[str, ...]], stems: Sequence[str]) -> int:
 
 
 def _named(
-    forms: tuple[str, ...],
-    stems: tuple[str, ...],
-    names: Mapping[tuple[str, ...], tuple[Concept, TermKind]],
+    forms: tuple[str, ...], stems: tuple[str, ...], names: Mapping[tuple[str, ...], tuple[Concept, TermKind]]
 ) -> tuple[Concept, TermKind] | None:
     return names.get(forms) or (names.get(stems) if len(forms) > 1 else None)
 

