@@ -33,10 +33,8 @@ ABOUT = declared(
     "This measurement ships with the lab: the built-in documents, searched with the offline engine."
 )
 ROLES = ("embedding_model", "reranker_model", "index_content")  # of an engine, that every strategy may use
-CALLED = {
-    "rewrite": "rewriter",
-    "judge": "judge",
-}  # purpose of a strategy's calls -> the role that answers them
+# purpose of a strategy's calls -> the role that answers them
+CALLED = {"rewrite": "rewriter", "judge": "judge"}
 
 
 @functools.cache

@@ -30,9 +30,8 @@ PUBLISHED = {  # SHA-256 of the files that decide what MiniLM makes of a text
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
 }
-GRAPH = Path(__file__).with_name(
-    "minilm.onnx"
-)  # the network without its weights (tests/helpers/minilm_graph.py)
+# the network without its weights (tests/helpers/minilm_graph.py)
+GRAPH = Path(__file__).with_name("minilm.onnx")
 GRAPH_SHA256 = "e115c4de1e4f6eb68534e995871ad61c95cfa91b4bef7ce676b1879e2394e8a1"
 MAX_PIECES = 256  # sentence_bert_config.json; with [CLS] and [SEP]
 WORD_TABLE, WORDS_AT = (30_522, 384), 808_088  # the word table's shape, and its offset in MODEL in bytes

@@ -53,9 +53,8 @@ from .reading_alone import passage_problems
 from .same_action import action_problems, signs_advised
 from .spanish_words import list_problems, redundant
 
-PASSAGES = (
-    "-passages.npy"  # how the file of a document's passages ends; the other has sentences and questions
-)
+# how the file of a document's passages ends; the other has sentences and questions
+PASSAGES = "-passages.npy"
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
 

@@ -13,16 +13,8 @@ from .visible import valid
 
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
-PARTS = {
-    "corpora",
-    "languages",
-    "vectors",
-    "runs",
-    "sweeps",
-    "history",
-    "uploads",
-    "presets.json",
-}  # everything a state folder contains
+# everything a state folder contains
+PARTS = {"corpora", "languages", "vectors", "runs", "sweeps", "history", "uploads", "presets.json"}
 
 
 def private_folder(folder: Path) -> None:

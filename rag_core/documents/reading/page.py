@@ -163,9 +163,8 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
     from bs4 import Comment, Tag
     from bs4.element import CData, NavigableString, PageElement, RubyTextString
 
-    parts: list[list[str]] = [
-        []
-    ]  # the text so far; in elements whose text is changed as a whole, also theirs
+    # the text so far; in elements whose text is changed as a whole, also theirs
+    parts: list[list[str]] = [[]]
     hidden: list[str] = []
     items: Counter[int] = Counter()
     grids = defaultdict[int, Grid](Grid)
@@ -309,9 +308,8 @@ class Grid:
 
     def __init__(self) -> None:
         self._row: list[Cell] = []
-        self._reaching: dict[
-            int, tuple[int, str]
-        ] = {}  # column -> rows below that a cell still covers, its text
+        # column -> rows below that a cell still covers, its text
+        self._reaching: dict[int, tuple[int, str]] = {}
 
     def take(self, text: str, columns: str, rows: str) -> str:
         """Take the next cell of the row; nothing is left in its place."""
