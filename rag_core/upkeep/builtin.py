@@ -41,7 +41,7 @@ from ..offline.memory import compared_texts
 from ..runtime.services import Embedder
 from ..safety.urgency.signs import steps
 from ..values.data_files import read_data_file
-from ..values.errors import StorageError
+from ..values.errors import unwritable
 from ..values.message import Message
 from ..values.notice import NOTICE
 from ..values.sources import is_old
@@ -196,13 +196,8 @@ def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
     try:
         return _export(data, target, embedder)
     except OSError as error:
-        raise StorageError(
-            Message(
-                "{file} cannot be written: {reason}.",
-                file=error.filename or target,
-                reason=error.strerror or error,
-            ),
-            Message("Name a new or empty folder on a disk with space."),
+        raise unwritable(
+            error.filename or target, error, Message("Name a new or empty folder on a disk with space.")
         ) from error
 
 

@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import StorageError
+from .errors import unwritable
 from .message import Message
 from .visible import valid
 
@@ -80,7 +80,4 @@ def write_atomically(path: Path, text: str) -> None:
         part.write_text(valid(text), encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
-        raise StorageError(
-            Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error),
-            Message("Check folder and disk."),
-        ) from error
+        raise unwritable(path, error, Message("Check folder and disk.")) from error
