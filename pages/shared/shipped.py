@@ -100,9 +100,8 @@ def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> 
     calls = rag_core.RECIPES[strategy.name].calls
     roles = (*ROLES, *(role for purpose, role in CALLED.items() if purpose in calls))
     same = all(now.get(role) == then[role] for role in roles)
-    if strategy.controls.get(
-        "enriched"
-    ):  # its name counts how often it was built; the content's digest comes last
+    # its name counts how often it was built; the content's digest comes last
+    if strategy.controls.get("enriched"):
         same = same and _digest(now.get("enriched_index")) == _digest(then["enriched_index"])
     return same
 

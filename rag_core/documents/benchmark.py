@@ -26,18 +26,9 @@ from .documents import beir_rows, numbered_lines, open_lines
 from .limits import MAX_TITLE, shorten
 
 KINDS = [
-    "clear",
-    "lay",
-    "keywords",
-    "ambiguous",
-    "facets",
-    "number_negation",
-    "misspelt",
-    "cross_language",
-    "outside",
-    "emergency",
-    "hurried",
-]
+    "clear", "lay", "keywords", "ambiguous", "facets", "number_negation", "misspelt", "cross_language",
+    "outside", "emergency", "hurried",
+]  # fmt: skip
 URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
 GRADES = (0, 1, 2)

@@ -47,19 +47,9 @@ _SAME_AS = {  # an encoding's name -> the one that browsers read, by Python's na
 }  # fmt: skip
 _LABELS = {"iso88591": "cp1252", "x-cp1252": "cp1252"}  # those of windows-1252 that Python does not know
 _VALUES = {
-    "",
-    "text",
-    "search",
-    "tel",
-    "url",
-    "email",
-    "number",
-    "date",
-    "time",
-    "datetime-local",
-    "month",
+    "", "text", "search", "tel", "url", "email", "number", "date", "time", "datetime-local", "month",
     "week",
-}
+}  # fmt: skip
 LINES = 4  # of a cell; one with more, or with a heading, is a part of the page's layout
 SEPARATOR = " | "
 
