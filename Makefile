@@ -8,7 +8,7 @@ RUN := .venv/bin/python
 # Without what the build of this folder says of folders in general.
 INSTALL := PYTHONWARNINGS=ignore $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 unexport PYTHONDONTWRITEBYTECODE # every start of the app, and every test's process, would compile the lab again
-MEASURED := bm25,simple_semantic,dense_8=simple_semantic,hyde,hybrid_rrf,plain_rrf=hybrid_rrf,multi_query,$\
+MEASURED := bm25,simple_semantic,dense_8=simple_semantic,hyde,question_index,hybrid_rrf,plain_rrf=hybrid_rrf,multi_query,$\
   contextual,contextual_plain=contextual,contextual_rerank=contextual,$\
   rag_msr,msr_origin=rag_msr@origin,msr_improved=rag_msr,msr_raw=rag_msr@raw,msr_reformulation=rag_msr@reformulation-only,$\
   msr_reranking=rag_msr@reranking-only,ensemble,ensemble_5=ensemble,$\
@@ -16,7 +16,7 @@ MEASURED := bm25,simple_semantic,dense_8=simple_semantic,hyde,hybrid_rrf,plain_r
   contextual_tuned=contextual@tuned,msr_tuned=rag_msr@tuned
 SETTINGS := plain_rrf.mmr=false ensemble_5.k_final=5 dense_8.k_final=8 contextual_plain.enriched=false $\
   contextual_rerank.rerank=true msr_improved.prompt_set=improved
-PAIRS := plain_rrf:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
+PAIRS := plain_rrf:simple_semantic question_index:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
   contextual:contextual_plain contextual_rerank:contextual_plain rag_msr:msr_raw msr_improved:msr_raw $\
   ensemble_5:contextual_rerank msr_origin:msr_raw msr_origin:msr_reranking hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
 CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m mypy && $\

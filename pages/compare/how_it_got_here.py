@@ -100,7 +100,13 @@ def _taken_apart(lines: Sequence[ScoreLine], titles: Mapping[str, str]) -> str:
             if line.origin == "question"
             else f"<br><small>{escape(translated(query_title(line.origin)))}</small>"
         )
-        note = f"<br><small>{t('Reason: {reason}', reason=escape(line.note))}</small>" if line.note else ""
+        words = escape(line.note)
+        told = (
+            t("Reason: {reason}", reason=words)
+            if line.scale == "judge"
+            else t("Asked as: {question}", question=words)
+        )
+        note = f"<br><small>{told}</small>" if line.note else ""
         rows.append(
             f"<tr><td>{escape(translated(line.title))}{by}</td><td>#{line.rank:d}</td>"
             f"<td>{escape(translated(SCALES[line.scale]))} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"

@@ -20,6 +20,7 @@ from rag_core.documents.documents import BUILTIN
 from rag_core.explain import stage_title
 from rag_core.language.highlight import highlight
 from rag_core.safety import urgency
+from rag_core.stages import Asked
 from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.sources import age_note, age_years, is_old, source_line, source_names
 
@@ -151,7 +152,7 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
         f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
-        f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
+        f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_asked(hit, shown)}{_origin(passage)}</summary>"
         f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown)}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
         f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
@@ -209,6 +210,15 @@ def _title(passage: rag_core.Passage) -> str:
     return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
 
 
+def _asked(hit: rag_core.Hit, shown: _Shown) -> str:
+    """The known question by which the passage was found, the nearest if several queries found it so."""
+    votes = [vote for vote in hit.votes if vote.stage == Asked.__name__]
+    if shown.blind or not votes:
+        return ""
+    nearest = max(votes, key=lambda vote: vote.score)
+    return f'<span class="rl-origin">{t("asked as: “{question}”", question=escape(nearest.note))}</span>'
+
+
 def _label(hit: rag_core.Hit, shown: _Shown) -> str:
     """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
     column = shown.column
@@ -248,7 +258,7 @@ def _way(hit: rag_core.Hit, shown: _Shown) -> str:
     reasons = "".join(
         f'<p class="rl-note"><b>{t("Reason given by the {scale}:", scale=translated(SCALES[vote.scale]))}</b> {escape(vote.note)}</p>'
         for vote in hit.votes
-        if vote.note
+        if vote.note and vote.scale == "judge"
     )
     score = f"{translated(SCALES[hit.scale])} {hit.score:.3f}"
     return (

@@ -101,7 +101,7 @@ QUESTION_INDEX = Recipe(
     source="doc2query (Nogueira et al. 2019), HyPE, QuOTE (arXiv 2502.10976); the built-in collection's questions are ours.",
     controls=(K_FINAL, DEDUPLICATE, ANSWER_PROMPT),
     stages=lambda c: (
-        Retrieve((Asked(k=c["k_final"], required=True, control="k_final"),), c["deduplicate"]),
+        Retrieve((Asked(k=c["k_final"], alone=True, control="k_final"),), c["deduplicate"]),
         Generate(c["answer_prompt"]),
     ),
     helps="Questions in everyday words, which documents do not use; it tells apart sections about one subject.",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..runtime.context import Context
 from ..runtime.services import Services
-from ..stages import Bm25, Dense, Retrieve, Retriever
+from ..stages import Asked, Bm25, Dense, Retrieve, Retriever
 from ..values.errors import InputError
 from ..values.message import Message
 from ..values.trace import Trace
-from ..values.types import Passage, Ranking
+from ..values.types import Hit, Passage, Ranking
 from .fate import Fate, at_least_apart, fates
 from .flow import query_title, stage_title
 from .without_models import Replay
@@ -108,6 +108,8 @@ def _missed(
             rank, score = _dense_rank(retriever, ranking, passage, passages, ctx)
         case Bm25():
             rank, score = _bm25_rank(retriever, ranking, passage, len(passages), ctx)
+        case Asked():
+            rank, score = _place(passage, replace(retriever, k=len(passages)).search(ranking.query, ctx))
     last = ranking.hits[-1].score if ranking.hits else None
     origin = ranking.query.origin
     name = stage_title(ranking.retriever)
@@ -150,6 +152,9 @@ def _bm25_rank(
     retriever: Bm25, ranking: Ranking, passage: str, size: int, ctx: Context
 ) -> tuple[int | None, float | None]:
     index = ctx.index_for(enriched=retriever.enriched)
-    matching = index.lexical(ranking.query.text, size, retriever.k1, retriever.b)
-    found = ((rank, hit.score) for rank, hit in enumerate(matching, start=1) if hit.id == passage)
+    return _place(passage, index.lexical(ranking.query.text, size, retriever.k1, retriever.b))
+
+
+def _place(passage: str, hits: Sequence[Hit]) -> tuple[int | None, float | None]:
+    found = ((rank, hit.score) for rank, hit in enumerate(hits, start=1) if hit.id == passage)
     return next(found, (None, None))

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..runtime.context import Context
-from ..values.errors import ConfigError, MissingResource
+from ..values.errors import ConfigError
 from ..values.message import Message
 from ..values.types import Hit, Passage, Query, Ranking, Scale, State, Vectors
 from .base import Flow, Retriever, Stage
@@ -115,7 +115,7 @@ class Asked(Retriever):
 
     Args:
         k: number of hits, >= 1.
-        required: whether a corpus without known questions is an error; otherwise nothing is found in it.
+        alone: whether it is the strategy's only search, so that a corpus without known questions is worth a warning.
         control: the name of k in messages to users.
     """
 
@@ -123,28 +123,21 @@ class Asked(Retriever):
     scale: ClassVar[Scale] = "cosine"
     waits: ClassVar[bool] = True
     k: int = 5
-    required: bool = False
+    alone: bool = False
     control: str = field(default="k of asked", compare=False, repr=False)
 
     @property
     def most(self) -> int | None:
-        """The k of the search, where it must find as many."""
-        return self.k if self.required else None
+        """Its k; None beside other searches, since few passages may have known questions."""
+        return self.k if self.alone else None
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k passages with the nearest questions, on the scale "cosine".
-
-        Raises:
-            MissingResource: no questions are known, and they are required.
-        """
+        """The k passages with the nearest questions, on the scale "cosine"; none where no questions are known."""
         asked = ctx.services.asked
         if asked is not None:
             return asked.search(ctx.as_searched(query.text), self.k)
-        if self.required:
-            raise MissingResource(
-                Message("No questions are known that this corpus's passages answer."),
-                Message("Choose another strategy."),
-            )
+        if self.alone:
+            ctx.warn(Message("No questions are known that this corpus's passages answer."))
         return ()
 
 

@@ -12,8 +12,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ..documents.asked import Asked
 from ..indexing.bm25 import Bm25Index
 from ..language.analysis import tokens
+from ..offline.asked import AskedIndex
 from ..prompts.prompt import Prompt
 from ..runtime.context import Context
 from ..runtime.run import Run
@@ -210,10 +212,13 @@ def sample_services(passages: Sequence[Passage] = PASSAGES, llm: ScriptedLlm | N
         llm: answers, rewrites and judges; a new `ScriptedLlm` by default.
     """
     embedder, model = BagOfWords(), llm or ScriptedLlm()
+    asked = [Asked(one.id, one.language, f"What about {one.text}") for one in passages]
+    vectors = embedder.embed([one.question for one in asked])[0]
     enriched = [replace(one, context=f"From a leaflet on pets: {one.title}.") for one in passages]
     return Services(
         index=MemoryIndex(passages, embedder),
         enriched=MemoryIndex(enriched, embedder),
+        asked=AskedIndex(asked, lambda: vectors, embedder, {one.id: one for one in passages}),
         embedder=embedder,
         llms=dict.fromkeys(("answer", "rewrite", "judge"), model),
         labels=LabelRules({}),

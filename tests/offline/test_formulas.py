@@ -17,7 +17,6 @@ from rag_core.offline.scorer import (
     bm25_among,
     feedback,
     feedback_terms,
-    leads,
     smoothed,
     standardised,
 )
@@ -88,11 +87,6 @@ class TestTheFormulas:
         )
         # two neighbours of the first: cosines 0.8 and 0, so the second's score alone
         assert smoothed(np.array([3.0, 1.0, -1.0]), vectors, 2, 0.5)[0] == pytest.approx((3 + 1) / 2)
-
-    def test_the_best_leads_the_second_and_the_others_follow_the_best(self):
-        assert leads(np.array([0.2, 0.7, 0.4])) == pytest.approx([0.2 - 0.7, 0.7 - 0.4, 0.4 - 0.7])
-        assert leads(np.array([0.5, 0.5])) == pytest.approx([0, 0])
-        assert leads(np.array([0.5])) == pytest.approx([0])
 
     def test_smoothing_leaves_a_single_passage_alone(self):
         assert smoothed(np.array([2.0]), np.float32([[1, 0]])) == pytest.approx([2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,14 @@ from helpers.anti_d import ANTI_D, HITS, QUESTION, TEXTS, hit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.language.analysis import language_of, query_tokens
+from rag_core.documents.asked import Asked
+from rag_core.language.analysis import language_of
+from rag_core.offline.asked import AskedIndex
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.memory import term_counts
 from rag_core.offline.scorer import (
+    NAME,
+    WITH_QUESTIONS,
     Calibration,
     Calibrations,
     OfflineScorer,
@@ -109,11 +114,28 @@ class TestTheOfflineScorer:
         assert answer > 0.5 > max(milk, parking)
 
     def test_a_passage_answers_the_likelier_the_less_the_others_do(self, scorer):
-        alone, beside = (
-            scorer.chances(QUESTION, HITS)[0],
-            scorer.chances(QUESTION, [HITS[0], HITS[0], *HITS[1:]])[0],
-        )
+        again = replace(HITS[0], passage=replace(HITS[0].passage, id="again"))
+        alone, beside = scorer.chances(QUESTION, HITS)[0], scorer.chances(QUESTION, [again, *HITS])[1]
         assert beside < alone
+
+    def test_compared_with_given_passages_a_chance_does_not_depend_on_the_other_hits(self, scorer):
+        together = scorer.chances(QUESTION, HITS, HITS[:3])
+        assert together == pytest.approx(
+            [scorer.chances(QUESTION, [one], HITS[:3])[0] for one in HITS], abs=1e-6
+        )
+
+    def test_where_questions_are_known_the_nearest_tells_the_answer(self, scorer):
+        rows = [Asked(HITS[0].id, "en", "Who needs anti-D?"), Asked(HITS[3].id, "en", QUESTION)]
+        texts = [one.question for one in rows]
+        passages = {one.id: one.passage for one in HITS}
+        asked = AskedIndex(rows, lambda: scorer.embedder.embed(texts)[0], scorer.embedder, passages)
+        knowing = scorer.knowing(asked)
+        known = [one.known for one in knowing.standing(QUESTION, HITS)]
+        without = [one.sentence for one in scorer.standing(QUESTION, HITS)]
+        assert known[3] == pytest.approx(1.0, abs=1e-5)
+        assert known[1:3] == pytest.approx(without[1:3])  # none known: their nearest sentences
+        assert knowing.chances(QUESTION, HITS)[3] > scorer.chances(QUESTION, HITS)[3]
+        assert (scorer.name, knowing.name) == (NAME, WITH_QUESTIONS)
 
     def test_how_a_passage_stands_is_read_from_its_signals_and_scores(self, scorer):
         signals, scores = scorer.signals(QUESTION, HITS), scorer.score(QUESTION, HITS)[0]
@@ -122,11 +144,6 @@ class TestTheOfflineScorer:
         assert [one.ranked for one in standing] == pytest.approx(scores)
         best, second = sorted((one.cosine for one in signals), reverse=True)[:2]
         assert max(one.lead for one in standing) == pytest.approx(best - second)
-        terms = query_tokens(QUESTION, ["en"], QUESTION)
-        held = [term_counts(one.passage.indexed_text, "en") for one in HITS]
-        assert [one.lexical for one in standing] == pytest.approx(
-            list(bm25_among(dict.fromkeys(terms, 1.0), held))
-        )
 
     @pytest.mark.parametrize("count", [0, 1, 2])
     def test_few_hits_have_chances(self, scorer, count):
@@ -168,7 +185,7 @@ class TestTheOfflineScorer:
 
     def test_a_language_without_a_calibration_is_judged_by_the_english_one(self, scorer):
         half, sure = Calibration(0.0, (0.0,) * 6), Calibration(40.0, (0.0,) * 6)
-        fitted = Calibrations({"en": half, "es": sure}, half)
+        fitted = Calibrations({"en": half, "es": sure}, half, half)
         only = OfflineScorer(scorer.embedder, scorer.pieces, fitted)
         assert only.relevance("Когда беременной нужна эта инъекция?", HITS[:1]) == [0.5]
         assert only.relevance("¿Cuándo se administra la inyección?", HITS[:1]) == pytest.approx([1.0])
@@ -204,7 +221,8 @@ class TestWordPieces:
 
 
 SIGNALS = "intercept = 1\nsentence = 1\ncosine = 1\nwords = 1\ncovered = 1\nsame_language = 1\nlength = 1\n"
-ROWS = f"[relevance.en]\n{SIGNALS}[answers]\nintercept = 1\nsentence = 1\nlead = 1\nlexical = 1\nranked = 1\n"
+STANDING = "sentence = 1\nlead = 1\nranked = 1\n"
+ROWS = f"[relevance.en]\n{SIGNALS}[answers]\nintercept = 1\n{STANDING}[known]\nintercept = 1\n{STANDING}known = 1\n"
 NO_ENGLISH = ROWS.replace("relevance.en", "relevance.es")
 
 
@@ -213,7 +231,9 @@ class TestTheCalibrationFile:
         path = tmp_path / "relevance.toml"
         path.write_text(ROWS)
         one = Calibration(1.0, (1.0,) * 6)
-        assert read_calibrations(path) == Calibrations({"en": one}, Calibration(1.0, (1.0,) * 4))
+        assert read_calibrations(path) == Calibrations(
+            {"en": one}, Calibration(1.0, (1.0,) * 3), Calibration(1.0, (1.0,) * 4)
+        )
 
     def test_the_one_in_the_repository_covers_both_languages(self):
         fitted = read_calibrations(DATA / "relevance.toml")

@@ -1,0 +1,84 @@
+"""Retrieval and reranking by known questions, and what is decided by them for every column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from rag_core.runtime.context import Context
+from rag_core.stages import Asked, RerankByQuestions, Retrieve
+from rag_core.testing import ranking_of, sample_context, sample_services
+from rag_core.values.errors import ConfigError
+from rag_core.values.types import Hit, State
+
+
+class Known:
+    """Cosines by passage id."""
+
+    def __init__(self, cosines: dict[str, float]) -> None:
+        self.cosines = cosines
+
+    def search(self, question: str, k: int) -> Sequence[Hit]:
+        raise NotImplementedError
+
+    def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        return [self.cosines.get(one) for one in passages]
+
+
+def knowing(cosines: dict[str, float]) -> Context:
+    return Context(replace(sample_services(), asked=Known(cosines)))
+
+
+def test_each_vote_names_the_question_that_was_matched() -> None:
+    after = Retrieve((Asked(k=2),))(State.start("What about fish?"), sample_context())
+    (vote,) = after.ranking.hits[0].votes
+    assert (vote.stage, vote.rank) == ("Asked", 1)
+    assert vote.note == "What about Fish swim in schools and never close their eyes."
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_without_known_questions_nothing_is_found_and_a_lone_search_says_so(alone: bool) -> None:
+    ctx = Context(replace(sample_services(), asked=None))
+    after = Retrieve((Asked(k=2, alone=alone),))(State.start("What about fish?"), ctx)
+    assert len(after.ranking) == 0
+    assert [str(one) for one in ctx.meter.warnings] == alone * [
+        "No questions are known that this corpus's passages answer."
+    ]
+
+
+def test_reranking_adds_the_weighted_cosine_to_the_standardised_score() -> None:
+    found = ranking_of({"a": 3.0, "b": 2.0, "c": 1.0})  # mean 2, standard deviation (2/3) ** 0.5
+    hits = list(RerankByQuestions(weight=2).rerank(found, knowing({"a": 0.1, "b": 0.9})))
+    z = 1 / (2 / 3) ** 0.5
+    # c has no known question: the mean of the others' cosines, 0.5
+    assert [hit.score for hit in hits] == pytest.approx([z + 0.2, 0 + 1.8, -z + 1.0])
+    assert [term.name for term in hits[0].terms] == ["standardised", "known question"]
+    assert [sum(one.value * one.weight for one in hit.terms) for hit in hits] == pytest.approx(
+        [hit.score for hit in hits]
+    )
+
+
+def test_equal_scores_are_reranked_by_the_questions_alone() -> None:
+    hits = list(RerankByQuestions(weight=3).rerank(ranking_of({"a": 1.0, "b": 1.0}), knowing({"b": 0.5})))
+    assert [hit.score for hit in hits] == pytest.approx([1.5, 1.5])
+
+
+def test_a_corpus_without_known_questions_keeps_its_scores() -> None:
+    ctx, found = Context(replace(sample_services(), asked=None)), ranking_of({"a": 3.0, "b": 2.0})
+    assert list(RerankByQuestions().rerank(found, ctx)) == list(found)
+
+
+def test_a_negative_weight_is_refused() -> None:
+    with pytest.raises(ConfigError, match="weight must be at least 0"):
+        RerankByQuestions(weight=-1)
+
+
+def test_the_usual_hits_are_those_of_both_searches_each_once() -> None:
+    ctx = sample_context()
+    ids = [hit.id for hit in ctx.usual_hits("Fish in schools", 2)]
+    by_question = [hit.id for hit in ctx.services.asked.search("Fish in schools", 2)]
+    by_words = [hit.id for hit in ctx.services.index.lexical("Fish in schools", 2, 1.5, 0.75)]
+    assert ids == list(dict.fromkeys([*by_question, *by_words]))
+    assert Context(replace(ctx.services, asked=None)).usual_hits("Fish in schools", 2) == ()
