@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..values.errors import DataError, why_unreadable
+from ..values.errors import DataError, unreadable
 from ..values.message import Message
 from ..values.notice import NOTICE
 
@@ -44,7 +44,4 @@ class Stored(BaseModel):
                 Message("{path} cannot be read: {problem}.", path=path, problem=problem), next_step
             ) from error
         except (OSError, UnicodeError) as error:
-            raise DataError(
-                Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
-                next_step,
-            ) from error
+            raise unreadable(path, error, next_step) from error

@@ -109,10 +109,7 @@ class Engines:
         return replace(self, paid=loader.chosen(models, self.paid), reranker=reranker)
 
     def identity(
-        self,
-        llms: Mapping[str, Llm],
-        index: CorpusIndex,
-        enriched: CorpusIndex | None,
+        self, llms: Mapping[str, Llm], index: CorpusIndex, enriched: CorpusIndex | None
     ) -> dict[str, str | None]:
         """Everything that can change a result: runs with equal values here used the same engine.
 
