@@ -107,7 +107,7 @@ class Results(Stored):
     data: str
     split: str
     queries: int
-    judged_by: str = ""
+    judged_by: str
     primary: str
     strategies: dict[str, StrategyResult]
     comparisons: tuple[Comparison, ...]

@@ -20,7 +20,7 @@ _HINT = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
 
 
 class _Part(BaseModel):
-    """Keys that nothing here reads are ignored; those that older files lack have defaults."""
+    """Keys that nothing here reads are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
