@@ -81,10 +81,7 @@ def take() -> None:
     problems = list(found.problems)
     problems += unknown(found.corpus)
     problems += [
-        t(
-            "There are no documents {corpus} here; the page's own are searched.",
-            corpus=repr(column.corpus),
-        )
+        t("There are no documents {corpus} here; the page's own are searched.", corpus=repr(column.corpus))
         for column in found.columns
         if column.corpus and column.corpus not in corpora.names()
     ]

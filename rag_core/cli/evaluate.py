@@ -142,15 +142,7 @@ def sweep(
     with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
         result = ev.tune(
-            recipe,
-            combinations,
-            measured,
-            dev,
-            test,
-            lab.services,
-            base=base,
-            stop=stop,
-            progress=progress,
+            recipe, combinations, measured, dev, test, lab.services, base=base, stop=stop, progress=progress
         )
     progress("ready", 1, 1)
     if as_json:

@@ -45,7 +45,6 @@ class SavedContext(_Part):
     doc_id: str = ""
     text: str = ""
     source: str = ""
-    difference: str = ""
     sources: tuple[Source, ...] = ()
     differs_from: tuple[Source, ...] = ()
     gives_orders: bool = False
