@@ -15,7 +15,7 @@ from ..values.notice import NOTICE
 class Stored(BaseModel):
     """An immutable value with one JSON shape: its fields, in their order, under their aliases.
 
-    Keys of other versions are ignored. A field with a default may be missing from a file, and is then not written.
+    Unknown keys, such as our notice, are ignored. A field with a default that is missing is not written.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
