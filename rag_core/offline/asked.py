@@ -84,10 +84,6 @@ class AskedIndex:
         places = (self._place.get(identity) for identity in passages)
         return [None if place is None else float(nearest[place]) for place in places]
 
-    def questions(self, passage: str) -> list[Asked]:
-        """The known questions of a passage."""
-        return [one for one in self._asked if one.passage == passage]
-
     def _compare_anew(self, question: str) -> _Compared:
         (vector,), _ = self._embedder.embed([question], "query")
         cosines = self._vectors() @ vector
