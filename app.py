@@ -6,7 +6,7 @@ import threading
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -15,7 +15,7 @@ if __name__ == "__main__":  # runs in every browser session
 
     visit.draw()
 else:  # imported once by the server, before the first session
-    from pages.frame.addresses import MOVED, PATHS, moved
+    from pages.frame.addresses import PATHS
     from pages.frame.shell import document
     from pages.shared.cookie import COOKIE
 
@@ -29,13 +29,9 @@ else:  # imported once by the server, before the first session
     # Streamlit puts it before its own addresses only
     below = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
 
-    def lead(request: Request) -> RedirectResponse:
-        """Redirect an address of earlier versions to where its page is now."""
-        return RedirectResponse(moved(request.url.path.rpartition("/")[2], request.url.query))
-
     def shell(request: Request) -> HTMLResponse:
         """The HTML of a page, with a cookie that names the visitor: a reload must not renew a budget."""
-        # an old address may hold a question, which no other server should see
+        # an address opens a comparison, which no other server should see
         kept = {"Cache-Control": "no-cache", "Referrer-Policy": "no-referrer"}
         answer = HTMLResponse(document(), headers=kept)
         if COOKIE not in request.cookies:
@@ -74,7 +70,6 @@ else:  # imported once by the server, before the first session
     app = st.App(
         __file__,
         routes=[
-            *(Route(f"{below}/{path}", lead) for path in MOVED),
             Route(f"{below}/healthz", lambda _: PlainTextResponse("ok")),
             Route(f"{below}/readyz", readiness),
             Route(f"{below}/metrics", metrics),

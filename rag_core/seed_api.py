@@ -40,9 +40,10 @@ RETRIEVAL_METHODS: Mapping[str, str] = {
     "simple_semantic": "semantic",
     "bm25": "bm25",
     "hyde": "hyde_semantic",
+    "question_index": "known_questions",
     "contextual": "contextual_bm25_semantic_weighted_rrf",
     "rag_msr": "multi_reformulation_rerank_judge",
-    "ensemble": "rewrite_bm25_semantic_rrf_rerank",
+    "ensemble": "rewrite_bm25_semantic_questions_rrf_rerank",
 }
 WITHOUT_CONTROLS = ("multi_query",)  # its module lists every entry, without controls
 OPEN_LABS = 4  # most recently used; each keeps its models and index in memory

@@ -24,6 +24,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from rag_core.cli import main
+from rag_core.documents.asked import Asked
 from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.jobs import Job
@@ -32,6 +33,7 @@ from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, load_embedder
+from rag_core.offline.asked import AskedIndex
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.testing import ScriptedLlm
@@ -225,6 +227,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusIndex, CorpusI
     return plain, enriched
 
 
+def known(index: CorpusIndex, embedder: WordEmbedder) -> AskedIndex:
+    """A question for every passage: its first sentence."""
+    rows = [Asked(one.id, one.language, one.text.partition(".")[0]) for one in index.passages.values()]
+    vectors = embedder.embed([one.question for one in rows])[0]
+    return AskedIndex(rows, lambda: vectors, embedder, index.passages)
+
+
 @pytest.fixture
 def full(many: tuple[CorpusIndex, CorpusIndex], embedder: WordEmbedder, labels: LabelRules) -> Services:
     """Services every strategy runs on: fakes.MANY indexed, one model for every role, a reranker."""
@@ -232,6 +241,7 @@ def full(many: tuple[CorpusIndex, CorpusIndex], embedder: WordEmbedder, labels: 
     return Services(
         index=many[0],
         enriched=many[1],
+        asked=known(many[0], embedder),
         embedder=embedder,
         llms={"answer": llm, "rewrite": llm, "judge": llm},
         labels=labels,

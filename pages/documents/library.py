@@ -136,11 +136,7 @@ def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
     """The passages found, best first; the title of each opens its document there."""
     st.markdown(
         untrusted.label(
-            t(
-                "{passages} found in {places}",
-                passages=passages_in_words(len(hits)),
-                places=places,
-            )
+            t("{passages} found in {places}", passages=passages_in_words(len(hits)), places=places)
         )
     )
     most: int = st.session_state.get(MORE, STEP)

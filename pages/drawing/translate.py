@@ -143,8 +143,7 @@ def _choose() -> None:
 
 def _of_browser() -> str:
     """The first language of the browser's list (Accept-Language, most wanted first) that there is a catalogue for."""
-    listed = (
-        st.context.headers.get("Accept-Language") or st.context.locale or ""
-    )  # not every socket sends the list
+    # not every socket sends the list
+    listed = st.context.headers.get("Accept-Language") or st.context.locale or ""
     wanted = re.findall(r"(?:^|,)\s*([a-z]+)", listed.lower())
     return next((code for code in wanted if code in LANGUAGES), "en")

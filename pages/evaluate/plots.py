@@ -60,10 +60,7 @@ def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str
             error_x=_error_bars(values, thickness=1),
             hovertemplate=f"{mark(titles[label])}, %{{y}}: %{{x:.3f}}<extra></extra>",
         )
-    figure.update_layout(
-        scattermode="group",
-        colorway=[colour(name) for name in COLOURS],
-    )
+    figure.update_layout(scattermode="group", colorway=[colour(name) for name in COLOURS])
     figure.update_yaxes(autorange="reversed")
     figure.update_xaxes(title=mark(title))
     return _styled(figure, 140 + 17 * len(labels) * len(names) + 14 * len(names))

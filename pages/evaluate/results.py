@@ -113,8 +113,7 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
             embedding=md(str(manifest.engine["embedding"])),
         )
     )
-    if results.judged_by:
-        st.caption(untrusted.label(translated(results.judged_by)))
+    st.caption(untrusted.label(translated(results.judged_by)))
     for label, row in results.strategies.items():
         if row.failed:
             st.warning(

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
 OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
            "precision@5", "mrr", "map", "hit@5", "seed_ndcg@10")  # fmt: skip
-KEPT = {
-    "persist_state": "session",
-    "bind": "query-params",
-}  # the choice survives leaving the page and a reload
+# the choice survives leaving the page and a reload
+KEPT = {"persist_state": "session", "bind": "query-params"}
 
 
 def draw() -> None:

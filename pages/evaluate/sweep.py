@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 import rag_core
@@ -267,16 +265,8 @@ def _winner(result: ev.SweepResult) -> None:
     )
     if result.equal_k:
         st.warning(untrusted.label(translated(result.equal_k.sentence)))
-    if result.judged_by:
-        st.caption(untrusted.label(translated(result.judged_by)))
-    if result.cost is not None:
-        st.caption(untrusted.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
+    st.caption(untrusted.label(translated(result.judged_by)))
+    st.caption(untrusted.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
     permalink.link(
-        t("Open the winner in Compare"), [_column(result.strategy, one) for one in (best, default)]
+        t("Open the winner in Compare"), [rag_core.set_up((result.strategy, one)) for one in (best, default)]
     )
-
-
-def _column(strategy: str, values: Mapping[str, object]) -> rag_core.Setup:
-    """A column with settings of a sweep; without those that this version does not have."""
-    known = {control.name for control in rag_core.RECIPES[strategy].controls}
-    return rag_core.set_up((strategy, {name: value for name, value in values.items() if name in known}))

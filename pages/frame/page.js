@@ -43,11 +43,6 @@ window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else 
       box.dispatchEvent(new Event("input", { bubbles: true }));
       setTimeout(() => box.dispatchEvent(new FocusEvent("focusout", { bubbles: true }))); // or no demo question replaces it
     }
-    const address = new URL(location.href);
-    if (box.value && address.searchParams.has("q")) { // of an earlier version, and read
-      address.searchParams.delete("q");
-      history.replaceState(history.state, "", address);
-    }
     const now = JSON.stringify({ at: location.href, text: box.value });
     if (now !== seen) sessionStorage.setItem("typed", seen = now);
   };

@@ -101,11 +101,7 @@ def _row(kept: History, entry: Entry) -> None:
                 st.markdown(untrusted.label(entry.question))
                 st.caption(
                     untrusted.label(
-                        t(
-                            "{when} UTC · {strategies}",
-                            when=when(entry.asked),
-                            strategies=_strategies(entry),
-                        )
+                        t("{when} UTC · {strategies}", when=when(entry.asked), strategies=_strategies(entry))
                     )
                 )
             with st.container(horizontal=True, width="content"):

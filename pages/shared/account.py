@@ -37,9 +37,8 @@ def may_operate() -> bool:
     claims, settings = st.user.to_dict(), engine().settings
     named = settings.operators if settings else ""
     email = str(claims.get("email") or "").strip().lower()
-    confirmed = (
-        claims.get("email_verified") is not False
-    )  # some providers confirm every address and do not say so
+    # some providers confirm every address and do not say so
+    confirmed = claims.get("email_verified") is not False
     return bool(email) and confirmed and email in {one.strip().lower() for one in named.split(",")}
 
 

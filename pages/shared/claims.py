@@ -98,14 +98,7 @@ def spent(results: ev.Results) -> str:
         for (part, (time, cost)), here in zip(SPENT.items(), _spent_here(results), strict=True)
     ]
     return _table(
-        (
-            t("Part"),
-            t("Published: time"),
-            t("Here, offline"),
-            t("Published: cost"),
-            t("Here, offline"),
-        ),
-        rows,
+        (t("Part"), t("Published: time"), t("Here, offline"), t("Published: cost"), t("Here, offline")), rows
     )
 
 

@@ -27,9 +27,8 @@ class Comparisons:
         self, most: int = MOST_KEPT, seconds: float = KEPT_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._most, self._seconds, self._clock = most, seconds, clock
-        self._kept: OrderedDict[str, tuple[Comparison, float]] = (
-            OrderedDict()
-        )  # the most recently shown comes last
+        # the most recently shown comes last
+        self._kept: OrderedDict[str, tuple[Comparison, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def keep(self, run: Comparison) -> None:

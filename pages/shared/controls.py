@@ -109,6 +109,7 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
         runs_on: draws what chooses a column's models and documents.
     """
     letter, names = LETTERS[position], list(rag_core.RECIPES)
+    is_open = st.session_state.get("panel") == position
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         untrusted.draw(f'<span class="rl-letter">{untrusted.escape(letter)}</span>')
         st.selectbox(
@@ -124,9 +125,9 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
             t("Settings {letter}", letter=label(letter)),
             key=f"settings.{position}",
             on_click=_open_panel,
-            args=(None if _panel() == position else position,),
+            args=(None if is_open else position,),
         )
-    if _panel() == position:
+    if is_open:
         with st.container(key="panel"):
             _draw_panel(position, runs_on)
 
@@ -139,12 +140,6 @@ def strategy_of(position: int) -> rag_core.Strategy:
     except rag_core.RagError as error:
         st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
         return recipe.build()
-
-
-def _panel() -> int | None:
-    """The column whose settings are open."""
-    position: int | None = st.session_state.get("panel")
-    return position
 
 
 def _open_panel(position: int | None) -> None:

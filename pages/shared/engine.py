@@ -34,9 +34,8 @@ class Engine:
         self._lock = threading.Lock()
         self._started = False
         try:
-            self.settings = (
-                rag_core.read_settings()
-            )  # once: where questions go must not change under the page
+            # once: where questions go must not change under the page
+            self.settings = rag_core.read_settings()
             self.admission = Admission(self.settings.questions_at_once)
         except rag_core.RagError as error:
             self.error = error

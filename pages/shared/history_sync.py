@@ -125,10 +125,7 @@ def opened(run: Comparison, *, named: bool = True) -> None:
     if not isinstance(run, LiveRun):
         st.caption(
             untrusted.label(
-                t(
-                    "From the history: asked on {when} UTC. Nothing was run again.",
-                    when=when(run.asked),
-                )
+                t("From the history: asked on {when} UTC. Nothing was run again.", when=when(run.asked))
             )
         )
         for reason in run.left_out if named else ():

@@ -1,7 +1,6 @@
 """The address of Compare: which comparison it shows, and its strategies, controls and country; never a question.
 
-It is written whenever another comparison or setting is shown, and read when it is its visitor's wish. An address of earlier
-versions may have a question; the page's script takes it out of the address once it stands in the box.
+It is written whenever another comparison or setting is shown, and read when it is its visitor's wish.
 """
 
 from __future__ import annotations
@@ -72,10 +71,9 @@ def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = BUILTIN) -
 def take() -> None:
     """Set the page's widgets as the address says, once for each address, when it names no comparison known here."""
     given = {name: values for name, values in parameters().items() if name not in ("run", PARAMETER)}
-    lasting = {name: values for name, values in given.items() if name != "q"}
-    if not given or st.session_state.get("address") == lasting:
+    if not given or st.session_state.get("address") == given:
         return
-    st.session_state["address"] = lasting
+    st.session_state["address"] = given
     fewest = 2 if "s" in given else SHOWN_COLUMNS
     found = from_address(given, DEFAULT_COLUMNS, fewest, setups.offered())
     if found is None:
@@ -83,17 +81,12 @@ def take() -> None:
     problems = list(found.problems)
     problems += unknown(found.corpus)
     problems += [
-        t(
-            "There are no documents {corpus} here; the page's own are searched.",
-            corpus=repr(column.corpus),
-        )
+        t("There are no documents {corpus} here; the page's own are searched.", corpus=repr(column.corpus))
         for column in found.columns
         if column.corpus and column.corpus not in corpora.names()
     ]
     corpora.set_to(found.corpus)
     st.session_state.update(country=found.country, columns=len(found.columns), misread=problems)
-    if "q" in given:
-        st.session_state["question"] = found.question
     for position, setup in enumerate(found.columns):
         known = not setup.corpus or setup.corpus in corpora.names()
         setups.put(position, setup if known else replace(setup, corpus=""))

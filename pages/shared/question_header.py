@@ -38,9 +38,8 @@ def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "u
         searched: the corpora of its columns; the chosen one if empty.
         key: names the box; one page may have two.
     """
-    known = (
-        corpora.profile(name or corpora.chosen()) for name in searched
-    )  # None while one is opened: it may be about maternity
+    # None while one is opened: it may be about maternity
+    known = (corpora.profile(name or corpora.chosen()) for name in searched)
     read = [urgency.triage_for(one.subject if one else "")(question) for one in set(known)]
     draw_notice(next((one for one in read if one.urgent), read[0]), key=key)
 

@@ -33,10 +33,8 @@ ABOUT = declared(
     "This measurement ships with the lab: the built-in documents, searched with the offline engine."
 )
 ROLES = ("embedding_model", "reranker_model", "index_content")  # of an engine, that every strategy may use
-CALLED = {
-    "rewrite": "rewriter",
-    "judge": "judge",
-}  # purpose of a strategy's calls -> the role that answers them
+# purpose of a strategy's calls -> the role that answers them
+CALLED = {"rewrite": "rewriter", "judge": "judge"}
 
 
 @functools.cache
@@ -102,9 +100,8 @@ def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> 
     calls = rag_core.RECIPES[strategy.name].calls
     roles = (*ROLES, *(role for purpose, role in CALLED.items() if purpose in calls))
     same = all(now.get(role) == then[role] for role in roles)
-    if strategy.controls.get(
-        "enriched"
-    ):  # its name counts how often it was built; the content's digest comes last
+    # its name counts how often it was built; the content's digest comes last
+    if strategy.controls.get("enriched"):
         same = same and _digest(now.get("enriched_index")) == _digest(then["enriched_index"])
     return same
 

@@ -235,8 +235,6 @@ def restore() -> None:
         problems = [*found.problems, *permalink.unknown(found.corpus)]
         corpora.set_to(found.corpus)
         st.session_state.update(country=found.country, misread=problems)
-        if "q" in parameters:
-            st.session_state["question"] = found.question
         st.session_state[STRATEGY], st.session_state[SETUP] = chosen.name, column
         recipe = rag_core.RECIPES[chosen.name]
         defaults = {control.name: control.default for control in recipe.controls}

@@ -73,8 +73,7 @@ def build(chosen: StrategySpec, /, **controls: object) -> Strategy:
 def describe_changes(chosen: StrategySpec) -> str:
     """How a strategy differs from its defaults, in a few words: "λ 0.3, passages used 8"; empty when it does not.
 
-    Idle controls are left out. Values stored by an older version, and strategies outside the catalogue,
-    are not errors.
+    Idle controls are left out. Wrong values, and strategies outside the catalogue, are not errors.
     """
     name, values = _named(chosen)
     recipe = RECIPES.get(name)

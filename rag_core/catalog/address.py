@@ -2,7 +2,7 @@
 
     ?s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
 
-No question is written: servers, proxies and browsers keep addresses. `q`, where earlier versions wrote it, is read.
+No question is written: servers, proxies and browsers keep addresses.
 `s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1, or what it runs on:
 NUMBER.model, NUMBER.corpus (see `registry.RUNS_ON`). Controls at their defaults are left out. A long value, such as the
 text of a prompt, is compressed; one that is too long even so is left out, and `left` names it.
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from ..language.questions import MAX_QUESTION
 from ..pipeline.strategy import Strategy
 from ..safety.urgency.helplines import countries
 from ..values.errors import ConfigError
@@ -50,7 +49,6 @@ class Configuration:
         problems: a sentence for each value that is not valid, and was replaced by the default.
     """
 
-    question: str
     columns: tuple[Setup, ...]
     country: str = ""
     corpus: str = ""
@@ -103,23 +101,13 @@ def from_address(
     named = list(parameters.get("s", ()))
     values = [found for name in parameters if (found := _CONTROL.fullmatch(name))]
     corpus = "".join(list(parameters.get(CORPUS, ("",)))[:1])
-    if not (named or values or corpus or "q" in parameters or "country" in parameters):
+    if not (named or values or corpus or "country" in parameters):
         return None
     problems: list[str] = [
         Message("{name} was too long for an address; its default is used.", name=name[:SHOWN])
         for name in parameters.get(LEFT, ())
         if _CONTROL.fullmatch(name)
     ]
-    question = "".join(list(parameters.get("q", ("",)))[:1])
-    if len(question) > MAX_QUESTION:
-        problems.append(
-            Message(
-                "The question has {count:,} characters; only the first {most:,} are used.",
-                count=len(question),
-                most=MAX_QUESTION,
-            )
-        )
-        question = question[:MAX_QUESTION]
     country = "".join(list(parameters.get("country", ("",)))[:1]).upper()
     if country and country not in countries():
         problems.append(Message("There is no country {country!r}; none is chosen.", country=country[:SHOWN]))
@@ -158,7 +146,7 @@ def from_address(
     columns = tuple(
         _set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True)
     )
-    return Configuration(question, columns, country, corpus, tuple(problems))
+    return Configuration(columns, country, corpus, tuple(problems))
 
 
 def _set_up(

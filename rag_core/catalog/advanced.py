@@ -128,11 +128,7 @@ MULTI_QUERY_REWRITER = Recipe(
             {"k_final": 12},
             "12 passages: most evidence (Multi-Query Rewriter RAG, Number of Final Documents).",
         ),
-        Preset(
-            "tuned",
-            {"k_per_query": 40, "merge": "sum"},
-            f"{TUNED}: nDCG@10 0.746 instead of 0.720.",
-        ),
+        Preset("tuned", {"k_per_query": 40, "merge": "sum"}, f"{TUNED}: nDCG@10 0.746 instead of 0.720."),
         Preset(
             "source",
             {"templates": _PUBLISHED[: len(MULTI_QUERY)], "merge": "first"},
@@ -240,11 +236,7 @@ CONTEXTUAL = Recipe(
             {"transform": True, "rerank": True},
             "With question rewriting and reranking (Query System with Contextual Retrieval, Query Command Usage).",
         ),
-        Preset(
-            "tuned",
-            {"rerank": True, "enriched": False},
-            f"{TUNED}: nDCG@10 0.719 instead of 0.656.",
-        ),
+        Preset("tuned", {"rerank": True, "enriched": False}, f"{TUNED}: nDCG@10 0.719 instead of 0.656."),
         Preset(
             "source",
             {"vector_weight": 0.6, "bm25_weight": 0.4},
@@ -395,11 +387,7 @@ RAG_MSR = Recipe(
             {"prompt_set": "none", "m_per_query": 5, "judge": False},
             "The question's passages, reranked (RAG-MSR README, Experiment Results: “Reranking Retrieval”).",
         ),
-        Preset(
-            "tuned",
-            {"k_per_query": 10, "theta": 0.3},
-            f"{TUNED}: nDCG@10 0.693 instead of 0.668.",
-        ),
+        Preset("tuned", {"k_per_query": 10, "theta": 0.3}, f"{TUNED}: nDCG@10 0.693 instead of 0.668."),
         *(
             Preset(
                 name,

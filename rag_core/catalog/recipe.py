@@ -84,11 +84,7 @@ class Recipe:
         return {name: control.parse(values.get(name, control.default)) for name, control in known.items()}
 
     def changes(self, values: Values) -> tuple[str, ...]:
-        """The active control values that differ from the defaults, each in a few words.
-
-        Args:
-            values: may name controls of an older version.
-        """
+        """The active control values that differ from the defaults, each in a few words; unknown ones too."""
         known = {control.name: control for control in self.controls}
         plain = {name: control.plain(control.parse(control.default)) for name, control in known.items()}
         given = {**plain, **{name: _plain(known.get(name), value) for name, value in values.items()}}

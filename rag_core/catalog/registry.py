@@ -25,10 +25,8 @@ from .recipe import Recipe
 GROUP = "rag_core.strategies"
 BUILT_IN = "rag_core"
 CORPUS = "corpus"
-RUNS_ON = (
-    *(one.name for one in fields(ModelChoice)),
-    CORPUS,
-)  # what a column names beside its controls; see `setup`
+# what a column names beside its controls; see `setup`
+RUNS_ON = (*(one.name for one in fields(ModelChoice)), CORPUS)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")  # the command line gives `@`, `=`, `.` and `,` a meaning
 
 

@@ -142,24 +142,15 @@ def sweep(
     with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
         result = ev.tune(
-            recipe,
-            combinations,
-            measured,
-            dev,
-            test,
-            lab.services,
-            base=base,
-            stop=stop,
-            progress=progress,
+            recipe, combinations, measured, dev, test, lab.services, base=base, stop=stop, progress=progress
         )
     progress("ready", 1, 1)
     if as_json:
         say_json(result.as_json())
     else:
         shown.sweep(result)
-    path = ev.save_sweep(
-        result, settings
-    )  # last, so that a full disk does not lose what may have been paid for
+    # last, so that a full disk does not lose what may have been paid for
+    path = ev.save_sweep(result, settings)
     if not as_json:
         say(f"\nSaved in {path}.")
 

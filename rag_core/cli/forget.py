@@ -22,8 +22,7 @@ Target = Annotated[
 
 
 def forget(
-    target: Target,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False,
+    target: Target, yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False
 ) -> None:
     """Remove documents and their text from every index, the history and panels. The files themselves are not touched.
 

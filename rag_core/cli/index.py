@@ -23,8 +23,7 @@ STANDARD = "standard"  # for --context-prompt; a file of this name is ./standard
 
 def index(
     path: Annotated[
-        Path | None,
-        typer.Argument(help="File, folder, or BEIR folder.", show_default=False, parser=a_path),
+        Path | None, typer.Argument(help="File, folder, or BEIR folder.", show_default=False, parser=a_path)
     ] = None,
     corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
     enrich: Annotated[
@@ -48,8 +47,7 @@ def index(
         ),
     ] = None,
     languages: Annotated[
-        str | None,
-        typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml."),
+        str | None, typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml.")
     ] = None,
     chunk_size: Annotated[
         int | None,

@@ -128,8 +128,7 @@ def sweep(result: SweepResult) -> None:
     paragraph(f"On {result.report.split}: {result.comparison.verdict}")
     if result.equal_k:
         paragraph(result.equal_k.sentence)
-    if result.cost is not None:
-        say(f"  Cost of the whole sweep: {result.cost}.")
+    say(f"  Cost of the whole sweep: {result.cost}.")
     say("\nRun again from scratch", bold=True)
     for finalist in result.finalists:
         settings = describe_changes((result.strategy, finalist.controls)) or "as the catalogue has it"

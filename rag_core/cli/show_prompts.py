@@ -32,10 +32,8 @@ def show_prompts(trace: Trace) -> None:
 
 
 def _tokens(one: Exchange) -> str:
-    sent, received = (
-        sum(call.input_tokens for call in one.calls),
-        sum(call.output_tokens for call in one.calls),
-    )
+    sent = sum(call.input_tokens for call in one.calls)
+    received = sum(call.output_tokens for call in one.calls)
     who = "+".join(sorted({call.counted_by for call in one.calls})) or "nobody: it was refused"
     return f"{sent:,} tokens in, {received:,} out, counted by {who}"
 

@@ -56,7 +56,6 @@ def trust(
 
 
 def _measures(measures: Sequence[Measure]) -> None:
-    """The shares of each safeguard."""
     from .show_safety import share
 
     safeguard = ""

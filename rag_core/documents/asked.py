@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..values.errors import DataError, why_unreadable
+from ..values.errors import DataError, unreadable
 from ..values.message import Message
 from .documents import open_lines
 
@@ -58,10 +58,7 @@ def _read(path: Path) -> Iterator[Asked]:
                 if number > 1:
                     yield Asked(*row)
         except (csv.Error, UnicodeDecodeError) as error:
-            raise DataError(
-                Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
-                Message("Save it as tab-separated UTF-8."),
-            ) from error
+            raise unreadable(path, error, Message("Save it as tab-separated UTF-8.")) from error
 
 
 def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked], list[Asked], list[Asked]]:

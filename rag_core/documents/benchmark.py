@@ -20,24 +20,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..language.analysis import LANGUAGES, language_of
-from ..values.errors import DataError, why_unreadable
+from ..values.errors import DataError, unreadable
 from ..values.message import Message
 from .documents import beir_rows, numbered_lines, open_lines
 from .limits import MAX_TITLE, shorten
 
 KINDS = [
-    "clear",
-    "lay",
-    "keywords",
-    "ambiguous",
-    "facets",
-    "number_negation",
-    "misspelt",
-    "cross_language",
-    "outside",
-    "emergency",
-    "hurried",
-]
+    "clear", "lay", "keywords", "ambiguous", "facets", "number_negation", "misspelt", "cross_language",
+    "outside", "emergency", "hurried",
+]  # fmt: skip
 URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
 GRADES = (0, 1, 2)
@@ -204,10 +195,7 @@ def read_judged_by(folder: Path) -> str:
     try:
         sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
     except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
-        raise DataError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
-            Message("Check that it is UTF-8 and TOML."),
-        ) from error
+        raise unreadable(path, error, Message("Check that it is UTF-8 and TOML.")) from error
     if not isinstance(sentence, str) or not sentence.strip():
         raise DataError(
             Message("{path} does not say who judged.", path=path),

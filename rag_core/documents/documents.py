@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..language.analysis import language_of
-from ..values.errors import DataError, why_unreadable
+from ..values.errors import DataError, unreadable, why_unreadable
 from ..values.message import Message
 from ..values.profile import Profile, read_profile
 from ..values.sources import Source
@@ -90,10 +90,7 @@ def read_document(path: Path) -> Document:
     try:
         return as_seen(parse_document(read_bytes(path, READING.file).decode("utf-8-sig"), path))
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
-            Message("Check the path, and save the file as UTF-8."),
-        ) from error
+        raise unreadable(path, error, Message("Check the path, and save the file as UTF-8.")) from error
     except LimitExceeded as error:
         raise DataError(
             Message("{path} cannot be read: {reason}.", path=path, reason=error.reason),
@@ -370,10 +367,7 @@ def open_lines(path: Path) -> Iterator[TextIO]:
         with path.open(encoding="utf-8-sig") as lines:
             yield lines
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
-            Message("Check that the file exists and is UTF-8."),
-        ) from error
+        raise unreadable(path, error, Message("Check that the file exists and is UTF-8.")) from error
 
 
 def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:

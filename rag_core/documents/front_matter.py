@@ -52,7 +52,6 @@ class _LimitedYaml(YAMLHandler):
             return super().load(fm, **kwargs)
         except yaml.YAMLError:
             raise
-        except (
-            Exception
-        ) as error:  # PyYAML raises anything on a value its tag does not fit, such as a bare !!int
+        # PyYAML raises anything on a value its tag does not fit, such as a bare !!int
+        except Exception as error:
             raise ValueError(f"a value cannot be read ({why_unreadable(error)})") from error

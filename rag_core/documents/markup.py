@@ -58,10 +58,7 @@ def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
         return None
     ground = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
     text = style.get("color") or (attributes.get("color") if name == "font" else None)
-    seen = Look(
-        _colour(text) if text else around.text,
-        _colour(ground) if ground else around.ground,
-    )
+    seen = Look(_colour(text) if text else around.text, _colour(ground) if ground else around.ground)
     if text == "transparent" or (text and text.startswith("rgba") and _alpha(text) == 0):
         return None
     changed = bool(text or ground) and seen.text and seen.ground

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -70,7 +70,7 @@ class RewriteEffect:
             irrelevant documents a reformulation brings); unjudged documents count as irrelevant.
         unique_relevant: relevant documents that no other query of the question found.
         forms: "keywords" and "sentence" (`questions.form_of`), where there are such questions -> their error rate: by the
-            README, failures are frequent in keyword questions; empty in files of older versions.
+            README, failures are frequent in keyword questions.
     """
 
     origin: str
@@ -78,7 +78,7 @@ class RewriteEffect:
     retrieved: int
     error_rate: float
     unique_relevant: int
-    forms: Mapping[str, FormErrors] = field(default_factory=dict)
+    forms: Mapping[str, FormErrors]
 
 
 def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffect]:

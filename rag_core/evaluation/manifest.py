@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES, Number, describe
-from ..documents.benchmark import JUDGED_BY_AUTHORS, Benchmark
+from ..documents.benchmark import Benchmark
 from ..pipeline.strategy import Strategy
 from ..values.errors import DataError
 from ..values.message import Message
@@ -64,7 +64,7 @@ class Manifest(Stored):
     split: str
     checksum: str
     questions: int
-    judged_by: str = JUDGED_BY_AUTHORS
+    judged_by: str
     depth: int | None
     strategies: dict[str, MeasuredStrategy | RunFile]
     engine: dict[str, str | None]

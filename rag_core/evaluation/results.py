@@ -107,7 +107,7 @@ class Results(Stored):
     data: str
     split: str
     queries: int
-    judged_by: str = ""
+    judged_by: str
     primary: str
     strategies: dict[str, StrategyResult]
     comparisons: tuple[Comparison, ...]
@@ -215,7 +215,6 @@ def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
 
 
 def _peak_memory_mb() -> float:
-    """This process's peak memory, in megabytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # macOS counts bytes
 

@@ -21,7 +21,7 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from ..documents.benchmark import Benchmark, Question
-from ..values.errors import ConfigError, DataError, StorageError, why_unreadable
+from ..values.errors import ConfigError, StorageError, unreadable, unwritable
 from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, write_atomically
 from ..values.settings import Settings
@@ -78,12 +78,7 @@ class RunFolder:
                 Message("Wait for it, stop it where it was started, or name another folder."),
             ) from None
         except OSError as error:
-            raise StorageError(
-                Message(
-                    "{folder} cannot be written: {reason}.", folder=folder, reason=error.strerror or error
-                ),
-                Message("Check folder and disk."),
-            ) from error
+            raise unwritable(folder, error, Message("Check folder and disk.")) from error
         try:
             return cls._locked(folder, manifest, judged, lock)
         except BaseException:
@@ -137,10 +132,7 @@ class RunFolder:
             )
             return cls(folder, manifest, judged)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                Message("{folder} cannot be read: {reason}.", folder=folder, reason=why_unreadable(error)),
-                Message("Run the evaluation again."),
-            ) from error
+            raise unreadable(folder, error, Message("Run the evaluation again.")) from error
 
     def close(self) -> None:
         """Release the lock, so that another process can write to the run."""
@@ -177,9 +169,8 @@ class RunFolder:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise StorageError(
-                Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error),
-                Message("Free disk space and run the same command again."),
+            raise unwritable(
+                path, error, Message("Free disk space and run the same command again.")
             ) from error
         self.records[label][record.question] = record
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..values.errors import DataError, why_unreadable
+from ..values.errors import DataError, unreadable
 from ..values.message import Message
 from ..values.notice import NOTICE
 
@@ -15,7 +15,7 @@ from ..values.notice import NOTICE
 class Stored(BaseModel):
     """An immutable value with one JSON shape: its fields, in their order, under their aliases.
 
-    Keys of other versions are ignored. A field with a default may be missing from a file, and is then not written.
+    Unknown keys, such as our notice, are ignored. A field with a default that is missing is not written.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -44,7 +44,4 @@ class Stored(BaseModel):
                 Message("{path} cannot be read: {problem}.", path=path, problem=problem), next_step
             ) from error
         except (OSError, UnicodeError) as error:
-            raise DataError(
-                Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
-                next_step,
-            ) from error
+            raise unreadable(path, error, next_step) from error

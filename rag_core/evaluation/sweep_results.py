@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from ..catalog import describe, describe_changes, format_value
 from ..values.message import Message
 from ..values.owner_only import write_atomically
@@ -117,9 +115,9 @@ class SweepResult(Stored):
     """
 
     data: str
-    judged_by: str = ""
+    judged_by: str
     strategy: str
-    base: dict[str, Any] = Field(default_factory=dict)
+    base: dict[str, Any]
     metric: str
     tune: Split
     report: Split
@@ -130,12 +128,12 @@ class SweepResult(Stored):
     equal_k: EqualK | None = None
     comparison: Comparison
     finalists: tuple[Finalist, ...]
-    cost_usd: float | None = None
-    cost_known_usd: float | None = None
-    calls_without_price: int = 0
+    cost_usd: float | None
+    cost_known_usd: float
+    calls_without_price: int
     seconds: float
-    runs: int = 0
-    at: str = ""
+    runs: int
+    at: str
 
     @property
     def gain(self) -> float:
@@ -143,10 +141,8 @@ class SweepResult(Stored):
         return self.best.reported.mean - self.default.reported.mean
 
     @property
-    def cost(self) -> Cost | None:
-        """The cost of the complete sweep; None in files of versions that did not store it."""
-        if self.cost_known_usd is None:
-            return None
+    def cost(self) -> Cost:
+        """The cost of the complete sweep."""
         return Cost(self.cost_known_usd, self.calls_without_price)
 
     @property

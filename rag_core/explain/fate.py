@@ -241,9 +241,8 @@ class _Judge:
         if near:
             told |= {"near": near, "similarity": lost.similarity[row]}
         wanted, *liked = last.terms
-        less = (wanted.value - relevance) * (
-            wanted.weight if near else 1.0
-        )  # a first pick is by relevance alone
+        # a first pick is by relevance alone
+        less = (wanted.value - relevance) * (wanted.weight if near else 1.0)
         liker = sum((term.value - lost.similarity[row]) * term.weight for term in liked)
         if less <= 0 and liker <= 0:
             return {"kind": "tied", "text": Message("cut by MMR: level with the last passage picked"), **told}

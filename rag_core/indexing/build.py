@@ -278,9 +278,7 @@ class CorpusStore(IndexFolder):
         report.profile = index.profile
         return report
 
-    def _old(
-        self,
-    ) -> tuple[Entries, Callable[[], dict[str, LlamaDocument]], CorpusIndex | None, Lost]:
+    def _old(self) -> tuple[Entries, Callable[[], dict[str, LlamaDocument]], CorpusIndex | None, Lost]:
         """The documents of the current index: their entries in its manifest, and what reads them.
 
         Then the index, if it is intact and current, and its lost documents.
@@ -360,13 +358,7 @@ def _kept(corpus: str, old: Entries, fresh: Entries, reading: SourceFiles) -> En
     }
 
 
-def _report(
-    corpus: str,
-    old: Entries,
-    kept: Entries,
-    fresh: Entries,
-    reading: SourceFiles,
-) -> Report:
+def _report(corpus: str, old: Entries, kept: Entries, fresh: Entries, reading: SourceFiles) -> Report:
     report = Report(corpus, failed=list(reading.failed), skipped=list(reading.skipped))
     for name, entry in fresh.items():
         if name not in old:

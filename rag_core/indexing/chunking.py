@@ -8,9 +8,8 @@ from ..values.errors import ConfigError
 from ..values.message import Message
 
 SMALLEST = 48  # word pieces; a shorter section is merged with the next if both fit
-LARGEST = {
-    "es": 320
-}  # by language: word pieces of a passage with title and headings; Spanish is read in English
+# by language: word pieces of a passage with title and headings; Spanish is read in English
+LARGEST = {"es": 320}
 LARGEST_OTHERWISE = 254  # what MiniLM reads
 CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/3"  # part of an index's identity
 

@@ -190,9 +190,8 @@ def _fitting(text: str, size: int, most: int, count: Count) -> Iterator[str]:
 
 def _parts(atoms: Sequence[Atom], size: int) -> Iterator[str]:
     """The atoms joined into parts: as few cuts within a paragraph as fit, then few parts, then even ones."""
-    best: list[tuple[Cost, int]] = [
-        ((0, 0, 0), 0)
-    ]  # of the first n atoms: cost, and where the last part starts
+    # of the first n atoms: cost, and where the last part starts
+    best: list[tuple[Cost, int]] = [((0, 0, 0), 0)]
     for end in range(1, len(atoms) + 1):
         found: tuple[Cost, int] | None = None
         pieces = length = 0

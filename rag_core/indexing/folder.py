@@ -97,10 +97,7 @@ class IndexFolder:
             if self._opened is None or not self._opened.is_from(generation):
                 self._opened = None
                 self._opened = CorpusIndex.open(
-                    generation,
-                    self._embedder.read,
-                    stores=self._stores,
-                    vectors_later=self._vectors_later,
+                    generation, self._embedder.read, stores=self._stores, vectors_later=self._vectors_later
                 )
                 self._drop_old()
             elif self._grace and time.monotonic() > self._dropped + self._grace:

@@ -84,9 +84,8 @@ def forget_corpus(home: Path, corpus: str, stores: Stores = STORES) -> None:
     folder = home / "corpora" / corpus
     _forget_contexts(home, folder, stores)
     uploads = UploadFolder(home, corpus)
-    uploads.remove(
-        uploads.names
-    )  # first: only the indexes tell a second call, after a kill, what is left to do
+    # first: only the indexes tell a second call, after a kill, what is left to do
+    uploads.remove(uploads.names)
     for index in _indexes(folder):
         _remove(index, stores)
     shutil.rmtree(folder, ignore_errors=True)

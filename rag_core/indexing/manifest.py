@@ -172,9 +172,6 @@ def check_files(generation: Path, manifest: Manifest, names: Collection[str]) ->
             part = "a file of the vector store, " if name.partition("/")[0] in VECTORS else ""
             raise IndexDamaged(
                 Message(
-                    "{name}: {part}{file} is missing or changed.",
-                    name=generation.name,
-                    part=part,
-                    file=name,
+                    "{name}: {part}{file} is missing or changed.", name=generation.name, part=part, file=name
                 )
             )

@@ -291,12 +291,7 @@ class _Vectors:
     """The vectors of a generation, opened and checked when first used: BM25 alone never needs them. Thread-safe."""
 
     def __init__(
-        self,
-        generation: Path,
-        manifest: Manifest,
-        passages: Passages,
-        stores: Stores,
-        resources: ExitStack,
+        self, generation: Path, manifest: Manifest, passages: Passages, stores: Stores, resources: ExitStack
     ) -> None:
         self._generation = generation
         self._manifest = manifest

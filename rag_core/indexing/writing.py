@@ -66,11 +66,7 @@ def write_generation(
     bm25.save(target)
     store = chosen(stores)
     stores[store].write(
-        target,
-        nodes,
-        embed.vectors,
-        bm25,
-        lambda done: progress("store", done, len(passages)),
+        target, nodes, embed.vectors, bm25, lambda done: progress("store", done, len(passages))
     )
     save_passages(target, nodes)
     enriched = enrich.done if enrich else None

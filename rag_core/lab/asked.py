@@ -15,7 +15,7 @@ from ..offline.memory import RememberingEmbedder
 from ..values.owner_only import private_file
 from ..values.settings import Settings
 from ..values.types import Vectors
-from .engines import vector_files
+from .engines import Engines, vector_files
 
 
 def asked_folders(settings: Settings, corpus: str) -> list[Path]:
@@ -24,9 +24,7 @@ def asked_folders(settings: Settings, corpus: str) -> list[Path]:
     return [*builtin, settings.home / "corpora" / corpus / "asked"]
 
 
-def open_asked(
-    settings: Settings, corpus: str, index: CorpusIndex, embedder: RememberingEmbedder
-) -> AskedIndex | None:
+def open_asked(settings: Settings, corpus: str, index: CorpusIndex, engines: Engines) -> AskedIndex | None:
     """The known questions of an index's passages; None if there are none.
 
     They are compared by the bundled model, whatever the corpus is embedded with: it costs nothing, and what weighs the
@@ -39,6 +37,7 @@ def open_asked(
     asked, _, _ = placed(rows, index.passages) if rows else ([], [], [])
     if not asked:
         return None
+    embedder = engines.scorer.embedder
     opened = AskedIndex(
         asked, lambda: _vectors(settings, asked, opened.key, embedder), embedder, index.passages
     )

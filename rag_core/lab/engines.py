@@ -109,10 +109,7 @@ class Engines:
         return replace(self, paid=loader.chosen(models, self.paid), reranker=reranker)
 
     def identity(
-        self,
-        llms: Mapping[str, Llm],
-        index: CorpusIndex,
-        enriched: CorpusIndex | None,
+        self, llms: Mapping[str, Llm], index: CorpusIndex, enriched: CorpusIndex | None
     ) -> dict[str, str | None]:
         """Everything that can change a result: runs with equal values here used the same engine.
 
@@ -148,7 +145,7 @@ class Engines:
         Args:
             asked: the questions that the corpus's passages are known to answer.
         """
-        scorer = self.scorer.knowing(asked)
+        scorer = self.scorer.knowing(asked) if asked else self.scorer
         return TimeLimitedAssessor(scorer) if "answer" in self.paid else scorer
 
     @functools.cached_property

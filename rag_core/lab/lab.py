@@ -253,8 +253,7 @@ class Lab:
         """The questions that the passages are known to answer, kept with the index."""
         with self._lock:
             if self._asked is None or self._asked[0] is not index:
-                embedder = self.engines.scorer.embedder
-                self._asked = (index, open_asked(self.settings, self.corpus, index, embedder))
+                self._asked = (index, open_asked(self.settings, self.corpus, index, self.engines))
             return self._asked[1]
 
     def _llms(

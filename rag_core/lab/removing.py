@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from ..indexing import (
-    UploadFolder,
-    find_file,
-    find_forgettable,
-    forget_corpus,
-    forget_documents,
-    stores_of,
-)
+from ..indexing import UploadFolder, find_file, find_forgettable, forget_corpus, forget_documents, stores_of
 from ..values.settings import Settings
 from .adding import check_own_corpus
 from .engines import Engines

@@ -96,10 +96,7 @@ def vector_map(lab: Lab, queries: Sequence[Query] = ()) -> VectorMap:
     return VectorMap(
         tuple(
             PlacedPassage(
-                index.passages[identity],
-                float(x),
-                float(y),
-                None if cosines is None else float(cosines[row]),
+                index.passages[identity], float(x), float(y), None if cosines is None else float(cosines[row])
             )
             for row, (identity, (x, y)) in enumerate(zip(ids, places, strict=True))
         ),

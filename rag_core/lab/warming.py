@@ -10,10 +10,8 @@ from ..values.model_choice import OFFLINE_MODEL
 from ..values.translation import language_name
 from .lab import Lab
 
-QUESTIONS = {
-    "en": "When is anti-D givven?",
-    "es": "¿Cuándo se pone la antidé en la semana 28?",
-}  # misspelt: for the dictionaries; with a number: for the patterns of addresses
+# misspelt: for the dictionaries; with a number: for the patterns of addresses
+QUESTIONS = {"en": "When is anti-D givven?", "es": "¿Cuándo se pone la antidé en la semana 28?"}
 
 
 def warm_up(lab: Lab, language: str) -> None:

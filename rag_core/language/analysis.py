@@ -33,23 +33,7 @@ MAIN_LANGUAGE = 0.1  # lowest share of a collection at which a language counts a
 _WORD = re.compile(r"[\w\u0300-\u036f]+")  # keeps a letter and its combining accent together
 _KEPT_SINGLE = {"en": {"a", "i"}, "es": {"a", "e", "o", "u", "y"}}  # the only one-letter stop words
 _QUESTION_WORDS = {  # with accents, missing from NLTK's list
-    "es": frozenset(
-        [
-            "cómo",
-            "cuándo",
-            "dónde",
-            "adónde",
-            "cuál",
-            "cuáles",
-            "quién",
-            "quiénes",
-            "cuánto",
-            "cuánta",
-            "cuántos",
-            "cuántas",
-            "qué",
-        ]
-    )
+    "es": "cómo cuándo dónde adónde cuál cuáles quién quiénes cuánto cuánta cuántos cuántas qué"
 }
 LIST_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")  # how one begins
 _BREAK = re.compile(rf"^{LIST_ITEM.pattern}|\n{{2,}}", re.MULTILINE)
@@ -239,4 +223,4 @@ def stop_words(language: str) -> frozenset[str]:
         return frozenset()
     listed = (trained() / "corpora" / "stopwords" / LANGUAGES[language]).read_text(encoding="utf-8")
     words = {word for word in _WORD.findall(listed) if len(word) > 1}
-    return frozenset(words | _KEPT_SINGLE[language] | _QUESTION_WORDS.get(language, frozenset()))
+    return frozenset({*words, *_KEPT_SINGLE[language], *_QUESTION_WORDS.get(language, "").split()})

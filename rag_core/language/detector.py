@@ -18,14 +18,8 @@ from typing import Any
 
 from ..values.owner_only import private_folder, private_home, tighten
 
-PARTS = (
-    "weights",
-    "priors",
-    "languages",
-    "moves",
-    "rows",
-    "features",
-)  # of a model, as py3langid orders them
+# of a model, as py3langid orders them
+PARTS = ("weights", "priors", "languages", "moves", "rows", "features")
 
 _lock = threading.Lock()
 _home: Path | None = None

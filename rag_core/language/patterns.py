@@ -19,9 +19,7 @@ from .quantities import THOUSANDS, plain_number
 
 SHORTEST_STEM = 2  # letters before the * of a pattern word
 
-_PIECE = re.compile(
-    rf"(?<!\w)(?P<number>{THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)|%|[\w\u0300-\u036f]+",
-)
+_PIECE = re.compile(rf"(?<!\w)(?P<number>{THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)|%|[\w\u0300-\u036f]+")
 _INSIDE = re.compile(r"[-'’/.,:+\u2010-\u2013]?")  # what may stand between two pieces of one pattern word
 _NOT = re.compile(r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)(?:not|['’]t)\b", re.IGNORECASE)
 

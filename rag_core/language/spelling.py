@@ -14,9 +14,8 @@ from .analysis import language_of, stop_words, words_of
 from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
 
-SAMPLE_WORDS = (
-    2_000_000  # words counted at most, a few seconds' work; what a larger collection is about they show
-)
+# words counted at most, a few seconds' work; what a larger collection is about they show
+SAMPLE_WORDS = 2_000_000
 SHORT = 4  # letters of a short word at most
 RARE = 2  # occurrences; a collection's rarer words may be its own mistakes
 LONGEST = 24  # letters; longer words are addresses and the like
@@ -215,6 +214,16 @@ def in_dictionary(word: str, language: str) -> bool:
         import simplemma
 
         return bool(simplemma.is_known(word, language, low_memory=True))  # a tenth of the memory
+
+
+def lemma(word: str) -> str | None:
+    """The dictionary form of a Spanish form; None if simplemma's dictionary lacks it."""
+    if not in_dictionary(word, "es"):
+        return None
+    with dictionaries:
+        import simplemma
+
+        return str(simplemma.lemmatize(word, "es", low_memory=True))
 
 
 def sound(word: str) -> str:

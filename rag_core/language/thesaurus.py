@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..values.errors import DataError
-from ..values.message import Message
+from ..values.data_files import read_data_file
 from .analysis import LANGUAGES, Word, without_tilde, words_of
 
 TermKind = Literal["term", "lay", "abbreviation"]
@@ -117,13 +116,7 @@ class Thesaurus:
         Raises:
             DataError: the file is missing or not TOML, or a concept lacks a field.
         """
-        try:
-            return _parsed(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                Message("The thesaurus {path} cannot be read: {reason}.", path=path, reason=repr(error)),
-                Message("Restore data/thesaurus.toml."),
-            ) from error
+        return read_data_file(path, _parsed)
 
     def find(self, text: str, language: str) -> tuple[Mention, ...]:
         """The concepts a text names, in text order, without overlaps.
@@ -247,9 +240,7 @@ def _count(phrases: Iterable[tuple[str, ...]], stems: Sequence[str]) -> int:
 
 
 def _named(
-    forms: tuple[str, ...],
-    stems: tuple[str, ...],
-    names: Mapping[tuple[str, ...], tuple[Concept, TermKind]],
+    forms: tuple[str, ...], stems: tuple[str, ...], names: Mapping[tuple[str, ...], tuple[Concept, TermKind]]
 ) -> tuple[Concept, TermKind] | None:
     return names.get(forms) or (names.get(stems) if len(forms) > 1 else None)
 

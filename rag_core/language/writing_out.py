@@ -8,27 +8,10 @@ from collections.abc import Callable
 from .analysis import language_of
 from .thesaurus import Mention, Thesaurus
 
-_ASKING = frozenset(
-    [
-        "when",
-        "what",
-        "how",
-        "which",
-        "why",
-        "where",
-        "who",
-        "can",
-        "should",
-        "cuándo",
-        "cuando",
-        "qué",
-        "que",
-        "cómo",
-        "como",
-        "cuál",
-        "dónde",
-    ]
-)
+_ASKING = frozenset([
+    "when", "what", "how", "which", "why", "where", "who", "can", "should", "cuándo", "cuando", "qué",
+    "que", "cómo", "como", "cuál", "dónde",
+])  # fmt: skip
 
 
 class WrittenOut:

@@ -26,15 +26,8 @@ from ..values.labels import LABELS
 from ..values.types import Hit, Passage, Ranking, Relevance, Scale, State, Vote
 
 Found = Hit | Passage | NodeWithScore | BaseNode  # a passage, in each form that a public function returns
-NOT_FOR_MODELS = [
-    "doc_id",
-    "language",
-    "source",
-    "difference",
-    "label",
-    "rank",
-    "scale",
-]  # of a node's metadata
+# of a node's metadata
+NOT_FOR_MODELS = ["doc_id", "language", "source", "difference", "label", "rank", "scale"]
 
 
 class PassageNode(TextNode):

@@ -75,9 +75,8 @@ class StrategyRun:
         Raises:
             RagError: the strategy failed.
         """
-        with using_callback_manager(
-            self._manager
-        ):  # the threads of the run start at the first event, in this context
+        # the threads of the run start at the first event, in this context
+        with using_callback_manager(self._manager):
             for event in self._events:
                 match event:
                     case StageFinished(step=step):

@@ -166,9 +166,8 @@ class LlamaEmbedder:
     def _passages(self, texts: list[str]) -> list[list[float]]:
         assert self._tracker
         vectors = self.model.get_text_embedding_batch(texts)
-        _check_count(
-            vectors, len(texts), self.name
-        )  # per request: what one lacks, another could have too many of
+        # per request: what one lacks, another could have too many of
+        _check_count(vectors, len(texts), self.name)
         return in_order(vectors, self._tracker.call, self.name)
 
     def _calls(self) -> tuple[ModelCall, ...]:

@@ -34,11 +34,8 @@ CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
 MAX_REPLY_TIMEOUTS = 10  # a reply is cut off after this many timeouts
 NO_TEMPERATURE = "the server does not accept a temperature; the model's default was used"
 SCHEMA = "response_format"
-SCHEMA_REFUSED = (
-    400,
-    422,
-    500,
-)  # what servers say to a schema that they cannot follow, often without naming it
+# what servers say to a schema that they cannot follow, often without naming it
+SCHEMA_REFUSED = (400, 422, 500)
 STILL_REASONING = Message("the reply ended before the model had finished its reasoning")
 SENSELESS_USAGE = "the server's token counts make no sense; tokens were counted here"
 
@@ -156,10 +153,8 @@ class LlamaLlm:
         if prompt.template.reply:
             schema = prompt.template.reply.model_json_schema()
             json_schema = {"name": prompt.template.reply.__name__, "strict": True, "schema": schema}
-            options[SCHEMA] = {
-                "type": "json_schema",
-                "json_schema": json_schema,
-            }  # OpenAI's strict structured output
+            # OpenAI's strict structured output
+            options[SCHEMA] = {"type": "json_schema", "json_schema": json_schema}
         return options
 
     def _chunks(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Iterator[ChatResponse]:
@@ -260,11 +255,5 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
     else:
         client = OpenAI(**shared)
     return LlamaLlm(
-        client,
-        model,
-        prices,
-        openai=True,
-        tracker=tracker,
-        server=server,
-        named_by=settings.naming(model),
+        client, model, prices, openai=True, tracker=tracker, server=server, named_by=settings.naming(model)
     )

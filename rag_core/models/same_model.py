@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..runtime.services import Embedder, TextKind
+from ..runtime.services import Embedder, EmbedderOver, TextKind
 from ..values.errors import ProviderError
 from ..values.message import Message
 from ..values.types import ModelCall, Vectors
@@ -17,7 +17,7 @@ PROBE = "A midwife measures the blood pressure; la matrona mide la presión arte
 SAME = 0.999  # cosine of the probe's vectors from one model, which differ by rounding
 
 
-class ProbedEmbedder:
+class ProbedEmbedder(EmbedderOver):
     """A server's embedding model, which is asked for the vector of one sentence before it is first used.
 
     A name on a server does not say which model answers.
@@ -29,12 +29,7 @@ class ProbedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, expected: Sequence[float], what: str, renew: str) -> None:
-        self.name = embedder.name
-        self.weights = embedder.weights
-        self.key = embedder.key
-        self.count = embedder.count
-        self.read = embedder.read
-        self._embedder = embedder
+        super().__init__(embedder)
         self._expected = np.asarray(expected, np.float32)
         self._what = what
         self._renew = renew
@@ -52,7 +47,7 @@ class ProbedEmbedder:
             found, bills = probe(self._embedder)
             if not same(found, self._expected):
                 raise another_model(self.name, self._what, self._renew, bills)
-        vectors, calls = self._embedder.embed(texts, kind, languages)
+        vectors, calls = super().embed(texts, kind, languages)
         return vectors, (*bills, *calls)
 
 

@@ -68,9 +68,8 @@ def _for(texts: Sequence[str]) -> Any:
         return described()  # type: ignore[no-any-return]
 
     words = regex.compile(described(lambda *args, **more: {})["pat_str"])
-    texts = [
-        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts
-    ]  # as tiktoken
+    # as tiktoken does
+    texts = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
     parts = {bytes([one]) for one in range(256)}
     for word in {word.encode() for text in texts for word in words.findall(text)}:
         for start in range(len(word)):

@@ -15,9 +15,8 @@ from ..language.maternity import about_others, asks_apart, names_maternity
 from ..language.questions import continues_another
 from ..prompts.prompt import Sources
 from ..runtime.services import Assessor
-from ..values.errors import DataError
+from ..values.data_files import read_data_file
 from ..values.evidence import EvidenceScore, Scope
-from ..values.message import Message
 from ..values.triage import Triage
 from ..values.types import Hit
 from .naming import Named, Naming
@@ -77,15 +76,9 @@ def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
     Raises:
         DataError: the file is missing or malformed.
     """
-    try:
-        return {name: _thresholds(row) for name, row in tomllib.loads(path.read_text("utf-8")).items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(
-            Message(
-                "The abstention thresholds {path} cannot be read: {reason}.", path=path, reason=repr(error)
-            ),
-            Message("Restore data/abstention.toml."),
-        ) from error
+    return read_data_file(
+        path, lambda text: {name: _thresholds(row) for name, row in tomllib.loads(text).items()}
+    )
 
 
 def _thresholds(row: Mapping[str, Any]) -> Thresholds:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..language.analysis import tokens
-from ..runtime.services import Embedder, TextKind
+from ..runtime.services import Embedder, EmbedderOver, TextKind
 from ..values.types import ModelCall, Passage, Vectors
 from .quotable import sentences_in
 
@@ -26,7 +26,7 @@ def nothing_stored(texts: Sequence[str]) -> Mapping[str, Vectors]:
     return {}
 
 
-class RememberingEmbedder:
+class RememberingEmbedder(EmbedderOver):
     """An embedding model that remembers vectors by the text as read. Thread-safe.
 
     One thread embeds at a time, and reuses what another has just embedded.
@@ -37,12 +37,8 @@ class RememberingEmbedder:
     """
 
     def __init__(self, embedder: Embedder, stored: Stored = nothing_stored, size: int = CACHE_SIZE) -> None:
-        self.name = embedder.name
-        self.weights = embedder.weights
-        self.key = embedder.key
-        self.count = embedder.count
+        super().__init__(embedder)
         self.read = functools.lru_cache(maxsize=size)(embedder.read)  # detecting a language takes 0.2 ms
-        self._embedder = embedder
         self._stored = stored
         self._size = size
         self._vectors: OrderedDict[tuple[TextKind, str], Vectors] = OrderedDict()
@@ -67,7 +63,7 @@ class RememberingEmbedder:
                 left = [pair for text, pair in missing.items() if text not in fresh]
                 if left:
                     written, spoken = zip(*left, strict=True)
-                    vectors, calls = self._embedder.embed(written, kind, spoken)
+                    vectors, calls = super().embed(written, kind, spoken)
                     new = [text for text in missing if text not in fresh]
                     fresh.update(zip(new, vectors, strict=True))
                 self._keep(kind, fresh)

@@ -12,10 +12,8 @@ from ..language.thesaurus import Thesaurus
 from ..values.types import Hit
 from .scorer import OfflineScorer, framing_terms, plain_text, question_language
 
-ALIKE = (
-    0.4,
-    0.8,
-)  # shares of letter pairs in common: up to the first, words are unrelated; from the second, the same
+# shares of letter pairs in common: up to the first, words are unrelated; from the second, the same
+ALIKE = (0.4, 0.8)
 SPECIAL = 0.65  # rarity from which a word says what is asked about; "already" and "started" have 0.6
 SHORTEST = 4  # letters of a word; shorter ones count only in capitals, as abbreviations
 CACHED = 8192

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..runtime.services import AskedQuestions
-from ..values.errors import DataError
-from ..values.message import Message
+from ..values.data_files import read_data_file
 from ..values.types import Hit, ModelCall, Passage, Scale
 from .memory import RememberingEmbedder, sentences_of, term_counts, titles_of, under_title
 from .word_pieces import WordPieces
@@ -218,23 +217,16 @@ def read_calibrations(path: Path) -> Calibrations:
     Raises:
         DataError: the file is missing or malformed, or has none for English.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        fitted = Calibrations(
-            {language: _calibration(row, Signals._fields) for language, row in table["relevance"].items()},
-            _calibration(table["answers"], Standing._fields[:-1]),
-            _calibration(table["known"], Standing._fields),
-        )
-        if "en" not in fitted.relevance:
-            raise KeyError("en")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(
-            Message(
-                "The relevance calibration {path} cannot be read: {reason}.", path=path, reason=repr(error)
-            ),
-            Message("Restore data/relevance.toml."),
-        ) from error
-    return fitted
+    return read_data_file(path, _calibrations)
+
+
+def _calibrations(text: str) -> Calibrations:
+    table = tomllib.loads(text)
+    relevance = {code: _calibration(row, Signals._fields) for code, row in table["relevance"].items()}
+    if "en" not in relevance:
+        raise KeyError("en")
+    answers = _calibration(table["answers"], Standing._fields[:-1])
+    return Calibrations(relevance, answers, _calibration(table["known"], Standing._fields))
 
 
 def _calibration(row: Mapping[str, float], names: Sequence[str]) -> Calibration:
@@ -266,10 +258,8 @@ class OfflineScorer:
         fitted = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
         self.key = f"{NAME}-{fitted}"
 
-    def knowing(self, asked: AskedQuestions | None) -> OfflineScorer:
+    def knowing(self, asked: AskedQuestions) -> OfflineScorer:
         """The same for a corpus whose passages are known to answer these questions."""
-        if asked is None:
-            return self
         own = copy.copy(self)
         own.name, own._asked = WITH_QUESTIONS, asked
         return own

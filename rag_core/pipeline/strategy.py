@@ -138,7 +138,7 @@ class Strategy:
                 run.budget.add_reused(step.calls)
             steps.append(step if first else replace(step, reused=True))
             on_finish(position, steps[-1])
-            state = replace(step.after, triage=triage)  # a trace kept by an earlier version has none
+            state = step.after
         warnings = [warning for step in steps for warning in step.warnings]
         warnings += shortages(self.stages, [step.after for step in steps])
         once = tuple(dict.fromkeys(warnings))

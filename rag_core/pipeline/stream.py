@@ -194,12 +194,7 @@ def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], N
 
 
 def _worker(
-    column: int,
-    question: str,
-    strategy: Strategy,
-    services: Services,
-    run: Run,
-    put: Callable[[Event], None],
+    column: int, question: str, strategy: Strategy, services: Services, run: Run, put: Callable[[Event], None]
 ) -> Callable[[], None]:
     def started(position: int, stage: Stage) -> None:
         put(StageStarted(column, position, stage.name, stage.kind))

@@ -24,9 +24,8 @@ Shape = TypeVar("Shape", bound=BaseModel)
 _HUGE_REFERENCE = re.compile(r"&#\d{8,};?")  # no character; Python refuses to read very long numbers
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 _OBJECT = re.compile(r'\{(?=\s*["}])')
-_COMMA = re.compile(
-    r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL
-)  # one before a closing bracket, or a string
+# one before a closing bracket, or a string
+_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 _SCORE = re.compile(r"\s*(\d+(?:[.,]\d+)?)\s*(?:%|/\s*100)?\s*")
 EXCERPT = 120  # characters
 

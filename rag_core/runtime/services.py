@@ -65,6 +65,24 @@ class Embedder(Protocol):
         ...
 
 
+class EmbedderOver:
+    """Stands in for an embedding model: has its names and reads as it does, and here embeds as it does too."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name = embedder.name
+        self.weights = embedder.weights
+        self.key = embedder.key
+        self.count = embedder.count
+        self.read = embedder.read
+        self._embedder = embedder
+
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts as read, and the calls."""
+        return self._embedder.embed(texts, kind, languages)
+
+
 class Reranker(Protocol):
     """Scores passages against a query; `scale` names its score scale, `key` its name and version."""
 

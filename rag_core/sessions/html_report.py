@@ -133,7 +133,7 @@ def _lines(trace: Saved) -> Helplines | None:
     """The phone numbers of the country whose guidance led."""
     try:
         return helplines(trace.country or "")
-    except SettingsError:  # a country of another version
+    except SettingsError:  # the file may say anything
         return None
 
 
@@ -304,7 +304,7 @@ def _passage(one: SavedContext, rank: int, number: int, quotes: Iterable[str], l
     notes = [
         translated(language, GIVES_ORDERS) if one.gives_orders else "",
         source_line(one.sources, language) or one.source,
-        difference(agreeing, one.differs_from, language) or one.difference,
+        difference(agreeing, one.differs_from, language),
         translated(language, age_note(one.sources)),
     ]
     said = "".join(f"<small>{_text(note)}</small><br>" for note in notes if note)

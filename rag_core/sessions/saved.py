@@ -20,7 +20,7 @@ _HINT = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
 
 
 class _Part(BaseModel):
-    """Keys that nothing here reads are ignored; those that older files lack have defaults."""
+    """Keys that nothing here reads are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -45,7 +45,6 @@ class SavedContext(_Part):
     doc_id: str = ""
     text: str = ""
     source: str = ""
-    difference: str = ""
     sources: tuple[Source, ...] = ()
     differs_from: tuple[Source, ...] = ()
     gives_orders: bool = False

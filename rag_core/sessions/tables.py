@@ -14,24 +14,9 @@ from .saved import Saved
 
 TOPIC = "q1"  # a session has one question
 COLUMNS = (
-    "question",
-    "label",
-    "strategy",
-    "model",
-    "corpus",
-    "rank",
-    "passage",
-    "document",
-    "title",
-    "relevance",
-    "score",
-    "scale",
-    "cited",
-    "voted_best",
-    "text",
-    "source",
-    "notice",
-)
+    "question", "label", "strategy", "model", "corpus", "rank", "passage", "document", "title", "relevance",
+    "score", "scale", "cited", "voted_best", "text", "source", "notice",
+)  # fmt: skip
 _SPACE = re.compile(r"\s")
 
 

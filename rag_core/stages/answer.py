@@ -74,14 +74,14 @@ class Generate(Stage):
         urgency = Urgency(state.triage, None if question == typed else ctx.urgency(question))
         language, spoken = language_of(question), detect_language(question)
         hits = labelled(state, language, ctx)
-        ranking = Ranking(state.question, hits)
+        ranking, usual = Ranking(state.question, hits), ctx.usual_hits(typed, WEIGHED)
+        # an urgent question is not declined where this strategy found what to do
+        weighed = (*usual, *hits) if state.triage.urgent else usual or hits
         if not hits:
             reason = state.shortfall or none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
-        elif (
-            weak := _too_weak(question, ctx.usual_hits(typed, WEIGHED) or hits, urgency.as_read, ctx)
-        ) is not None:
+        elif (weak := _too_weak(question, weighed, urgency.as_read, ctx)) is not None:
             meant = () if weak.scope else suggestions(question, hits)
             answer = _abstention(spoken, not_enough(spoken, weak), meant)
         else:

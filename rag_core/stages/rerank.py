@@ -46,6 +46,12 @@ class RerankByQuestions(RerankStage):
 
     Args:
         weight: of the cosine, >= 0.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context  # no questions are known of these passages
+        >>> found = ranking_of({"cats": 3.0, "dogs": 1.0}, query="Do cats purr?")
+        >>> [(hit.id, hit.score) for hit in RerankByQuestions().rerank(found, sample_context())]
+        [('cats', 1.0), ('dogs', -1.0)]
     """
 
     weight: float = 10.0

@@ -117,6 +117,11 @@ class Asked(Retriever):
         k: number of hits, >= 1.
         alone: whether it is the strategy's only search, so that a corpus without known questions is worth a warning.
         control: the name of k in messages to users.
+
+    Example:
+        >>> from rag_core.testing import sample_context  # each of its passages answers "What about" and its text
+        >>> [(hit.id, hit.note) for hit in Asked(k=1).search(Query("What about fish?"), sample_context())]
+        [('p10', 'What about Fish swim in schools and never close their eyes.')]
     """
 
     name: ClassVar[str] = "asked"

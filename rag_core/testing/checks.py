@@ -21,7 +21,7 @@ from ..values.types import Hit, Query, Ranking, State
 from .collection import PASSAGES, ScriptedLlm, sample_services
 
 QUESTION = "Where do cats sleep at night?"
-QUESTIONS = (QUESTION, "horses stable", "¿Dónde duermen los gatos?", "xylophone")
+QUESTIONS = (QUESTION, "horses stable", "¿Dónde duermen los gatos? (cats sleep at night)", "xylophone")
 
 _REWRITES = Rewrite(MULTI_QUERY[:2])
 _DENSE, _BM25 = Retrieve((Dense(6),)), Retrieve((Bm25(6),))

@@ -40,7 +40,8 @@ from ..language.spanish import read_entries
 from ..offline.memory import compared_texts
 from ..runtime.services import Embedder
 from ..safety.urgency.signs import steps
-from ..values.errors import DataError, StorageError
+from ..values.data_files import read_data_file
+from ..values.errors import unwritable
 from ..values.message import Message
 from ..values.notice import NOTICE
 from ..values.sources import is_old
@@ -52,9 +53,8 @@ from .reading_alone import passage_problems
 from .same_action import action_problems, signs_advised
 from .spanish_words import list_problems, redundant
 
-PASSAGES = (
-    "-passages.npy"  # how the file of a document's passages ends; the other has sentences and questions
-)
+# how the file of a document's passages ends; the other has sentences and questions
+PASSAGES = "-passages.npy"
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
 
@@ -109,7 +109,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     thesaurus = read_thesaurus(data / "thesaurus.toml")
     concepts = thesaurus["concept"]
     counts["concepts"] = len(concepts)
-    problems += thesaurus_problems(concepts, thesaurus.get("ambiguous", []))
+    problems += thesaurus_problems(concepts, thesaurus["ambiguous"])
     entries = read_entries(data / "gloss" / "es.tsv")
     counts["gloss"] = {"entries": len(entries), "redundant": redundant(entries)}
     problems += list_problems(data / "gloss" / "es.tsv")
@@ -196,13 +196,8 @@ def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
     try:
         return _export(data, target, embedder)
     except OSError as error:
-        raise StorageError(
-            Message(
-                "{file} cannot be written: {reason}.",
-                file=error.filename or target,
-                reason=error.strerror or error,
-            ),
-            Message("Name a new or empty folder on a disk with space."),
+        raise unwritable(
+            error.filename or target, error, Message("Name a new or empty folder on a disk with space.")
         ) from error
 
 
@@ -252,14 +247,12 @@ def read_thesaurus(path: Path) -> dict[str, list[dict[str, Any]]]:
     Raises:
         DataError: the file is missing or is not TOML.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def parse(text: str) -> dict[str, list[dict[str, Any]]]:
+        tables = tomllib.loads(text)
         return {"concept": tables["concept"], "ambiguous": tables.get("ambiguous", [])}
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            Message("The thesaurus {path} cannot be read: {reason}.", path=path, reason=repr(error)),
-            Message("Restore data/thesaurus.toml."),
-        ) from error
+
+    return read_data_file(path, parse)
 
 
 def thesaurus_problems(

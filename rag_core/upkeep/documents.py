@@ -11,19 +11,10 @@ from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
 from ..values.jurisdictions import JURISDICTIONS
 
-TOPICS = frozenset(
-    [
-        "antenatal",
-        "screening",
-        "complications",
-        "labour",
-        "birth",
-        "postpartum",
-        "newborn",
-        "breastfeeding",
-        "emergency",
-    ]
-)
+TOPICS = frozenset([
+    "antenatal", "screening", "complications", "labour", "birth", "postpartum", "newborn", "breastfeeding",
+    "emergency",
+])  # fmt: skip
 PATIENTS = frozenset(["baby", "bereaved", "child", "partner"])  # besides the mother, who is not named
 TYPES = frozenset(["guideline", "leaflet", "consensus", "review", "drug label", "statistics", "law"])
 FIRST_YEAR = {"law": 1900}  # of a source, by type; otherwise 1990
@@ -47,9 +38,8 @@ def check_collection(folder: Path) -> list[str]:
         seen[document.id] = path
         for paragraph in document.text.split("\n\n"):
             words = " ".join(paragraph.split())
-            if (
-                len(words.split()) >= 12 and words in bodies and not words.endswith(":")
-            ):  # lead-ins may be equal
+            # lead-ins may be equal
+            if len(words.split()) >= 12 and words in bodies and not words.endswith(":"):
                 problems.append(f"{path}: repeats a paragraph from {bodies[words]}: {words[:60]}…")
             bodies[words] = path
     return problems if seen or problems else [f"{folder}: no documents"]

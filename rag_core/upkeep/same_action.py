@@ -70,9 +70,8 @@ def advices(passage: Passage) -> Iterator[Advice]:
     heading = _action(plain(passage.heading), language) or -1  # one that says no time is a mere title
     lead = Advice("", heading)
     before: list[Advice] = []  # since the last action: what "any of these" may be about
-    last: list[
-        Advice
-    ] = []  # the last sentence, or the last list with its lead-in and the rest of the paragraph after it
+    # the last sentence, or the last list with its lead-in and the rest of the paragraph after it
+    last: list[Advice] = []
     listed = False  # whether the last line was a list item
     for line in filter(str.strip, passage.text.splitlines()):
         item = LIST_ITEM.match(line) is not None

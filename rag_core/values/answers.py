@@ -85,17 +85,9 @@ class Remark:
     """
 
     kind: Literal[
-        "thin",
-        "all_thin",
-        "language",
-        "cut",
-        "buried",
-        "invalid",
-        "answer_language",
-        "unmarked",
-        "differs",
-        "old",
-    ]
+        "thin", "all_thin", "language", "cut", "buried", "invalid", "answer_language", "unmarked",
+        "differs", "old",
+    ]  # fmt: skip
     text: str
     citations: tuple[int, ...]
     sentences: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ import errno
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from .message import Message
@@ -178,3 +179,17 @@ def why_unreadable(error: Exception) -> str:
     if "set_int_max_str_digits" in str(error):  # int() on what a parser took for a number
         return Message("a number has more than {most:,} digits", most=sys.get_int_max_str_digits())
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+def unreadable(path: Path, error: Exception, step: str) -> DataError:
+    """The error for a file or folder that cannot be read; `step` says what to do."""
+    return DataError(
+        Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)), step
+    )
+
+
+def unwritable(path: object, error: OSError, step: str) -> StorageError:
+    """The error for a file or folder that cannot be written; `step` says what to do."""
+    return StorageError(
+        Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), step
+    )

@@ -13,12 +13,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from .errors import DataError
+from .data_files import read_data_file
 from .message import Message
 from .types import Label, Relevance, Scorer
 
@@ -78,24 +78,8 @@ class LabelRules:
 
     @classmethod
     def read(cls, path: Path, rule: Rule = "calibrated") -> LabelRules:
-        """Read fitted thresholds.
-
-        Raises:
-            DataError: the file is missing or malformed.
-        """
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-            fitted = {key: _thresholds(row) for key, row in _rows(table)}
-            if not any(scorer == "cosine" and language == "en" for scorer, _, language in fitted):
-                raise KeyError("cosine, in English")
-            return cls(fitted, rule)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                Message(
-                    "The label thresholds {path} cannot be read: {reason}.", path=path, reason=repr(error)
-                ),
-                Message("Restore data/labels.toml."),
-            ) from error
+        """Read fitted thresholds; raises as `read_data_file` does."""
+        return cls(read_data_file(path, _fitted), rule)
 
     @property
     def by_rank(self) -> bool:
@@ -173,12 +157,17 @@ def _relevance(bounds: Thresholds, scorer: Scorer, score: float, *remarks: Messa
     return Relevance(label, scorer, score, Message.joined([*said, *remarks], " "))
 
 
-def _rows(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """Each (scorer, model, language) and its row."""
-    for scorer, models in table.items():
-        for model, languages in models.items():
-            for language, row in languages.items():
-                yield (scorer, model, language), row
+def _fitted(text: str) -> dict[tuple[str, ...], Thresholds]:
+    """Thresholds by scorer, model and language."""
+    fitted: dict[tuple[str, ...], Thresholds] = {
+        (scorer, model, language): _thresholds(row)
+        for scorer, models in tomllib.loads(text).items()
+        for model, languages in models.items()
+        for language, row in languages.items()
+    }
+    if not any(scorer == "cosine" and language == "en" for scorer, _, language in fitted):
+        raise KeyError("cosine, in English")
+    return fitted
 
 
 def _thresholds(row: Mapping[str, Any]) -> Thresholds:

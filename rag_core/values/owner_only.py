@@ -7,22 +7,14 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import StorageError
+from .errors import unwritable
 from .message import Message
 from .visible import valid
 
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
-PARTS = {
-    "corpora",
-    "languages",
-    "vectors",
-    "runs",
-    "sweeps",
-    "history",
-    "uploads",
-    "presets.json",
-}  # everything a state folder contains
+# everything a state folder contains
+PARTS = {"corpora", "languages", "vectors", "runs", "sweeps", "history", "uploads", "presets.json"}
 
 
 def private_folder(folder: Path) -> None:
@@ -88,7 +80,4 @@ def write_atomically(path: Path, text: str) -> None:
         part.write_text(valid(text), encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
-        raise StorageError(
-            Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error),
-            Message("Check folder and disk."),
-        ) from error
+        raise unwritable(path, error, Message("Check folder and disk.")) from error

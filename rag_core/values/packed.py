@@ -71,7 +71,7 @@ def pack(value: Any) -> str:
 
 
 def values_of(text: str | bytes, kind: type, field: str) -> set[str]:
-    """A text field of every object of a class in what `pack` wrote, whichever version did.
+    """A text field of every object of a class in what `pack` wrote.
 
     Raises:
         DataError: the text is damaged.
@@ -83,10 +83,10 @@ def values_of(text: str | bytes, kind: type, field: str) -> set[str]:
 
 
 def unpack(text: str | bytes) -> Any:
-    """The value that `pack` wrote; fields that a class no longer has are left out, new ones get their default.
+    """The value that `pack` wrote.
 
     Raises:
-        DataError: the text is damaged, or another version wrote something that this one cannot read.
+        DataError: the text is damaged, or another version wrote it.
     """
     made: list[Any] = []
 
@@ -109,9 +109,7 @@ def unpack(text: str | bytes) -> Any:
     try:
         data = json.loads(text)
         for name, fields in data["objects"]:
-            kind = KINDS[name]
-            known = {field.name for field in dataclasses.fields(kind)}
-            made.append(kind(**{key: take(part) for key, part in fields.items() if key in known}))
+            made.append(KINDS[name](**{key: take(part) for key, part in fields.items()}))
         return take(data["value"])
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
         raise _unreadable(error) from error

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import DataError
-from .message import Message
+from .data_files import read_data_file
 from .settings import Settings
 
 PRICES = "prices.toml"
@@ -56,21 +55,20 @@ class PriceList:
         Raises:
             DataError: the file is missing, not TOML, an entry lacks a field, or a model is listed twice.
         """
+        return read_data_file(path, cls._parsed)
+
+    @classmethod
+    def _parsed(cls, text: str) -> PriceList:
         prices: dict[str, Price] = {}
         snapshots: set[str] = set()
-        try:
-            for model, row in tomllib.loads(path.read_text(encoding="utf-8"))["models"].items():
-                price = Price(float(row["input"]), float(row["output"]), row["date"], row["source"])
-                for name in (model, *(f"{model}-{snapshot}" for snapshot in row.get("snapshots", ()))):
-                    if name in prices:
-                        raise ValueError(f"{name} is listed twice")
-                    prices[name] = price
-                snapshots |= {f"{model}-{snapshot}" for snapshot in row.get("snapshots", ())}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                Message("The price list {path} cannot be read: {reason}.", path=path, reason=repr(error)),
-                Message("Restore data/prices.toml."),
-            ) from error
+        for model, row in tomllib.loads(text)["models"].items():
+            price = Price(float(row["input"]), float(row["output"]), row["date"], row["source"])
+            dated = [f"{model}-{snapshot}" for snapshot in row.get("snapshots", ())]
+            for name in (model, *dated):
+                if name in prices:
+                    raise ValueError(f"{name} is listed twice")
+                prices[name] = price
+            snapshots.update(dated)
         return cls(prices, snapshots)
 
     @classmethod

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .errors import ConfigError, DataError, why_unreadable
+from .errors import ConfigError, DataError, unreadable
 from .invisible import IGNORABLE
 from .message import Message
 from .sources import listed
@@ -118,10 +118,7 @@ def read_profile(folder: Path) -> Profile | None:
             error.next_step,
         ) from error
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
-        raise DataError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
-            Message("Correct or remove it."),
-        ) from error
+        raise unreadable(path, error, Message("Correct or remove it.")) from error
 
 
 def language_list(languages: Sequence[str], language: str = "en") -> str:

@@ -104,8 +104,7 @@ class Settings(BaseSettings):
     )
 
     llm: Literal["auto", "offline", "openai"] = Field(
-        "auto",
-        description="auto: openai if a key or base URL is set, otherwise the offline engine.",
+        "auto", description="auto: openai if a key or base URL is set, otherwise the offline engine."
     )
     openai_api_key: SecretStr | None = Field(
         None, validation_alias="OPENAI_API_KEY", description="Provider key."
@@ -138,12 +137,10 @@ class Settings(BaseSettings):
         "temperature 0.",
     )
     models: str = Field(
-        "",
-        description="Further models that a column of a comparison can choose, separated by commas.",
+        "", description="Further models that a column of a comparison can choose, separated by commas."
     )
     embedding: str = Field(
-        "minilm",
-        description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>.",
+        "minilm", description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>."
     )
     gloss: Literal["auto", "on", "off"] = Field(
         "auto",
@@ -158,8 +155,7 @@ class Settings(BaseSettings):
         "commas: the first is used, and a column of a comparison can choose any.",
     )
     labels: Literal["calibrated", "rank"] = Field(
-        "calibrated",
-        description="Relevance labels by fitted thresholds, or by position (rank).",
+        "calibrated", description="Relevance labels by fitted thresholds, or by position (rank)."
     )
     abstain: Literal["auto", "off"] = Field(
         "auto",
@@ -197,8 +193,7 @@ class Settings(BaseSettings):
     )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
-        ROOT / "data",
-        description="Folder of the built-in documents, prices and label thresholds.",
+        ROOT / "data", description="Folder of the built-in documents, prices and label thresholds."
     )
     benchmarks: str = Field(
         "",
@@ -213,9 +208,7 @@ class Settings(BaseSettings):
         "wait than this, the call fails at once. Replies are cut off after 10x this timeout.",
     )
     max_calls: int = Field(
-        60,
-        ge=1,
-        description="Limit on a provider's language model calls per strategy and question.",
+        60, ge=1, description="Limit on a provider's language model calls per strategy and question."
     )
     max_cost_usd: float = Field(
         1.0,

@@ -210,12 +210,7 @@ def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
     return {
         "text": answer.text,
         "citations": [
-            {
-                "n": cited.n,
-                "context_id": cited.context_id,
-                "quote": cited.quote,
-                "supported": cited.supported,
-            }
+            {"n": cited.n, "context_id": cited.context_id, "quote": cited.quote, "supported": cited.supported}
             for cited in answer.citations
         ],
         "invalid_citations": answer.invalid_citations,

@@ -238,13 +238,7 @@ class Hit:
     def with_votes(self, *votes: Vote) -> Hit:
         """The same hit with more votes. Sweeps create millions; `replace` would take four times as long."""
         return Hit(
-            self.passage,
-            self.score,
-            self.scale,
-            self.votes + votes,
-            self.relevance,
-            self.note,
-            self.terms,
+            self.passage, self.score, self.scale, self.votes + votes, self.relevance, self.note, self.terms
         )
 
     def with_score(self, score: float, scale: Scale, note: str = "", terms: tuple[Term, ...] = ()) -> Hit:

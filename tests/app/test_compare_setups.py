@@ -27,9 +27,10 @@ def test_two_models_and_two_corpora_beside_each_other(
     browser: Browser, paid: str, model: OpenAIServer
 ) -> None:
     model.choose = lambda body: Reply(f"Written by {body['model']} [1].")
-    visit = Visit(browser, f"{paid}/?s=simple_semantic&s=simple_semantic&q=When+is+anti-D+given%3F")
+    visit = Visit(browser, f"{paid}/?s=simple_semantic&s=simple_semantic")
     page = visit.page
-    expect(page.get_by_label("Question", exact=True)).to_have_value(QUESTION)
+    visit.type(QUESTION)
+    visit.wait_for_draft(QUESTION)
     chips = ["model: gpt-4o-mini", "model: my-local-model · documents: ward"]
     visit.settings("A")
     choose(page, "Language model", "gpt-4o-mini")

@@ -58,8 +58,6 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
             shutil.copytree(real_home / "corpora", home / "corpora", dirs_exist_ok=True)
         assert once(lambda now: now[0] == 200, address) == (200, "ready")
         assert "# TYPE rag_columns_total counter" in told(address, "metrics")[1]
-        with urllib.request.urlopen(f"{address}/compare?q=anti-D", timeout=10) as answer:
-            assert answer.url == f"{address}/?q=anti-D"
         for page in ("", *PATHS):
             with urllib.request.urlopen(f"{address}/{page}", timeout=10) as answer:
                 assert LIVE in answer.read().decode(), page

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from rag_core import RECIPES, build, set_up
 from rag_core.catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
 from rag_core.catalog.address import LONGEST, from_address, to_address
-from rag_core.language.questions import MAX_QUESTION
 from rag_core.values.errors import ConfigError
 
 DEFAULTS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
@@ -69,7 +68,7 @@ def test_what_is_written_comes_back_exactly(configuration: Any) -> None:
     strategies, country = configuration
     found = from_address(through_a_browser(to_address(strategies, country)), DEFAULTS)
     assert found
-    assert (found.question, found.country, found.problems) == ("", country, ())
+    assert (found.country, found.problems) == (country, ())
     assert [one.strategy for one in found.columns] == strategies
     assert [one.strategy.controls for one in found.columns] == [one.controls for one in strategies]
 
@@ -101,7 +100,7 @@ def test_only_what_differs_is_written() -> None:
 
 def test_an_address_without_a_configuration_has_none() -> None:
     assert from_address({}, DEFAULTS) is None
-    assert from_address({"utm_source": ["x"], "document": ["a"]}, DEFAULTS) is None
+    assert from_address({"utm_source": ["x"], "document": ["a"], "q": ["When?"]}, DEFAULTS) is None
 
 
 @for_each(
@@ -109,7 +108,6 @@ def test_an_address_without_a_configuration_has_none() -> None:
     [
         ({"s": ["magic", "bm25"]}, ["simple_semantic", "bm25"], "no strategy 'magic'; Simple semantic is used"),
         ({"s": ["bm25"]}, ["bm25", "bm25"], None),
-        ({"q": ["x"]}, ["simple_semantic", "bm25"], None),
         ({"s": ["bm25"] * 6}, ["bm25"] * 4, "6 strategies are named; only the first 4"),
         ({"s": ["bm25", "hyde"], "1.k1": ["99"]}, ["bm25", "hyde"], "k1 must be a number from"),
         ({"s": ["bm25", "hyde"], "1.k1": ["nan"]}, ["bm25", "hyde"], "k1 must be a number from"),
@@ -119,7 +117,6 @@ def test_an_address_without_a_configuration_has_none() -> None:
         ({"s": ["bm25", "hyde"], "2.model": ["x" * 300]}, ["bm25", "hyde"], "model must be the name of a model"),
         ({"country": ["XX"]}, ["simple_semantic", "bm25"], "no country 'XX'; none is chosen"),
         ({"s": ["multi_query", "bm25"], "1.templates": ["[" * 7000]}, ["multi_query", "bm25"], "not readable JSON"),
-        ({"q": ["x" * 5000]}, ["simple_semantic", "bm25"], "5,000 characters; only the first 2,000 are used"),
     ],
 )  # fmt: skip
 def test_what_is_not_valid_is_named_and_replaced_by_the_default(
@@ -129,13 +126,12 @@ def test_what_is_not_valid_is_named_and_replaced_by_the_default(
     assert found
     assert [one.strategy.name for one in found.columns] == names
     assert [one.strategy for one in found.columns] == list(map(build, names))
-    assert len(found.question) <= MAX_QUESTION
     assert len(found.problems) == (problem is not None)
     assert problem is None or problem in found.problems[0]
     assert all(len(one) < 500 for one in found.problems)
 
 
-@given(st.dictionaries(st.text(max_size=12) | st.sampled_from(["q", "s", "1.k1", "2.mmr_lambda", "country"]),
+@given(st.dictionaries(st.text(max_size=12) | st.sampled_from(["s", "1.k1", "2.mmr_lambda", "country"]),
                        st.lists(st.text(max_size=30), max_size=5), max_size=5))  # fmt: skip
 def test_no_address_is_an_error(parameters: dict[str, list[str]]) -> None:
     found = from_address(parameters, DEFAULTS)

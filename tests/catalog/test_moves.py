@@ -35,6 +35,7 @@ MOVES: dict[tuple[str, str], Move] = {
     ("hyde", "include_question"): Move(False, "scores"),
     ("hyde", "hypotheses"): Move(3, "sent"),
     ("hyde", "rewriter_temperature"): Move(0.5, "queries"),
+    ("question_index", "k_final"): Move(2, "membership"),
     ("hybrid_rrf", "k_bm25_candidates"): Move(1, "votes"),
     ("hybrid_rrf", "k_semantic_candidates"): Move(1, "scores"),
     ("hybrid_rrf", "rrf_k"): Move(0, "scores"),
@@ -76,6 +77,8 @@ MOVES: dict[tuple[str, str], Move] = {
     ("ensemble", "rrf_k"): Move(0, "scores", base={"rerank": False}),
     ("ensemble", "rerank"): Move(False, "scores"),
     ("ensemble", "k_rerank"): Move(2, "membership"),
+    ("ensemble", "asked"): Move(False, "scores"),
+    ("ensemble", "asked_weight"): Move(30, "scores"),
     ("ensemble", "foreign_weight"): Move(0.0, "order"),
     ("ensemble", "k_final"): Move(2, "membership"),
 }
@@ -128,6 +131,7 @@ IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {
     ("rag_msr", "alpha"): ({"judge": False}, "Acts only while “Relevance judge” is on."),
     ("rag_msr", "theta"): ({"judge": False}, "Acts only while “Relevance judge” is on."),
     ("ensemble", "k_rerank"): ({"rerank": False}, "Acts only while “Reranking” is on."),
+    ("ensemble", "asked_weight"): ({"asked": False}, "Acts only while “Known questions” is on."),
     ("contextual", "transform_prompt"): (
         {"transform": False},
         "Acts only while “Question rewritten first” is on.",

@@ -14,7 +14,6 @@ from rag_core.catalog import RECIPES
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.runtime.services import Services
 from rag_core.values.errors import DataError
-from rag_core.values.notice import NOTICE
 from rag_core.values.settings import read_settings
 
 STORED = ROOT / "data" / "results.json"
@@ -61,18 +60,6 @@ def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path: Path, text: str | 
             read(path)
         assert str(path) in damaged.value.message
         assert "again" in damaged.value.next_step
-
-
-def test_a_result_of_an_older_version_reads_without_what_it_lacks(tmp_path: Path) -> None:
-    rows = json.loads(STORED.read_text(encoding="utf-8"))
-    for key in ("notice", "judged_by", "peak_memory_mb", "run_files"):
-        del rows[key]
-    del rows["manifest"]["pairs"]
-    rows["unknown"] = 1
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps(rows))
-    del rows["unknown"]
-    assert ev.Results.read(path).as_json() == {"notice": NOTICE, **rows}
 
 
 def test_the_leader_and_the_kind_a_strategy_gains_most_on() -> None:

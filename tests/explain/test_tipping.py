@@ -45,6 +45,7 @@ FREE = {
     "simple_semantic": {"k_final", "deduplicate"},
     "bm25": {"k_final", "k1", "b", "deduplicate"},
     "hyde": {"k_final", "deduplicate"},
+    "question_index": {"k_final", "deduplicate"},
     "hybrid_rrf": {
         "k_bm25_candidates", "k_semantic_candidates", "rrf_k", "k_rrf_pool", "mmr", "mmr_lambda", "k_final", "deduplicate",
     },
@@ -56,13 +57,14 @@ FREE = {
         "search_type", "enriched", "k_candidates", "vector_weight", "bm25_weight", "rrf_k", "k_final", "deduplicate",
     },
     "rag_msr": {"judge", "alpha", "theta", "k_final"},
-    "ensemble": {"foreign_weight", "rerank", "k_final"},
+    "ensemble": {"foreign_weight", "rerank", "asked_weight", "k_final"},
 }  # fmt: skip
 # The controls that stand before what a model does, or change the answer alone, in all of SETTINGS.
 BEFORE_A_MODEL = {
     "simple_semantic": {"answer_prompt"},
     "bm25": {"answer_prompt"},
     "hyde": {"include_question", "hypotheses", "rewriter_temperature", "hyde_prompt", "answer_prompt"},
+    "question_index": {"answer_prompt"},
     "hybrid_rrf": {"answer_prompt"},
     "multi_query": {"templates", "rewriter_temperature", "answer_prompt"},
     "contextual": {"transform", "transform_prompt", "answer_prompt"},

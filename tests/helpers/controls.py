@@ -30,6 +30,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "hyde_prompt": "hypothetical",
         "answer_prompt": "answer",
     },
+    "question_index": {"k_final": 5, "deduplicate": True, "answer_prompt": "answer"},
     "hybrid_rrf": {
         "k_bm25_candidates": 15,
         "k_semantic_candidates": 15,
@@ -93,7 +94,9 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "rrf_k": 20,
         "rerank": True,
         "k_rerank": 100,
-        "foreign_weight": 0.8,
+        "asked": True,
+        "asked_weight": 10.0,
+        "foreign_weight": 0.9,
         "k_final": 8,
         "deduplicate": True,
         "answer_prompt": "answer",
@@ -105,8 +108,13 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
 # Every search takes equal texts as one: the test adds that.
 def searched(*retrievers: tuple[str, int], enriched: bool = False) -> tuple[str, str, Mapping[str, object]]:
     """The stage of these retrievers, with how many passages each finds."""
-    usual = {"Bm25": {"k1": 1.5, "b": 0.75}, "Dense": {}}
-    rows = [{"retriever": name, "k": k, **usual[name], "enriched": enriched} for name, k in retrievers]
+    index = {"enriched": enriched}
+    usual = {
+        "Bm25": {"k1": 1.5, "b": 0.75, **index},
+        "Dense": index,
+        "Asked": {"alone": len(retrievers) == 1},
+    }
+    rows = [{"retriever": name, "k": k, **usual[name]} for name, k in retrievers]
     return " ∥ ".join(name for name, _ in retrievers), "retrieve", {"retrievers": rows}
 
 
@@ -133,6 +141,7 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         searched(("Dense", 5)),
         GENERATE,
     ],
+    "question_index": [searched(("Asked", 5)), GENERATE],
     "hybrid_rrf": [
         searched(("Bm25", 15), ("Dense", 15)),
         rrf(60),
@@ -168,11 +177,12 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
     ],
     "ensemble": [
         rewritten("expanded", keep_question=True),
-        searched(("Bm25", 100), ("Dense", 100)),
+        searched(("Bm25", 100), ("Dense", 100), ("Asked", 100)),
         rrf(20, rewrites=0.5),
         ("Top", "select", {"k": 100}),
         ("Rerank", "rerank", {}),
-        ("Spread", "select", {"weight": 0.9, "foreign": 0.8}),
+        ("RerankByQuestions", "rerank", {"weight": 10.0}),
+        ("Spread", "select", {"weight": 0.85, "foreign": 0.9}),
         ("Top", "select", {"k": 8}),
         GENERATE,
     ],

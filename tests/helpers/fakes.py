@@ -115,9 +115,6 @@ class Unfitted:
     name = key = "unfitted"
     embedder = WordEmbedder()
 
-    def knowing(self, asked: object) -> Unfitted:
-        return self
-
 
 WORDS = {
     "standalone": "cats and dogs sleep at night",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+import shutil
 
 import numpy as np
 import pytest
 from helpers.looping import for_each
+from helpers.minilm_graph import graph
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.models import minilm as module
-from rag_core.models.bert_graph import OUTPUT, bert_graph
-from rag_core.models.minilm import MINILM_WEIGHTS, MiniLM, minilm_folder, open_graph, read_header
+from rag_core.models.minilm import GRAPH, MINILM_SHA256, MINILM_WEIGHTS, MODEL, MiniLM, minilm_folder
+from rag_core.values.errors import MissingResource
 
 ENGLISH = (
     "Call the midwife when contractions come every five minutes, last a minute and have been regular "
@@ -94,40 +96,27 @@ class TestParity:
         assert model.vocabulary == reference.tokenizer.convert_ids_to_tokens(range(30522))
 
 
-class TestGraph:
-    @pytest.mark.parametrize(
-        ("layers", "heads", "size", "inner", "epsilon"), [(1, 1, 8, 16, 1e-12), (3, 4, 16, 24, 0.1)]
-    )
-    def test_it_is_the_encoder_of_transformers(self, tmp_path, layers, heads, size, inner, epsilon):
-        import torch
-        from safetensors.torch import save_file
-        from transformers import BertConfig, BertModel
+def test_the_shipped_graph_is_what_its_writer_writes():
+    assert GRAPH.read_bytes() == graph(minilm_folder() / MODEL)
 
-        torch.manual_seed(layers)
-        bert = BertModel(
-            BertConfig(
-                vocab_size=50,
-                hidden_size=size,
-                num_hidden_layers=layers,
-                num_attention_heads=heads,
-                intermediate_size=inner,
-                max_position_embeddings=12,
-                layer_norm_eps=epsilon,
-            ),
-            add_pooling_layer=False,
-        ).eval()
-        for parameter in bert.parameters():
-            torch.nn.init.normal_(parameter, std=0.5)  # so that every part counts
-        path = tmp_path / "bert.safetensors"
-        save_file(bert.state_dict(), path, metadata={"format": "pt"})
-        session = open_graph(bert_graph(read_header(path), path.name, layers, heads, epsilon), tmp_path)
-        ids = np.random.default_rng(1).integers(0, 50, (3, 12), np.int32)
-        mask = (np.arange(12) < [[12], [7], [1]]).astype(np.int32)
-        (found,) = session.run([OUTPUT], {"ids": ids, "types": np.zeros_like(ids), "mask": mask})
-        with torch.no_grad():
-            wanted = bert(torch.tensor(ids), torch.tensor(mask)).last_hidden_state.numpy()
-        read = mask.astype(bool)
-        np.testing.assert_allclose(found[read], wanted[read], rtol=0, atol=1e-5)
+
+def test_weights_under_any_name_are_read_as_on_the_hub(tmp_path, model):
+    (tmp_path / "blobs").mkdir()
+    blob = tmp_path / "blobs" / MINILM_SHA256
+    shutil.copyfile(minilm_folder() / MODEL, blob)
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    (folder / MODEL).symlink_to(blob)
+    (folder / "tokenizer.json").symlink_to(minilm_folder() / "tokenizer.json")
+    assert MiniLM(folder).get_query_embedding(ENGLISH) == model.get_query_embedding(ENGLISH)
+
+
+def test_another_graph_is_refused_by_name(tmp_path, monkeypatch):
+    other = tmp_path / "minilm.onnx"
+    other.write_bytes(GRAPH.read_bytes().replace(b"Gelu", b"Relu"))
+    monkeypatch.setattr(module, "GRAPH", other)
+    with pytest.raises(MissingResource, match=r"minilm\.onnx"):
+        MiniLM(minilm_folder())
 
 
 @given(st.lists(st.integers(2, 256), max_size=80))

@@ -260,4 +260,4 @@ class TestTheCalibrationFile:
             path.write_text(text)
         with pytest.raises(DataError, match=r"relevance\.toml") as refused:
             read_calibrations(path)
-        assert refused.value.next_step == "Restore data/relevance.toml."
+        assert refused.value.next_step == f"Restore {path}."

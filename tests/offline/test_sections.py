@@ -74,8 +74,8 @@ def test_a_second_section_follows_in_an_urgent_answer_only_if_it_says_what_to_do
 
 def test_a_section_in_the_question_s_language_comes_before_its_twin_in_another():
     assert answer([hit("a", NEAR, "es"), hit("b", LEFT)]) == f"**{LEFT}** [2]"
-    far = {**ANGLES, BELOW: (0.1, 0, 0, 0.99**0.5)}
-    assert PLACE / 2 + NEAREST * (0.9 - 0.1) > LANGUAGE
+    far = {**ANGLES, BELOW: (-0.1, 0, 0, 0.99**0.5)}
+    assert PLACE / 2 + NEAREST * (0.9 + 0.1) > LANGUAGE
     assert answer([hit("a", NEAR, "es"), hit("b", BELOW)], far) == f"**{NEAR}** [1]"
 
 

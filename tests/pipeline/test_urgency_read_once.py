@@ -8,7 +8,7 @@ from rag_core.catalog import build
 from rag_core.language.maternity import is_maternity
 from rag_core.pipeline.stream import collect, stream
 from rag_core.testing import sample_services
-from rag_core.values.trace import Step, Trace
+from rag_core.values.trace import Trace
 from rag_core.values.triage import ROUTINE, Triage
 
 QUESTION = "Do cats purr at night?"
@@ -48,19 +48,6 @@ def test_without_a_reader_every_question_is_routine():
     trace = build("bm25").run("I am bleeding heavily", sample_services())
     assert trace.triage == ROUTINE
     assert not trace.remarks()
-
-
-def test_an_answer_from_the_steps_of_an_earlier_version_which_kept_no_triage_is_still_led():
-    def as_before(step: Step) -> Step:
-        return replace(step, after=replace(step.after, triage=ROUTINE))
-
-    services = replace(sample_services(), triage=Counting())
-    kept = build("bm25").without_answer().run(QUESTION, services)
-    kept = replace(kept, steps=tuple(map(as_before, kept.steps)))
-    (trace,) = collect(stream(QUESTION, [build("bm25")], services, reuse=[kept]))
-    assert isinstance(trace, Trace)
-    assert trace.answer is not None
-    assert (trace.steps[0].reused, [one.kind for one in trace.answer.remarks]) == (True, ["buried"])
 
 
 def test_a_subject_that_may_be_maternity_is_taken_for_it():

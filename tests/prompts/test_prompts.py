@@ -283,7 +283,7 @@ def test_a_file_of_thresholds_that_cannot_label_is_named_when_read(tmp_path: Pat
     with pytest.raises(DataError) as refused:
         LabelRules.read(path)
     assert str(path) in refused.value.message
-    assert refused.value.next_step == "Restore data/labels.toml."
+    assert refused.value.next_step == f"Restore {path}."
 
 
 @given(

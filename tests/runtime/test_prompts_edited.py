@@ -27,8 +27,11 @@ BASE = {  # settings in which each prompt is sent
     "hyde_prompt": {},
 }
 PROMPTS = [
-    (name, control) for name, recipe in RECIPES.items() for control in recipe.controls if isinstance(control, PromptText)
-]  # fmt: skip
+    (name, control)
+    for name, recipe in RECIPES.items()
+    for control in recipe.controls
+    if isinstance(control, PromptText) and name != "question_index"  # no questions are known here
+]
 every_prompt = pytest.mark.parametrize(
     ("name", "control"), PROMPTS, ids=[f"{name}.{control.name}" for name, control in PROMPTS]
 )

@@ -292,7 +292,7 @@ def ready(sets: Path, leaflets: Path) -> States:
         "measure-failed": ("evaluate", _unmeasurable),
         "search-settings-failed": ("evaluate?view=search-settings", _unsearchable(sets)),
         "compare-empty": ("", _still),
-        "compare-address": ("?q=hi&s=nonsense&s=hybrid_rrf&2.mmr_lambda=9", _still),
+        "compare-address": ("?s=nonsense&s=hybrid_rrf&2.mmr_lambda=9", _still),
         "compare-settings": ("", _panel),
         "compare-done": ("", _done),
         "compare-cited": ("", _cited),

@@ -74,7 +74,7 @@ class TestMultiQuery:
             def dense(self, vector: object, k: int) -> list[object]:
                 return []
 
-        trace = run(replace(full, index=Nothing()), "multi_query")  # type: ignore[arg-type]
+        trace = run(replace(full, index=Nothing(), asked=None), "multi_query")  # type: ignore[arg-type]
         assert trace.answer
         assert trace.answer.abstained
         assert calls(trace) == {"rewrite": 3}

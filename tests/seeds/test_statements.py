@@ -257,7 +257,7 @@ def test_the_four_methods_of_rag_msr_are_shown_with_its_figures_and_measured_bot
     results = claims.measured()
     shown = claims.ablation(results)
     for label, figure in (
-        ("msr_raw", 0.868), ("msr_reformulation", 0.849), ("msr_reranking", 0.763), ("rag_msr", 0.918),
+        ("msr_raw", 0.868), ("msr_reformulation", 0.849), ("msr_reranking", 0.763), ("msr_origin", 0.918),
     ):  # fmt: skip
         (row,) = [row for row in shown.split("<tr>") if f">{figure:.3f}<" in row]
         for metric in ("seed_ndcg@10", "ndcg@10"):

@@ -45,11 +45,12 @@ class TestLabelsOfAScorersModel:
     def test_the_repository_labels_the_offline_measure_and_the_bundled_models_cosine_alone(self):
         rules = LabelRules.read(DATA / "labels.toml")
         assert rules.has("offline_scorer", "offline-scorer")
+        assert rules.has("offline_scorer", "offline-scorer+questions")
         assert rules.has("cosine", f"{MINILM_WEIGHTS}+gloss")
         for other in ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-00000000", "text-embedding-3-small"):
             assert not rules.has("cosine", other)
         assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
         (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
         assert relevance.rule.startswith(
-            "High: estimated chance of answering 0.99, at least 0.41. Of 274 passages with this label"
+            "High: estimated chance of answering 0.99, at least 0.51. Of 167 passages with this label"
         )

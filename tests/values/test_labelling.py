@@ -47,7 +47,7 @@ class Measure:
     key: str = "measure-1"
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
+    def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[float]:
         self.asked.append(tuple(hit.id for hit in hits))
         return [self.values[hit.id] for hit in hits]
 
@@ -173,7 +173,7 @@ class TestTheBudgetOfTime:
         free = threading.Event()
 
         class Slow(Measure):
-            def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
+            def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[float]:
                 free.wait(30)
                 return super().chances(question, hits)
 
@@ -205,7 +205,7 @@ class TestWithAProvider:
         self, server, read_only_store, embedder, rules
     ):
         class Everything(Measure):
-            def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
+            def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[float]:
                 self.asked.append(tuple(hit.id for hit in hits))
                 assert not any(request.role == "answer" for request in server.requests)
                 return [0.9] * len(hits)
@@ -240,8 +240,8 @@ class TestWithAProvider:
 
 def test_sentences_are_compared_by_the_model_their_constants_were_fitted_on(lab: Lab, embedder):
     """Another embedding model finds passages; the offline answer reads them as it always does."""
-    bundled = lab.engines.offline(lab.index)
-    other = replace(lab.engines, embedder=embedder).offline(lab.index)
+    bundled = lab.engines.offline(lab.index, None)
+    other = replace(lab.engines, embedder=embedder).offline(lab.index, None)
     trace = lab.run("When is anti-D given?", "bm25", k_final=3)
     prompt = ANSWER.fill(question=trace.question, sources=Sources(trace.ranking.hits))
     answers = [

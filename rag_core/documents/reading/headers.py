@@ -105,9 +105,8 @@ def _numbered(names: Cells) -> list[str]:
 def _is_data(first: Cells, below: Sequence[Cells]) -> bool:
     """Whether the first row is data: its cells look like those below them in some columns, and differ in none."""
     numbers = [int(cell) for cell in first if cell.isdecimal() and len(cell) < 9]
-    if len(numbers) > 2 and numbers == [
-        *range(numbers[0], numbers[0] + len(numbers))
-    ]:  # the header counts days or weeks
+    # the header counts days or weeks
+    if len(numbers) > 2 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]:
         return False
     like = unlike = 0
     for place, cell in enumerate(first):

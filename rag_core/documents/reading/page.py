@@ -47,19 +47,9 @@ _SAME_AS = {  # an encoding's name -> the one that browsers read, by Python's na
 }  # fmt: skip
 _LABELS = {"iso88591": "cp1252", "x-cp1252": "cp1252"}  # those of windows-1252 that Python does not know
 _VALUES = {
-    "",
-    "text",
-    "search",
-    "tel",
-    "url",
-    "email",
-    "number",
-    "date",
-    "time",
-    "datetime-local",
-    "month",
+    "", "text", "search", "tel", "url", "email", "number", "date", "time", "datetime-local", "month",
     "week",
-}
+}  # fmt: skip
 LINES = 4  # of a cell; one with more, or with a heading, is a part of the page's layout
 SEPARATOR = " | "
 
@@ -163,9 +153,8 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
     from bs4 import Comment, Tag
     from bs4.element import CData, NavigableString, PageElement, RubyTextString
 
-    parts: list[list[str]] = [
-        []
-    ]  # the text so far; in elements whose text is changed as a whole, also theirs
+    # the text so far; in elements whose text is changed as a whole, also theirs
+    parts: list[list[str]] = [[]]
     hidden: list[str] = []
     items: Counter[int] = Counter()
     grids = defaultdict[int, Grid](Grid)
@@ -309,9 +298,8 @@ class Grid:
 
     def __init__(self) -> None:
         self._row: list[Cell] = []
-        self._reaching: dict[
-            int, tuple[int, str]
-        ] = {}  # column -> rows below that a cell still covers, its text
+        # column -> rows below that a cell still covers, its text
+        self._reaching: dict[int, tuple[int, str]] = {}
 
     def take(self, text: str, columns: str, rows: str) -> str:
         """Take the next cell of the row; nothing is left in its place."""

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
 _STRUCK, _TYPED, _FIELD = "/StrikeOut", "/FreeText", "/Widget"
-_SHOWING, _UNDRAWN = (
-    (b"Tj", b"TJ", b"'", b'"'),
-    3,
-)  # operators that show text, and a way of it (ISO 32000-1, 9.3.6)
+# operators that show text, and a way of it (ISO 32000-1, 9.3.6)
+_SHOWING, _UNDRAWN = ((b"Tj", b"TJ", b"'", b'"'), 3)
 _NOT_SHOWN = 0b10 | 0b100000  # flags of an annotation
 _BUTTON, _PASSWORD = 1 << 16, 1 << 13  # flags of a field
 _OFF = ("/Off", "")

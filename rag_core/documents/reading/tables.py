@@ -154,9 +154,8 @@ def _delimiter(table: str) -> str:
     """The delimiter that splits most rows into the same number of columns; one that no table has if none does."""
     best, sign = (0, 0), "\x1f"
     sample = table[:_SAMPLE]
-    if (
-        sample.partition("\n")[0].strip().strip('"').lower() == "text"
-    ):  # a single column, whose commas are text
+    # a single column, whose commas are text
+    if sample.partition("\n")[0].strip().strip('"').lower() == "text":
         return sign
     for each in ",;\t|":
         widths = [len(row) for row in islice(csv.reader(io.StringIO(sample), delimiter=each), LOOK) if row]

@@ -44,12 +44,10 @@ class _Aside:
     merged: list[Area] = field(default_factory=list)
     rows: set[int] = field(default_factory=set)  # hidden
     columns: list[tuple[int, int]] = field(default_factory=list)  # hidden, first and last
-    rich: dict[tuple[int, int], Any] = field(
-        default_factory=dict
-    )  # texts in cells with runs struck or raised
-    reports: dict[int, list[str]] = field(
-        default_factory=lambda: defaultdict(list)
-    )  # row, 0 for the sheet -> texts
+    # texts in cells with runs struck or raised
+    rich: dict[tuple[int, int], Any] = field(default_factory=dict)
+    # row, 0 for the sheet -> texts
+    reports: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def hides(self, column: int) -> bool:
         return any(first <= column <= last for first, last in self.columns)

@@ -43,8 +43,8 @@ class Span:
 def spans(trace: Trace) -> tuple[Span, ...]:
     """Every stage, each followed by the searches and calls that were timed within it.
 
-    Stages of an earlier run take no time in this one. Traces of older versions lack the starts: their stages, which
-    ran one after the other, follow each other; their searches and calls are left out, as their starts are unknown.
+    Stages of an earlier run take no time in this one. Where starts are unknown, stages follow each other, and their
+    searches and calls are left out.
     """
     found: list[Span] = []
     end = 0.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 
-from ..spelling import in_dictionary
-from .lemmas import lemma
+from ..spelling import in_dictionary, lemma
 from .rules import cognate, readings
 from .spelling import plain, respelt, sound, typed_plain, with_accents
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...values.errors import DataError
-from ...values.message import Message
+from ...values.data_files import read_data_file
 from ..thesaurus import Thesaurus
 from .lexicon import Lexicon
 from .rules import RULES
@@ -171,13 +170,7 @@ def read_entries(path: Path) -> dict[str, str]:
     Raises:
         DataError: the file is missing, or a line is not as above.
     """
-    try:
-        return dict(line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
-    except (OSError, ValueError) as error:
-        raise DataError(
-            Message("The word list {path} cannot be read: {reason}.", path=path, reason=repr(error)),
-            Message("Restore {path}.", path=path),
-        ) from error
+    return read_data_file(path, lambda text: dict(line.split("\t") for line in text.splitlines()))
 
 
 def _names(thesaurus: Thesaurus | None) -> dict[str, str]:

@@ -12,9 +12,8 @@ from .errors import TRY_AGAIN, told
 from .transport import Call
 
 REFUSED = (400, 413, 422)  # HTTP statuses that can mean too many texts, or one that is too long
-TOO_MUCH = re.compile(
-    r"too (?:large|long|big|many)|exceed|maximum", re.IGNORECASE
-)  # what llama.cpp says with a 500
+# what llama.cpp says with a 500
+TOO_MUCH = re.compile(r"too (?:large|long|big|many)|exceed|maximum", re.IGNORECASE)
 SHORTEST = 200  # characters that every model reads; a shorter text was refused for another reason
 
 Vectors = list[list[float]]

@@ -55,10 +55,7 @@ class ProviderClient(openai.DefaultHttpxClient):
     def __init__(self, calls: CallTracker, longest_wait: float, longest_response: float) -> None:
         super().__init__(
             verify=_certificates(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")),
-            event_hooks={
-                "request": [calls.on_request],
-                "response": [calls.on_response, self._limit],
-            },
+            event_hooks={"request": [calls.on_request], "response": [calls.on_response, self._limit]},
         )
         self._calls = calls
         self._longest_wait = longest_wait

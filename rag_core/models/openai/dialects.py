@@ -140,9 +140,8 @@ def _chunk(chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choice(choice: dict[str, Any]) -> dict[str, Any]:
-    said = (
-        choice.get("delta") or choice.get("message") or {}
-    )  # some send the whole message at the end, or instead
+    # some send the whole message at the end, or instead
+    said = choice.get("delta") or choice.get("message") or {}
     delta = {**said, "content": _text(said.get("content"))} if isinstance(said, dict) else said
     reason = choice.get("finish_reason")
     return {**choice, "delta": delta, "finish_reason": None if reason in ("", "null") else reason}

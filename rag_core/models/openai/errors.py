@@ -26,11 +26,7 @@ MIN_KEY_LENGTH = 8  # characters
 
 
 def to_provider_error(
-    error: Exception,
-    model: str,
-    secret: str = "",
-    server: Server = OPENAI_SERVER,
-    named_by: str = "",
+    error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER, named_by: str = ""
 ) -> ProviderError:
     """A ProviderError for a failure: one sentence and the next step.
 

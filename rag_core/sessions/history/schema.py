@@ -19,15 +19,12 @@ from sqlalchemy import (
     inspect,
     text,
 )
-from sqlalchemy.exc import OperationalError
 
 from ...values.errors import StorageError
 from ...values.message import Message
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-# Of databases without a version table, the one since which the questions' table is as it is, and the latest migration
-FIRST, SAME_QUESTIONS, VERSION = "1", "2", "3"
-ADDED_SINCE_FIRST = {"owner"}  # columns
+VERSION = "1"  # the latest migration
 VERSIONS = "rag_questions_version"
 LOCK = 0x7261_6771  # an arbitrary number: of the lock that one process at a time has on a PostgreSQL database
 OFF = Message("Or set RAG_HISTORY=off to keep no history.")
@@ -94,44 +91,25 @@ VOTES = Table(
     Column("comment", Text, nullable=False),
     Column("voted", String(32), nullable=False),
 )
-_MAY_CREATE = text(
-    "SELECT has_schema_privilege(current_schema(), 'CREATE') AND current_setting('transaction_read_only') = 'off'"
-)
 _one_thread = threading.Lock()  # Alembic's `op` and `context` are global
 
 
 def bring_up_to_date(connection: Connection, named: str) -> None:
-    """Create, mark or migrate the table in the connection's transaction; nothing if it is of this version.
-
-    A questions' table like this version's is used as it is where it can only be read, or nothing may be created; there
-    are no rooms then.
+    """Create or migrate the tables in the connection's transaction; nothing if they are of this version.
 
     Args:
         named: what messages call the database.
 
     Raises:
-        StorageError: a newer version wrote it, or one that nothing is known of.
+        StorageError: a newer version wrote it.
     """
-    found = _version(connection)
-    if found == VERSION:
-        return
-    usable = (found or _unmarked_version(connection, named)) == SAME_QUESTIONS
-    if (
-        usable
-        and connection.dialect.name == "postgresql"
-        and not connection.execute(_MAY_CREATE).scalar_one()
-    ):
-        return
-    with _one_thread:
-        try:
+    if _version(connection) != VERSION:
+        with _one_thread:
             _migrate(connection, named)
-        except OperationalError:  # an SQLite file that can only be read
-            if not usable or connection.dialect.name != "sqlite":
-                raise
 
 
 def _version(connection: Connection) -> str | None:
-    """The database's version; None if it has none, as one that is new or was made before there were versions."""
+    """The database's version; None if it is new."""
     if not inspect(connection).has_table(VERSIONS):
         return None
     found: str | None = connection.execute(text(f"SELECT version_num FROM {VERSIONS}")).scalar_one_or_none()
@@ -169,28 +147,7 @@ def _migrate(connection: Connection, named: str) -> None:
         )
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    if found is None and (unmarked := _unmarked_version(connection, named)):
-        command.stamp(config, unmarked)
     command.upgrade(config, "head")
-    if (
-        found is None and connection.dialect.name == "postgresql"
-    ):  # also roles that only the questions are granted to
+    if found is None and connection.dialect.name == "postgresql":
+        # also to roles that only the questions are granted to
         connection.execute(text(f"GRANT SELECT ON {VERSIONS} TO PUBLIC"))
-
-
-def _unmarked_version(connection: Connection, named: str) -> str | None:
-    """The version of a table that is not marked with one, by its columns; None if there is no table.
-
-    Raises:
-        StorageError: there is another one of its name.
-    """
-    seen = inspect(connection)
-    if not seen.has_table(QUESTIONS.name):
-        return None
-    missing = {*QUESTIONS.c.keys()} - {one["name"] for one in seen.get_columns(QUESTIONS.name)}
-    if missing - ADDED_SINCE_FIRST:
-        raise StorageError(
-            Message("The history in {where} was written by another version.", where=named),
-            Message("Use that version, or name another database. {off}", off=OFF),
-        )
-    return FIRST if missing else SAME_QUESTIONS

@@ -266,17 +266,6 @@ class TestFaults:
         with pytest.raises(StorageError, match="readonly"):
             kept.add(question("b"))
 
-    def test_a_table_of_another_version_is_said_in_one_sentence(
-        self, history: History, tmp_path: Path
-    ) -> None:
-        history.add(question("a"))
-        file = history.where.removeprefix("sqlite:///")
-        with create_engine(f"sqlite:///{file}").begin() as connection:
-            connection.execute(text("ALTER TABLE rag_questions RENAME COLUMN folded TO searched"))
-            connection.execute(text("DROP TABLE rag_questions_version"))
-        with pytest.raises(StorageError, match="written by another version"):
-            history.search()
-
     def test_a_file_that_is_no_database_is_a_storage_error(self, tmp_path: Path) -> None:
         (tmp_path / "history").mkdir()
         (tmp_path / "history" / "questions.sqlite").write_text("hello " * 1000)

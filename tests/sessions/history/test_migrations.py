@@ -1,4 +1,4 @@
-"""The history's database has a version: new, unmarked and older ones are brought to it, newer ones are refused."""
+"""The history's database has a version: new and older ones are brought to it, newer ones are refused."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from helpers.postgres import opened, question
-from sqlalchemy import Connection, Engine, create_engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 import rag_core
 from rag_core.sessions.history import schema
 from rag_core.values.errors import MissingResource, StorageError
 
 ROOT = Path(rag_core.__file__).parents[1]
-FOURTH = '''
+SECOND = '''
 """A column more."""
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "4", "3"
+revision, down_revision = "2", "1"
 def upgrade():
     op.add_column("rag_questions", sa.Column("note", sa.Text))
 '''
@@ -41,33 +41,16 @@ history.add(Asked(sys.argv[2], datetime.now(UTC), "Where do cats sleep?", ()))
 """
 
 
-def unmarked(address: str, owner: Engine) -> None:
-    """A database of this version that is not marked with it, with one question."""
-    opened(address).add(question("a"))
-    with owner.connect() as connection:
-        connection.execute(text("DROP TABLE rag_questions_version"))
-        for table in (schema.ROOMS, schema.ROUNDS, schema.PEOPLE, schema.VOTES):
-            table.drop(connection)
-
-
-def of_before_versions(address: str, owner: Engine) -> None:
-    """A database as the program made it before there were versions, with one question."""
-    unmarked(address, owner)
-    with owner.connect() as connection:
-        connection.execute(text("DROP INDEX rag_questions_by_owner"))
-        connection.execute(text("ALTER TABLE rag_questions DROP COLUMN owner"))
-
-
 def marked(connection: Connection) -> list[str]:
     return list(connection.execute(text("SELECT version_num FROM rag_questions_version")).scalars())
 
 
-def with_fourth_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = FOURTH) -> None:
-    """Let this program have a fourth version."""
+def with_second_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = SECOND) -> None:
+    """Let this program have a second version."""
     shutil.copytree(schema.MIGRATIONS, folder)
-    (folder / "versions" / "v4.py").write_text(script)
+    (folder / "versions" / "v2.py").write_text(script)
     monkeypatch.setattr(schema, "MIGRATIONS", folder)
-    monkeypatch.setattr(schema, "VERSION", "4")
+    monkeypatch.setattr(schema, "VERSION", "2")
 
 
 def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_used(
@@ -81,27 +64,14 @@ def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_use
     assert ScriptDirectory(str(schema.MIGRATIONS)).get_heads() == [schema.VERSION]
 
 
-def test_a_database_of_before_there_were_versions_is_marked_and_keeps_its_questions(
-    address: str, owner: Engine
-) -> None:
-    of_before_versions(address, owner)
-    assert opened(address).find("a") == question("a")
-    with owner.connect() as connection:
-        assert marked(connection) == [schema.VERSION]
-
-
-@pytest.mark.parametrize("mark", [True, False])
 def test_an_older_database_is_migrated_and_keeps_its_questions(
-    address: str, owner: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: bool
+    address: str, owner: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if mark:
-        opened(address).add(question("a"))
-    else:
-        of_before_versions(address, owner)
-    with_fourth_version(tmp_path / "100% migrated", monkeypatch)
+    opened(address).add(question("a"))
+    with_second_version(tmp_path / "100% migrated", monkeypatch)
     assert opened(address).find("a") == question("a")
     with owner.connect() as connection:
-        assert marked(connection) == ["4"]
+        assert marked(connection) == ["2"]
         assert "note" in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
 
 
@@ -110,11 +80,11 @@ def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     opened(address).add(question("a"))
     with monkeypatch.context() as changed:
-        with_fourth_version(tmp_path / "versions", changed, FOURTH + '    op.execute("no SQL")\n')
+        with_second_version(tmp_path / "versions", changed, SECOND + '    op.execute("no SQL")\n')
         with pytest.raises(StorageError, match="cannot be used"):
             opened(address).count()
     with owner.connect() as connection:
-        assert marked(connection) == ["3"]
+        assert marked(connection) == ["1"]
         assert "note" not in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
     assert opened(address).count() == 1
 
@@ -154,29 +124,6 @@ def test_processes_that_start_at_once_on_an_empty_database_all_keep_their_questi
     errors = [one.communicate(timeout=60)[1] for one in processes]
     assert [one.returncode for one in processes] == [0] * len(names), errors
     assert sorted(one.id for one in opened(address).search()) == list(names)
-
-
-def test_an_unmarked_database_that_can_only_be_read_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "own.db"
-    unmarked(f"sqlite:///{file}", create_engine(f"sqlite:///{file}", isolation_level="AUTOCOMMIT"))
-    assert opened(f"sqlite:///file:{file}?mode=ro&uri=true").find("a") == question("a")
-
-
-def test_a_role_that_may_create_nothing_uses_an_unmarked_database(postgres_address: str) -> None:
-    administrator = create_engine(postgres_address, isolation_level="AUTOCOMMIT")
-    unmarked(postgres_address, administrator)
-    with administrator.connect() as connection:
-        connection.execute(text("CREATE ROLE guest LOGIN"))
-        connection.execute(text("GRANT SELECT, INSERT ON rag_questions TO guest"))
-    try:
-        guest = opened(postgres_address.replace("owner@", "guest@"))
-        guest.add(question("b"))
-        assert {one.id for one in guest.search()} == {"a", "b"}
-    finally:
-        with administrator.connect() as connection:
-            connection.execute(text("DROP OWNED BY guest"))
-            connection.execute(text("DROP ROLE guest"))
-            connection.execute(text("DROP TABLE rag_questions"))
 
 
 def test_alembic_is_loaded_only_to_change_a_database(tmp_path: Path) -> None:
