@@ -156,7 +156,7 @@ class TestGuide:
         guide = app.switch_page("pages/strategies/strategies.py").run()
         drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
         stored = json.loads(Path(ROOT / "data" / "results.json").read_text(encoding="utf-8"))["strategies"]
-        for label in ("rag_msr", "msr_raw", "msr_reformulation", "msr_reranking"):
+        for label in ("msr_origin", "msr_raw", "msr_reformulation", "msr_reranking"):
             assert f"{stored[label]['metrics']['ndcg@10']['mean']:.3f}" in drawn
         for claim in ("0.918", "0.868", "0.849", "0.763", "0.50"):
             assert claim in drawn

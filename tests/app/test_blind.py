@@ -34,7 +34,7 @@ GIVEN_AWAY = (
 @pytest.fixture
 def presented(drawn: AppTest) -> AppTest:
     """A question with its answers, in presenter mode."""
-    drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
+    drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), QUESTION)
     return press(drawn, "Present")
 
@@ -104,7 +104,7 @@ def test_votes_are_counted_by_question_and_by_strategy_once_revealed(presented: 
     assert tally(presented) == "votes so far: 1 · tie: 0 · none good enough: 0"
     press(presented, "Reveal")
     assert set(tally(presented).split(" · ")) == {
-        "BM25 keywords: 1", f"{rag_core.RECIPES['ensemble'].title}: 1", "Simple semantic: 0", "tie: 0", "none good enough: 0",
+        "Simple semantic: 1", f"{rag_core.RECIPES['ensemble'].title}: 1", "BM25 keywords: 0", "tie: 0", "none good enough: 0",
     }  # fmt: skip
     assert text(html(presented)).count("voted best") == 2
     assert "A and C give the same answer." in text(html(presented))
@@ -129,8 +129,8 @@ def test_a_reload_shows_no_hidden_name_and_loses_no_vote(presented: AppTest) -> 
 @pytest.mark.parametrize(
     ("pressed", "best", "told"),
     [
-        ("A is best", (1, 2), f"BM25 keywords and {rag_core.RECIPES['ensemble'].title} (the same answer)"),
-        ("B is best", (0,), "Simple semantic"),
+        ("A is best", (1, 2), f"Simple semantic and {rag_core.RECIPES['ensemble'].title} (the same answer)"),
+        ("B is best", (0,), "BM25 keywords"),
         ("Tie", (0, 1, 2), "a tie"),
         ("None is good enough", (), "none is good enough"),
     ],
@@ -148,7 +148,7 @@ def test_a_vote_is_in_the_history_and_in_every_file(
     )  # before the page goes on
     url = f"sqlite:///{tmp_path / 'history.db'}"
     app = start(RAG_HISTORY="on", RAG_DATABASE_URL=url)
-    app.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
+    app.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     press(ask(app.run(), QUESTION), "Present")
     run = run_of(app)
     run.order = (2, 0, 1)

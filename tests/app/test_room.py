@@ -23,7 +23,7 @@ VOTE = "pages/panel/vote.py"
 CHOICES = ["The first is better", "The second is better", "Equally good", "Both are unsafe"]
 GIVEN_AWAY = (
     "rl-bar", "rl-took", "rl-label", "rl-notices", "rl-support\"", "rl-votes", "rl-passages", "ordered by", "nDCG",
-    "Simple semantic", "BM25 keywords", "Ensemble", "cosine", "$",
+    "Simple semantic", "Hybrid RRF", "Ensemble", "cosine", "$",
 )  # fmt: skip
 
 
@@ -31,7 +31,7 @@ GIVEN_AWAY = (
 def presenter(start: Callable[..., AppTest], tmp_path: Path) -> AppTest:
     """Presenter mode with three answers and an open room."""
     app = start(RAG_HISTORY="on", RAG_DATABASE_URL=f"sqlite:///{tmp_path / 'rooms.db'}")
-    app.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
+    app.query_params["s"] = ["simple_semantic", "hybrid_rrf", "ensemble"]
     return press(press(ask(app.run(), QUESTION), "Present"), "Open a room")
 
 
@@ -154,7 +154,7 @@ def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(prese
     assert counts == ["2 people · 2 voted on question 1 · 6 votes · open"]
     press(presenter, "Show the result")
     result = text(html(presenter).partition("rl-panel-result")[2].partition("</table>")[0])
-    for strategy in ("Simple semantic", "BM25 keywords", "Ensemble"):
+    for strategy in ("Simple semantic", "Hybrid RRF", "Ensemble"):
         assert strategy in result
     assert "6 votes · 2 people · 1 question · both unsafe: 3" in text(html(presenter))
     assert "of 1 (" in result  # the share of acceptable answers
