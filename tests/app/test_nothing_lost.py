@@ -45,7 +45,7 @@ def test_a_question_that_was_not_run_and_the_settings_survive_a_reload_and_anoth
     visit_documents(page)
     page.go_back()
     asked(page, ENGLISH)
-    expect(visit.settings("A").get_by_role("slider", name="k_final")).to_have_value("4")
+    expect(visit.settings("A").get_by_role("slider", name="k_final")).to_have_value("7")
     page.keyboard.press("Escape")
     visit.run()
     visit.wait_until_done()
