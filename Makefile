@@ -18,7 +18,8 @@ SETTINGS := plain_rrf.mmr=false ensemble_5.k_final=5 dense_8.k_final=8 contextua
   contextual_rerank.rerank=true msr_improved.prompt_set=improved
 PAIRS := plain_rrf:simple_semantic question_index:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
   contextual:contextual_plain contextual_rerank:contextual_plain rag_msr:msr_raw msr_improved:msr_raw $\
-  ensemble_5:contextual_rerank msr_origin:msr_raw msr_origin:msr_reranking hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
+  ensemble_5:contextual_rerank msr_origin:msr_raw msr_origin:msr_reranking contextual_rerank:contextual msr_reranking:msr_raw $\
+  hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
 CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m mypy && $\
   $(RUN) -c "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
