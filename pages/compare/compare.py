@@ -26,6 +26,7 @@ from pages.compare import (
     quality,
     room,
     safety,
+    verdict,
 )
 from pages.compare.question import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
@@ -180,7 +181,6 @@ def _empty(setup: rag_core.Setup) -> None:
     hint = escape(t("The answers will appear together."))
     if not presenter.blind():
         untrusted.draw(column_parts.idle_status(column_view.changes(setup), setups.runs_on(setup)))
-        untrusted.draw(shipped.figure(setup))
         summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
         hint = f"{escape(summary)} {t('Press <b>Run</b> to see its answer.')}"
     untrusted.draw(f'<p class="rl-hint">{hint}</p>')
@@ -258,7 +258,7 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
         history_sync.opened(run, named=not presenter.blind())
         if not running:
             failures.draw(run)
-        differences.draw(run)
+        verdict.draw(run)
     seen = presenter.seen(run)
     also = overlap.also_in(seen) if run.over else [{} for _ in seen]
     twins = differences.same_as(seen) if run.over else [""] * len(seen)

@@ -38,3 +38,4 @@ from .tables import markdown, put_table
 from .trust import Measure, trust_measures
 from .tuning import plan, tune
 from .verdicts import VerdictShares
+from .which_answers import ColumnVerdict, column_verdicts, estimates, would_answer

@@ -85,13 +85,18 @@ def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
     return {_key(one.text): judged.qrels[one.id] for judged in splits for one in judged.measured}
 
 
-def verdict_of(trace: Trace, settings: Settings) -> AnswerVerdict | None:
-    """The verdict on a trace's answer; None unless it is a built-in question with a judged answer, as in `quality_of`.
+def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, frozenset[str]] | None:
+    """What decides on a trace's answer, and the relevant documents; None as in `quality_of`.
 
     Raises:
         DataError: the built-in questions or their answers cannot be read.
     """
-    known = _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
+    return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
+
+
+def verdict_of(trace: Trace, settings: Settings) -> AnswerVerdict | None:
+    """The verdict on a trace's answer; None without a judged answer."""
+    known = judged_answer(trace, settings)
     return assess(known[0], trace, known[1]).verdict if known and trace.answer else None
 
 
