@@ -25,12 +25,11 @@ REPLACED = "replaced"  # the question to run again, with another strategy in one
 def draw(run: Comparison) -> None:
     """Draw the strip, once all columns are done."""
     found = answer_differences([column.trace for column in presenter.seen(run)])
-    if presenter.blind():
-        found = replace(found, same=(), quoting=())  # strategies close to each other often agree
-    else:
-        found = replace(found, declined=())  # the verdict says so
+    blind = presenter.blind()
+    # strategies close to each other often agree, which would give names away; who declines the verdict says
+    found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart"):
-        untrusted.draw(_strip(found, opened=presenter.blind()))
+        untrusted.draw(_strip(found, opened=blind))
         twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
         if twins and not presenter.on():
             _offer(run, twins[-1])

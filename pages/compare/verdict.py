@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -16,8 +17,10 @@ from pages.drawing.untrusted import bold, escape, label
 from pages.shared import setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core import evaluation as ev
 from rag_core.explain import WhyNot, flow_columns
+
+if TYPE_CHECKING:
+    from rag_core import evaluation as ev
 
 # (what the verdict is, what it rests on) -> the sentence on one column, on several; best first
 SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -72,9 +75,13 @@ def draw(run: Comparison) -> None:
         if presenter.blind():
             differences.draw(run)
             return
+        from rag_core import evaluation as ev  # not with the first page
+
         columns = presenter.seen(run)
         try:
-            found = ev.column_verdicts([column.trace for column in columns], rag_core.read_settings())
+            found: Sequence[ev.ColumnVerdict | None] = ev.column_verdicts(
+                [column.trace for column in columns], rag_core.read_settings()
+            )
         except rag_core.RagError as error:  # the judgements cannot be read
             st.caption(label(problem(error)))
             found = (None,) * len(columns)
@@ -97,7 +104,7 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
                 else ""
             )
             groups.setdefault((order, one.lacks, one.says, begins), []).append(place)
-    for (order, lacks, says, begins), places in sorted(groups.items()):
+    for (order, lacks, says, begins), places in sorted(groups.items(), key=lambda each: (each[0][0], each[1])):
         single, several = SENTENCES[ORDER[order]]
         sentence = several if len(places) > 1 else single
         columns = differences.letters(places)
@@ -122,6 +129,8 @@ def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
             "rl-how",
         )
     if "estimated" in bases:
+        from rag_core import evaluation as ev
+
         counts = (
             t("{label} {answered} of {of}", label=translated(name), answered=one.answered, of=one.of)
             for name, one in ev.estimates(rag_core.read_settings().data).items()
@@ -140,6 +149,8 @@ def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
 
 def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVerdict | None]) -> None:
     """What became, in each column that does not answer, of the section that does."""
+    from rag_core import evaluation as ev
+
     traces = [column.trace for column in columns]
     try:
         lab = engine().wait(run.corpus)
