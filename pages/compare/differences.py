@@ -23,16 +23,15 @@ REPLACED = "replaced"  # the question to run again, with another strategy in one
 
 
 def draw(run: Comparison) -> None:
-    """Draw the strip, once all columns are done."""
+    """Draw the strip and the way out, once all columns are done."""
     found = answer_differences([column.trace for column in presenter.seen(run)])
     blind = presenter.blind()
     # strategies close to each other often agree, which would give names away; who declines the verdict says
     found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart"):
-        untrusted.draw(_strip(found, opened=blind))
-        twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
-        if twins and not presenter.on():
-            _offer(run, twins[-1])
+    untrusted.draw(_strip(found, opened=blind))
+    twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
+    if twins and not presenter.on():
+        _offer(run, twins[-1])
     if refused := st.session_state.pop("apart.refused", ""):
         st.caption(label(refused))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.compare import differences, presenter
@@ -71,9 +72,12 @@ def draw(run: Comparison) -> None:
     with st.container(key="verdict", gap="xsmall"):
         if not run.over:
             untrusted.draw(f'<p class="rl-verdict">{t("Which answer is better will stand here.")}</p>')
+            with _row():
+                untrusted.draw('<p class="rl-missed">&nbsp;</p>')
             return
         if presenter.blind():
-            differences.draw(run)
+            with _row():
+                differences.draw(run)
             return
         from rag_core import evaluation as ev  # not with the first page
 
@@ -88,8 +92,13 @@ def draw(run: Comparison) -> None:
         untrusted.draw(
             f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(found)}</p>'
         )
-        _why(run, columns, found)
-        differences.draw(run)
+        with _row():
+            _why(run, columns, found)
+            differences.draw(run)
+
+
+def _row() -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart")
 
 
 def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Iterator[str]:
@@ -104,7 +113,9 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
                 else ""
             )
             groups.setdefault((order, one.lacks, one.says, begins), []).append(place)
-    for (order, lacks, says, begins), places in sorted(groups.items(), key=lambda each: (each[0][0], each[1])):
+    for (order, lacks, says, begins), places in sorted(
+        groups.items(), key=lambda each: (each[0][0], each[1])
+    ):
         single, several = SENTENCES[ORDER[order]]
         sentence = several if len(places) > 1 else single
         columns = differences.letters(places)
@@ -174,10 +185,9 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         return
     told = [t("“{title}” answers it.", title=section.heading or section.title)]
     told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in lost.items()]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="missed"):
-        untrusted.draw(f'<p class="rl-missed">{bold(" ".join(told))}</p>')
-        if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
-            st.dialog(t("How it was lost"), width="large")(_way)(run, columns, section)
+    untrusted.draw(f'<p class="rl-missed">{bold(" ".join(told))}</p>')
+    if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
+        st.dialog(t("How it was lost"), width="large")(_way)(run, columns, section)
 
 
 def _overlooks(trace: rag_core.Trace, passage: str) -> bool:
