@@ -6,13 +6,14 @@ import ast
 import tomllib
 from collections.abc import Iterator
 
+from upkeep.documents import TOPICS
+
 import rag_core
 from rag_core import evaluation as ev
 from rag_core.catalog import Choice
 from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
 from rag_core.documents.documents import builtin_profile
 from rag_core.explain.outline import outline
-from rag_core.upkeep.documents import TOPICS
 from rag_core.values.labels import LABELS
 from rag_core.values.prompt_injection import GIVES_ORDERS
 
