@@ -48,7 +48,6 @@ def strategies(recipes: Sequence[dict[str, Any]]) -> None:
 
 
 def _span(control: dict[str, Any]) -> str:
-    """The values a control can take."""
     if control["choices"]:
         return "|".join(control["choices"])
     if control["type"] == "prompt":

@@ -68,7 +68,6 @@ class Document:
 
     @property
     def word_count(self) -> int:
-        """Words of the body."""
         return len(self.text.split())
 
 

@@ -30,7 +30,6 @@ class AbstentionFigures:
 
     @property
     def declined(self) -> int:
-        """Declined questions."""
         return self.counts.get((True, True), 0) + self.counts.get((False, True), 0)
 
     @property

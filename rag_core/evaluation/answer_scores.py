@@ -42,7 +42,6 @@ class CheckedAnswer:
 
     @property
     def abstained(self) -> bool:
-        """Whether the strategy declined to answer."""
         return self.trace.answer is not None and self.trace.answer.abstained
 
 
@@ -108,7 +107,7 @@ class JudgeScores:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; a ratio without cases is null."""
         return {
             "n": self.judged,
             "failed": len(self.failures),
@@ -195,7 +194,6 @@ class AnswerScores:
 
     @property
     def questions(self) -> int:
-        """Questions asked."""
         return self.answered + self.abstained + len(self.failures)
 
     @property
@@ -209,7 +207,6 @@ class AnswerScores:
         return self.valid_citations / self.citations if self.citations else None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; a ratio without cases is null."""
         return {
             "questions": self.questions,
             "answered": self.answered,

@@ -142,7 +142,6 @@ class SweepResult(Stored):
 
     @property
     def cost(self) -> Cost:
-        """The cost of the complete sweep."""
         return Cost(self.cost_known_usd, self.calls_without_price)
 
     @property

@@ -174,7 +174,6 @@ def _setting(swept: ScoreMatrix, row: int, score: Interval) -> Setting:
 
 
 def _varied(strategies: Sequence[Strategy]) -> list[str]:
-    """The controls that differ between strategies."""
     first = strategies[0].controls
     return [name for name in first if any(other.controls[name] != first[name] for other in strategies)]
 

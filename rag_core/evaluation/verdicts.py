@@ -33,7 +33,6 @@ class Assessment:
     unwanted: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {"verdict": self.verdict, "missing": list(self.missing), "unwanted": list(self.unwanted)}
 
 
@@ -99,7 +98,6 @@ class VerdictShares:
 
     @property
     def n(self) -> int:
-        """Answers with a verdict."""
         return sum(self.counts.values())
 
     def share(self, verdict: AnswerVerdict) -> Interval | None:
@@ -140,7 +138,6 @@ class VerdictGroup:
     failed: int
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {
             "covered": self.covered.as_json(COVERED),
             "outside": self.outside.as_json(OUTSIDE),
@@ -187,7 +184,6 @@ class VerdictScores:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {
             "all": self.everything.as_json(),
             "languages": {name: group.as_json() for name, group in self.languages.items()},

@@ -81,7 +81,6 @@ class Manifest:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
 
     def write(self, folder: Path) -> None:
-        """Write manifest.json."""
         (folder / "manifest.json").write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
     @classmethod

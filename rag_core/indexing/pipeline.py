@@ -46,7 +46,6 @@ class EnrichPassages(TransformComponent):
 
     @property
     def done(self) -> Enriched:
-        """The contexts and their calls."""
         return self._done or Enriched(())
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
@@ -97,7 +96,6 @@ class EmbedPassages(TransformComponent):
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """The embedding calls."""
         return self._calls
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:

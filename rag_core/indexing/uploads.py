@@ -53,7 +53,6 @@ class UploadFolder:
 
     @property
     def names(self) -> list[str]:
-        """The names of the stored files."""
         return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
 
     def has(self, upload: Upload) -> bool:

@@ -61,7 +61,6 @@ class Template:
     reply: type[BaseModel] | None = None
 
     def fill(self, **fields: Any) -> Prompt:
-        """A prompt with these fields."""
         return Prompt(self, fields)
 
     def says_the_same_as(self, other: Template) -> bool:
@@ -159,7 +158,6 @@ class Prompt:
 
     @property
     def system(self) -> str:
-        """The system prompt."""
         return self.profile.fill(self.template.system)
 
     def render(self) -> str:

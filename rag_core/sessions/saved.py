@@ -131,7 +131,6 @@ class Saved(_Part):
 
     @property
     def corpus(self) -> str:
-        """The corpus that was searched."""
         return str(self.engine.get("index") or "").partition(",")[0]
 
     @property

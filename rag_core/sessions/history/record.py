@@ -70,7 +70,6 @@ class Asked:
 
     @property
     def finished(self) -> int:
-        """How many strategies have a result."""
         return sum(column.trace is not None for column in self.columns)
 
 

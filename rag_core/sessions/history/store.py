@@ -73,7 +73,6 @@ class History(Kept):
         return History(self._engine, self.where, self._home, self._days, owner)
 
     def add(self, asked: Asked) -> None:
-        """Keep a question."""
         self.expire()
         with self._begin() as connection:
             connection.execute(insert(QUESTIONS).values(**_row(asked), owner=self._owner or ""))
@@ -134,7 +133,6 @@ class History(Kept):
         ]
 
     def count(self) -> int:
-        """How many questions are kept."""
         with self._begin() as connection:
             return int(
                 connection.execute(self._own(select(func.count()).select_from(QUESTIONS))).scalar_one()

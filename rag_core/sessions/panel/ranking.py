@@ -84,7 +84,6 @@ class Gap:
 
     @property
     def apart(self) -> bool:
-        """Whether the votes tell them apart."""
         return self.low > 0
 
 
