@@ -24,7 +24,7 @@ from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
 from . import show
-from .evaluate import answers, evaluate, results, sweep
+from .evaluate import answers, evaluate, results, sweep, trust
 from .export import export
 from .forget import forget
 from .history import history
@@ -43,9 +43,7 @@ from .options import (
     parse_columns,
 )
 from .private import Redact, SendPrivate, cleared
-from .show_fates import fates_json, show_fates
-from .show_prompts import prompts_json, show_prompts
-from .trust import trust
+from .show import fates_json, prompts_json, show_fates, show_prompts
 
 if TYPE_CHECKING:
     from ..catalog.setup import Setup

@@ -2,19 +2,115 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..documents.answer_set import AnswerSet
-from ..values.errors import RagError
+from ..prompts.prompt import JUDGE_ANSWER, Block, Sources
+from ..prompts.replies import read_object, read_score
+from ..runtime.context import Context
+from ..stages.citations import MARKER
+from ..values.errors import RagError, Stopped
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall
-from .baselines import BASELINES
-from .judge import Judgement
 from .statistics import Interval, interval, wilson
-from .support import AnswerCheck
-from .verdicts import Assessment, VerdictScores
+from .verdicts import BASELINES, Assessment, VerdictScores
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The judge's scores of one answer, 0 to 100.
+
+    Args:
+        faithfulness: how far its sources support its statements.
+        relevance: how well it answers the question.
+    """
+
+    faithfulness: float
+    relevance: float
+
+
+def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
+    """Judge a trace's answer: the judgement, or the error that prevented it, and the model calls made.
+
+    Each judgement starts with an unused run budget.
+
+    Raises:
+        Stopped: the user stopped the run; the error carries the judge's calls.
+        ValueError: the trace has no answer.
+    """
+    if trace.answer is None:
+        raise ValueError("the trace has no answer to judge")
+    ctx = Context(ctx.services, ctx.run.with_new_budget())
+    try:
+        judgement = ctx.complete_parsed(
+            JUDGE_ANSWER,
+            parse_judgement,
+            question=trace.question,
+            sources=Sources(trace.ranking.hits),
+            answer=Block(trace.answer.text),
+        )
+    except Stopped:
+        raise Stopped(tuple(ctx.meter.calls)) from None
+    except RagError as error:
+        return error, tuple(ctx.meter.calls)
+    return judgement, tuple(ctx.meter.calls)
+
+
+def parse_judgement(reply: str) -> Judgement:
+    """Parse the scores in a judge's reply.
+
+    Raises:
+        ValueError: the reply is not one JSON object, a score is missing or not a number from 0 to 100, or
+            both look like numbers from 0 to 1.
+    """
+    values = read_object(reply)
+    found = Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))
+    if 0 < max(found.faithfulness, found.relevance) <= 1:  # one answer's scores cannot show their scale
+        raise ValueError("both scores are at most 1; give them from 0 to 100")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCheck:
+    """Sentences and citations of one answer; all zero for an abstention.
+
+    Args:
+        supported, weak, unsupported: sentences with this support (see `rag_core.values.answers.HOW_GROUNDED`).
+        citations: markers the model wrote.
+        valid_citations: markers that name a passage it was shown.
+    """
+
+    supported: int = 0
+    weak: int = 0
+    unsupported: int = 0
+    citations: int = 0
+    valid_citations: int = 0
+
+    @property
+    def sentences(self) -> int:
+        """All sentences that were compared with the passages."""
+        return self.supported + self.weak + self.unsupported
+
+
+def check(trace: Trace) -> AnswerCheck:
+    """Count the sentences and citations of a trace's answer.
+
+    Raises:
+        ValueError: the trace has no answer.
+    """
+    answer = trace.answer
+    if answer is None:
+        raise ValueError("the trace has no answer to check")
+    if answer.abstained:
+        return AnswerCheck()
+    found = Counter(one.support for one in answer.sentences)
+    valid = len(MARKER.findall(answer.text))
+    return AnswerCheck(
+        found["supported"], found["weak"], found["unsupported"], valid + answer.invalid_citations, valid
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ..runtime.run import Once, Run
 from ..runtime.services import Services
 from ..values.errors import RagError, StageError
 from ..values.types import Cost, ModelCall, token_counts
-from .judge import judge
+from .answer_scores import judge
 from .run_folder import RunFolder
 
 T = TypeVar("T")

@@ -16,13 +16,12 @@ from ..values.owner_only import write_atomically
 from ..values.types import Cost
 from ..values.visible import as_json
 from .ablation import RewriteEffect, rewrite_effects
-from .manifest import Manifest, MeasuredStrategy
+from .manifest import Manifest, MeasuredStrategy, Stored
 from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
 from .records import Calls, Record
 from .run_folder import RunFolder
 from .runfiles import write_run
 from .statistics import Comparison, compare_all, interval
-from .stored import Stored
 
 Scores = Mapping[str, Mapping[str, float]]  # label -> question id -> score
 

@@ -13,9 +13,9 @@ from ..values.owner_only import write_atomically
 from ..values.settings import Settings
 from ..values.types import Cost
 from ..values.visible import as_json
+from .manifest import Stored
 from .pareto import Point
 from .statistics import Comparison, Interval
-from .stored import Stored
 
 
 class Split(Stored):

@@ -15,11 +15,10 @@ from pydantic import BaseModel, ConfigDict
 
 from ..values.errors import ConfigError
 from ..values.invisible import without_invisible
-from ..values.jurisdictions import jurisdiction_of
 from ..values.markers import without_markers
 from ..values.message import Message
 from ..values.profile import Profile
-from ..values.sources import source_names
+from ..values.sources import jurisdiction_of, source_names
 from ..values.triage import Triage
 from ..values.types import Hit, Passage
 

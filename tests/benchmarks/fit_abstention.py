@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from rag_core.documents.benchmark import passage_key, read_builtin, read_qrels
-from rag_core.evaluation.abstention import read_abstention
+from rag_core.evaluation.trust import read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.analysis import LANGUAGES
