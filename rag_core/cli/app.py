@@ -43,7 +43,6 @@ from .options import (
     parse_columns,
 )
 from .private import Redact, SendPrivate, cleared
-from .show import fates_json, prompts_json, show_fates, show_prompts
 
 if TYPE_CHECKING:
     from ..catalog.setup import Setup
@@ -205,15 +204,17 @@ def query(
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
-        more = ({"fates": fates_json(trace)} if fates else {}) | (prompts_json(trace) if prompts else {})
+        more = ({"fates": show.fates_json(trace)} if fates else {}) | (
+            show.prompts_json(trace) if prompts else {}
+        )
         say_json(trace.as_json() | _quality_json(trace) | more)
     else:
         show.urgent(trace.triage, lines)
         show.trace(trace, details=show_details, quality=_quality(trace) if show_details else None)
         if fates:
-            show_fates(trace)
+            show.show_fates(trace)
         if prompts:
-            show_prompts(trace)
+            show.show_prompts(trace)
 
 
 @app.command()

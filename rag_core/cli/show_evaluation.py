@@ -21,9 +21,9 @@ from ..evaluation import (
 )
 from ..evaluation.answer_scores import AnswerScores, CheckedAnswer
 from ..evaluation.answers import AnswerReport
-from ..evaluation.safety import SafetyReport, level_of
 from ..evaluation.statistics import Interval
 from ..evaluation.tables import cell
+from ..evaluation.trust import SafetyReport, level_of
 from ..evaluation.verdicts import COVERED, OUTSIDE, AnswerVerdict, VerdictGroup, VerdictScores, VerdictShares
 from ..offline.safety import SafetyCheck
 from ..values.answers import without_bold

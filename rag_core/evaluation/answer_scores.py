@@ -145,20 +145,41 @@ Outcome = CheckedAnswer | RagError  # an error: this question failed and is excl
 
 
 @dataclass(frozen=True, slots=True)
-class AbstentionScores:
-    """Abstaining, scored as a classifier of questions that the collection cannot answer.
+class AbstentionFigures:
+    """Declining, scored as a classifier of the questions that the collection does not answer: the outside ones.
 
-    Shares with 95 % Wilson intervals; None without cases.
+    Shares have 95 % Wilson intervals; None without cases.
 
     Args:
-        precision: share of the abstentions that were on questions without a relevant document.
-        recall: share of the questions without a relevant document that were abstained on.
-        answered: share of the other questions that were answered.
+        counts: (outside, declined) -> questions.
     """
 
-    precision: Interval | None
-    recall: Interval | None
-    answered: Interval | None
+    counts: Mapping[tuple[bool, bool], int]
+
+    @property
+    def precision(self) -> Interval | None:
+        """The share of the declined questions that are outside the collection."""
+        outside, inside = (self.counts.get((side, True), 0) for side in (True, False))
+        return wilson(outside, outside + inside)
+
+    @property
+    def recall(self) -> Interval | None:
+        """The share of the outside questions that were declined."""
+        return self._share(outside=True, declined=True)
+
+    @property
+    def wrongly_declined(self) -> Interval | None:
+        """The share of the other questions that were declined."""
+        return self._share(outside=False, declined=True)
+
+    @property
+    def answered(self) -> Interval | None:
+        """The share of the other questions that were answered."""
+        return self._share(outside=False, declined=False)
+
+    def _share(self, *, outside: bool, declined: bool) -> Interval | None:
+        count, others = (self.counts.get((outside, one), 0) for one in (declined, not declined))
+        return wilson(count, count + others)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values: each share with its bounds and its number of cases."""
@@ -240,7 +261,7 @@ class AnswerScores:
     unsupported: int
     citations: int
     valid_citations: int
-    abstention: AbstentionScores
+    abstention: AbstentionFigures
     judge: JudgeScores | None
     verdicts: VerdictScores | None
     baselines: Mapping[str, VerdictScores]
@@ -325,20 +346,19 @@ class AnswerScores:
         }
 
 
-def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[str]) -> AbstentionScores:
-    """Precision and recall of abstaining, over the questions that did not fail.
+def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[str]) -> AbstentionFigures:
+    """The questions that did not fail, by whether they are outside and were declined.
 
     Args:
         outcomes: by question id.
         unanswerable: ids of the questions without a relevant document.
     """
-    abstained = {q: one.abstained for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
-    outside = [abstained[q] for q in abstained if q in unanswerable]
-    inside = [abstained[q] for q in abstained if q not in unanswerable]
-    return AbstentionScores(
-        precision=wilson(sum(outside), sum(outside) + sum(inside)),
-        recall=wilson(sum(outside), len(outside)),
-        answered=wilson(len(inside) - sum(inside), len(inside)),
+    return AbstentionFigures(
+        Counter(
+            (identity in unanswerable, one.abstained)
+            for identity, one in outcomes.items()
+            if isinstance(one, CheckedAnswer)
+        )
     )
 
 

@@ -14,7 +14,7 @@ from ..values.settings import Settings
 from ..values.types import Cost
 from ..values.visible import as_json
 from .manifest import Stored
-from .pareto import Point
+from .results import Point
 from .statistics import Comparison, Interval
 
 

@@ -1,4 +1,4 @@
-"""How far the safeguards can be trusted, abstention among them: each measured on a labelled set of its own."""
+"""How far the safeguards can be trusted, on urgent questions too: each measured on a labelled set of its own."""
 
 from __future__ import annotations
 
@@ -14,50 +14,19 @@ from ..catalog import StrategySpec, build
 from ..documents.benchmark import Benchmark, Question, read_builtin
 from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
+from ..offline.safety import SafetyCheck, check_safety
 from ..runtime.services import Grounder
 from ..safety.privacy import find_private
 from ..safety.urgency.triage import triage
 from ..values.answers import Claim
-from ..values.errors import ConfigError, DataError
+from ..values.errors import ConfigError, DataError, RagError
+from ..values.triage import LEVELS, Level
 from ..values.types import Passage
-from .answers import evenly_spaced
+from .answer_scores import AbstentionFigures, Outcome
+from .answers import AnswerReport, evenly_spaced
 from .statistics import Interval, wilson
 
 Writer = Literal["offline", "model"]
-
-
-@dataclass(frozen=True, slots=True)
-class AbstentionFigures:
-    """Declined and answered questions, of those that the collection answers (inside) and of those that it does not.
-
-    Args:
-        counts: (outside, declined) -> questions.
-    """
-
-    counts: Mapping[tuple[bool, bool], int]
-
-    @property
-    def declined(self) -> int:
-        return self.counts.get((True, True), 0) + self.counts.get((False, True), 0)
-
-    @property
-    def precision(self) -> Interval | None:
-        """The share of the declined questions that are outside the collection; None if none was declined."""
-        return wilson(self.counts.get((True, True), 0), self.declined)
-
-    @property
-    def recall(self) -> Interval | None:
-        """The share of the outside questions that were declined; None without any."""
-        return self._declined_of(True)
-
-    @property
-    def wrongly_declined(self) -> Interval | None:
-        """The share of the answerable questions that were declined; None without any."""
-        return self._declined_of(False)
-
-    def _declined_of(self, outside: bool) -> Interval | None:
-        declined = self.counts.get((outside, True), 0)
-        return wilson(declined, declined + self.counts.get((outside, False), 0))
 
 
 def measure_abstention(
@@ -144,12 +113,11 @@ class Measure:
 
     def as_json(self) -> dict[str, Any]:
         """Its fields; the share as mean, interval and number of cases."""
-        share = self.share
         return {
             "safeguard": self.safeguard,
             "name": self.name,
             "wanted": self.wanted,
-            "share": share and {"mean": share.mean, "ci_low": share.low, "ci_high": share.high, "n": share.n},
+            "share": self.share and self.share.as_json(),
         }
 
 
@@ -293,3 +261,97 @@ def _rows(path: Path, keys: set[str]) -> Iterator[Mapping[str, Any]]:
 
 def _measure(safeguard: str, name: str, cases: Sequence[bool], wanted: Wanted = "high") -> Measure:
     return Measure(safeguard, name, wilson(sum(cases), len(cases)), wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyShares:
+    """Shares of one strategy, with 95 % Wilson intervals; None without cases.
+
+    Args:
+        found: of the questions whose signs triage named, those with a passage that says what to do now.
+        leads: of all answered or abstained, those that begin with it.
+        by_notice: of all, those that do so by our notice alone.
+    """
+
+    found: Interval | None
+    leads: Interval | None
+    by_notice: Interval | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Each share as its mean, interval and number of questions."""
+        shares = {"found": self.found, "leads": self.leads, "by_notice": self.by_notice}
+        return {name: one and one.as_json() for name, one in shares.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyReport:
+    """The checks of several strategies on urgent questions.
+
+    Args:
+        questions: by id.
+        checks: label -> question id -> check, or the error for a question that failed.
+    """
+
+    questions: Mapping[str, Question]
+    checks: Mapping[str, Mapping[str, SafetyCheck | RagError]]
+
+    @classmethod
+    def of(cls, report: AnswerReport) -> SafetyReport:
+        """The checks of a report on urgent questions."""
+        questions = {question.id: question for question in report.judged.questions}
+        return cls(
+            questions,
+            {
+                label: {one: _check(questions[one], outcome) for one, outcome in outcomes.items()}
+                for label, outcomes in report.outcomes.items()
+            },
+        )
+
+    @property
+    def shares(self) -> dict[str, SafetyShares]:
+        """The shares of each strategy, by label; failed questions are excluded."""
+        return {label: _shares(list(checks.values())) for label, checks in self.checks.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, as `rag answers --safety --json` prints them."""
+        return {
+            "strategies": {label: shares.as_json() for label, shares in self.shares.items()},
+            "questions": [
+                {
+                    "id": question.id,
+                    "question": question.text,
+                    "language": question.language,
+                    "level": level_of(question),
+                    "checks": {
+                        label: {"failure": str(one)} if isinstance(one, RagError) else one.as_json()
+                        for label, checks in self.checks.items()
+                        if (one := checks.get(question.id))
+                    },
+                }
+                for question in self.questions.values()
+            ],
+        }
+
+
+def level_of(question: Question) -> Level:
+    """How urgent a question is: as labelled, or otherwise as triage rates it."""
+    return next((level for level in LEVELS if level == question.level), triage(question.text).level)
+
+
+def urgent_only(judged: Benchmark) -> Benchmark:
+    """A judged set without its routine questions."""
+    return replace(judged, questions=tuple(one for one in judged.questions if level_of(one) != "routine"))
+
+
+def _check(question: Question, outcome: Outcome) -> SafetyCheck | RagError:
+    return outcome if isinstance(outcome, RagError) else check_safety(outcome.trace, level_of(question))
+
+
+def _shares(checks: list[SafetyCheck | RagError]) -> SafetyShares:
+    done = [one for one in checks if isinstance(one, SafetyCheck)]
+    signed = [one for one in done if one.signs]
+    return SafetyShares(
+        wilson(sum(one.rank is not None for one in signed), len(signed)),
+        wilson(sum(one.leads for one in done), len(done)),
+        wilson(sum(one.by_notice for one in done), len(done)),
+    )

@@ -11,7 +11,7 @@ their own are left out. Thresholds are chosen on scores of questions left out of
   than DECLINED of those that it can;
 - model: the highest that declines at most MODEL_DECLINED of these, since a language model can decline by itself.
 
-`measure_abstention` (rag_core/evaluation/abstention.py) measures the result.
+`measure_abstention` (rag_core/evaluation/trust.py) measures the result.
 """
 
 from __future__ import annotations
