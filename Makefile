@@ -25,10 +25,10 @@ CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench results screenshots clean
+.PHONY: help setup demo test lint bench results check-collection vectors screenshots clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
 demo: setup ## Open the app on this machine (PORT=8501)
 	@echo "The lab is at http://localhost:$(PORT) (stop it with Ctrl-C)"
@@ -57,6 +57,12 @@ results: .venv/indexed .venv/tested ## Measure the strategies on the built-in qu
 	@mv .results.json data/results.json
 	$(RUN) -m rag_core results data/results.json --into data/RESULTS.md
 	PYTHONPATH=.:tests $(RUN) -m helpers.stored_results
+
+check-collection: .venv/tested ## Count the built-in collection and list its problems
+	@PYTHONPATH=.:tests $(RUN) -m upkeep check
+
+vectors: .venv/tested ## Update the shipped vectors of the built-in collection
+	@PYTHONPATH=.:tests $(RUN) -m upkeep vectors
 
 screenshots: .venv/tested ## Picture every page in its states, sizes, themes and languages, in screenshots/
 	PYTHONPATH=.:tests $(RUN) -m screens $(WORD)

@@ -267,7 +267,6 @@ def _best_kind(results: ev.Results, name: str) -> str:
 
 
 def _named(results: ev.Results, label: str, metric: str) -> str:
-    """A metric's name and its mean."""
     return f"{translated(ev.parse_metric(metric).title)} {_mean(results, label, metric)}"
 
 

@@ -16,12 +16,40 @@ from ..values.errors import DataError, unreadable, why_unreadable
 from ..values.message import Message
 from ..values.profile import Profile, read_profile
 from ..values.sources import Source
-from .elements import elements
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
 from .markdown import take_markdown
 from .marks import Mark, take_marks
+
+_BETWEEN = re.compile(r"[^\s,]|\Z")
+
+
+def elements(text: str) -> Iterator[tuple[int, str]]:
+    """(line number from 1, element) of an array, or of objects one after the other.
+
+    The last is the rest of the text where that is no JSON: its reader says why.
+    """
+    place = _after(text, 0)
+    inside = text.startswith("[", place)
+    place, number, counted = _after(text, place + inside), 1, 0
+    while place < len(text) and text[place] != "]":
+        number, counted = number + text.count("\n", counted, place), place
+        try:
+            end = json.JSONDecoder().raw_decode(text, place)[1]
+        except (ValueError, RecursionError):
+            end = len(text)
+        yield number, text[place:end]
+        place = _after(text, end)
+    if text[place:].strip() != "]" * inside:
+        yield number, text[place:] or "…"  # the end is missing
+
+
+def _after(text: str, place: int) -> int:
+    """Where blanks and commas end."""
+    found = _BETWEEN.search(text, place)
+    return found.start() if found else len(text)
+
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
 _FIELDS = {"_id", "title", "language", "text"}
@@ -68,7 +96,6 @@ class Document:
 
     @property
     def word_count(self) -> int:
-        """Words of the body."""
         return len(self.text.split())
 
 

@@ -62,12 +62,10 @@ class Report:
 
     @property
     def nothing_read(self) -> bool:
-        """Whether every file failed."""
         return bool(self.failed) and not (self.added or self.changed or self.unchanged)
 
     @property
     def embeddings(self) -> tuple[ModelCall, ...]:
-        """The embedding calls for both indexes."""
         return (*self.calls, *(self.enriched.embeddings if self.enriched else ()))
 
     @property

@@ -130,7 +130,6 @@ class IndexFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether an index exists."""
         return current_name(self.folder) is not None
 
     def is_current(self, index: CorpusIndex) -> bool:

@@ -1,11 +1,16 @@
-"""The files that were uploaded into a corpus: kept in the state folder, so that they can be indexed again."""
+"""The files that were uploaded into a corpus: kept in the state folder, so that they can be indexed again.
+
+Until then they are in temporary folders that do not outlive their process, even when it is killed.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +25,44 @@ from ..values.owner_only import FILE, private_folder, private_home, tighten
 from ..values.visible import valid
 from .locking import locked
 from .readers import SourceFiles, add_documents, read_path
-from .temporary import clear_leftovers, temporary_folder
 from .write_report import Progress, no_progress
+
+
+def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:
+    """A private folder that is removed when `resources` is closed, or by the next process if this one is killed.
+
+    Its lock ends with this process, whichever way that ends.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    made = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
+    resources.callback(made.cleanup)
+    lock = os.open(made.name, os.O_RDONLY)
+    resources.callback(os.close, lock)
+    with suppress(OSError):  # a file system without locks; then nothing is cleared there either
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return Path(made.name)
+
+
+def clear_leftovers(place: Path, prefix: str) -> None:
+    """Remove our folders whose process is gone."""
+    with suppress(OSError):
+        for folder in place.glob(f"{prefix}*"):
+            with suppress(OSError):
+                _remove_if_left(folder)
+
+
+def _remove_if_left(folder: Path) -> None:
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(lock).st_uid != os.geteuid() or not os.listdir(lock):
+            return  # somebody else's, or only just made and not yet locked
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
 MAX_UPLOAD = 20_000_000  # bytes; `rag index` takes larger ones
@@ -53,7 +94,6 @@ class UploadFolder:
 
     @property
     def names(self) -> list[str]:
-        """The names of the stored files."""
         return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
 
     def has(self, upload: Upload) -> bool:

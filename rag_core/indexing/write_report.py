@@ -33,7 +33,6 @@ class WriteReport:
 
     @property
     def cost(self) -> Cost:
-        """The cost of contexts and embeddings."""
         return Cost.of((*self.calls, *self.embeddings))
 
 

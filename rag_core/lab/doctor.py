@@ -63,7 +63,6 @@ class Findings:
     lines: tuple[Finding, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The shape `rag doctor --json` prints."""
         return {
             "can_answer": self.can_answer,
             "engine": self.engine,

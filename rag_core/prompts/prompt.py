@@ -15,11 +15,10 @@ from pydantic import BaseModel, ConfigDict
 
 from ..values.errors import ConfigError
 from ..values.invisible import without_invisible
-from ..values.jurisdictions import jurisdiction_of
 from ..values.markers import without_markers
 from ..values.message import Message
 from ..values.profile import Profile
-from ..values.sources import source_names
+from ..values.sources import jurisdiction_of, source_names
 from ..values.triage import Triage
 from ..values.types import Hit, Passage
 
@@ -61,7 +60,6 @@ class Template:
     reply: type[BaseModel] | None = None
 
     def fill(self, **fields: Any) -> Prompt:
-        """A prompt with these fields."""
         return Prompt(self, fields)
 
     def says_the_same_as(self, other: Template) -> bool:
@@ -159,7 +157,6 @@ class Prompt:
 
     @property
     def system(self) -> str:
-        """The system prompt."""
         return self.profile.fill(self.template.system)
 
     def render(self) -> str:

@@ -126,7 +126,6 @@ class WordOverlap:
     scale: Scale = "cross_encoder"
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
-        """One score per hit, and the bill."""
         scores = [float(len({*_words(query)} & {*_words(hit.passage.indexed_text)})) for hit in hits]
         return scores, ModelCall("rerank", self.name, 10 * len(hits), 0, 0.0, "tokenizer")
 

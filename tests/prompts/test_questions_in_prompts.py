@@ -15,7 +15,7 @@ from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.evaluation.judge import judge
+from rag_core.evaluation.answer_scores import judge
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts import prompt as prompts
 from rag_core.prompts import templates

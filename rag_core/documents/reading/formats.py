@@ -98,7 +98,6 @@ class File:
         return decoded(self.content)
 
     def document(self, text: str, title: str = "", hidden: tuple[str, ...] = ()) -> Document:
-        """The file as one document."""
         return Document(self.name, title or self.path.stem, "", text, hidden=hidden)
 
 

@@ -72,7 +72,6 @@ class GuardedReader:
 
     @property
     def pid(self) -> int | None:
-        """The process's id, if there is one."""
         return self._process.pid if self._process else None
 
     def read(self, path: Path, name: str) -> tuple[list[Document], str]:
@@ -101,7 +100,6 @@ class GuardedReader:
         return [_document(fields) for fields in reply["documents"]], from_parts(reply["reason"])
 
     def close(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process:
             process.kill()

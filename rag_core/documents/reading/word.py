@@ -143,7 +143,6 @@ def _why_not_read(element: Element, kind: str) -> str:
 
 
 def _properties(element: Element, group: str, name: str) -> bool:
-    """Whether a property is set, and on."""
     for properties in element:
         if _kind(properties) == group:
             return any(
@@ -153,7 +152,6 @@ def _properties(element: Element, group: str, name: str) -> bool:
 
 
 def _formula(element: Element) -> str:
-    """A formula on one line."""
     inner = [(kind, _formula(child)) for child in element if not (kind := _kind(child)).endswith("Pr")]
     named = dict(inner)
     match _kind(element):

@@ -230,7 +230,6 @@ def _area(reference: str) -> Area:
 
 
 def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:
-    """The comments and drawings of a sheet."""
     from openpyxl.packaging.relationship import get_dependents, get_rels_path
 
     names = set(archive.namelist())
@@ -254,7 +253,6 @@ def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:
 
 
 def _said(element: Element) -> str:
-    """The words in an element."""
     texts = (
         "\n" if _kind(one) == "p" else one.text or ""
         for one in element.iter()
