@@ -26,6 +26,7 @@ from pages.compare import (
     quality,
     room,
     safety,
+    teaching,
 )
 from pages.compare.question import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
@@ -314,6 +315,7 @@ def _below(run: Comparison) -> None:
     untrusted.draw(quality.line(names, seen))
     shipped.draw()
     how_it_got_here.why_not(run)
+    teaching.draw(run)
     with st.expander(t("What would other models cost?")):
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):

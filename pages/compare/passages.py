@@ -216,7 +216,7 @@ def _asked(hit: rag_core.Hit, shown: _Shown) -> str:
     if shown.blind or not votes:
         return ""
     nearest = max(votes, key=lambda vote: vote.score)
-    return f'<span class="rl-origin">{t("asked as: “{question}”", question=escape(nearest.note))}</span>'
+    return f'<span class="rl-origin">{t("asked as: {question}", question=escape(translated(nearest.note)))}</span>'
 
 
 def _label(hit: rag_core.Hit, shown: _Shown) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.documents import contexts
+from pages.documents import contexts, questions
 from pages.drawing import untrusted
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
@@ -225,6 +225,8 @@ def _read(
             _cut(document, passages, lab, marked)
     with right:
         foot(document)
+        if lab:
+            questions.of_document(lab, passages)
 
 
 def _names(documents: Sequence[rag_core.Document]) -> dict[str, str]:

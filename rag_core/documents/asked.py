@@ -5,20 +5,26 @@ A folder of tab-separated files, of the built-in collection one a document, with
 passage     id of the passage that answers, as it was when somebody read it
 language    ISO 639-1 code of the question
 question    as somebody asks it
+taught      when a person said so in the app, ISO 8601 in UTC; this column and the next are in TAUGHT alone
+by          who, where people sign in
 """
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..values.errors import DataError, unreadable
+from filelock import FileLock
+
+from ..values.errors import DataError, unreadable, unwritable
 from ..values.message import Message
+from ..values.owner_only import FILE, private_folder, write_atomically
 from .documents import open_lines
 
+TAUGHT = "taught.tsv"  # what people said in the app, which no measurement may know
 HEADER = ["passage", "language", "question"]
 
 
@@ -28,31 +34,96 @@ class Asked(NamedTuple):
     passage: str
     language: str
     question: str
+    taught: str = ""
+    by: str = ""
+
+    @property
+    def document(self) -> str:
+        """The id of its passage's document."""
+        return self.passage.rsplit(":", 2)[0]
+
+    @property
+    def words(self) -> str:
+        """The question, and when it was taught if it was."""
+        if not self.taught:
+            return self.question
+        return Message("{question} (taught on {day})", question=self.question, day=self.taught[:10])
 
 
-def read_asked(folder: Path) -> list[Asked]:
+def asked_folder(home: Path, corpus: str) -> Path:
+    """Where the state folder has the questions of a corpus, beside its indexes."""
+    return home / "corpora" / corpus / "asked"
+
+
+def read_asked(folder: Path, *, taught: bool = True) -> list[Asked]:
     """The questions of every document in a folder, in the order of its files; none if there is no folder.
+
+    Args:
+        taught: include those that people taught.
 
     Raises:
         DataError: a file cannot be read or a row is malformed; the message names file and line.
     """
-    return [asked for path in sorted(folder.glob("*.tsv")) for asked in _read(path)]
+    paths = sorted(path for path in folder.glob("*.tsv") if taught or path.name != TAUGHT)
+    return [asked for path in paths for asked in _read(path)]
+
+
+def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -> None:
+    """Replace the questions in a file of the state folder; the file goes with the last one.
+
+    Args:
+        change: makes the new ones of the old; nobody else changes the file meanwhile.
+
+    Raises:
+        DataError: the file is malformed.
+        StorageError: it cannot be written.
+    """
+    try:
+        private_folder(path.parent)
+        with FileLock(path.with_suffix(".lock"), mode=FILE):
+            old = list(_read(path)) if path.exists() else []
+            new = list(change(old))
+            if new == old:
+                return
+            width = len(Asked._fields if path.name == TAUGHT else HEADER)
+            if new:
+                rows = [Asked._fields[:width], *(one[:width] for one in new)]
+                write_atomically(path, "".join("\t".join(map(_cell, row)) + "\n" for row in rows))
+            else:
+                path.unlink()
+    except OSError as error:
+        raise unwritable(path, error, Message("Check folder and disk.")) from error
+
+
+def drop_asked(folder: Path, gone: Callable[[Asked], bool]) -> None:
+    """Delete questions from every file in a folder of the state folder.
+
+    Raises:
+        RagError: as for `change_asked`.
+    """
+    for path in folder.glob("*.tsv"):
+        change_asked(path, lambda old: (one for one in old if not gone(one)))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _read(path: Path) -> Iterator[Asked]:
     with open_lines(path) as lines:
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        header = list(Asked._fields) if path.name == TAUGHT else HEADER
         try:
             for number, row in enumerate(rows, start=1):
-                sound = len(row) == len(HEADER) and row[0].count(":") >= 2
-                if not (row == HEADER if number == 1 else sound):
+                sound = len(row) == len(header) and row[0].count(":") >= 2
+                if not (row == header if number == 1 else sound):
                     raise DataError(
                         Message(
                             "{path}, line {number}: not a question of a passage.", path=path, number=number
                         ),
                         Message(
                             "A file begins with the columns {names}; each row has all.",
-                            names=", ".join(HEADER),
+                            names=", ".join(header),
                         ),
                     )
                 if number > 1:

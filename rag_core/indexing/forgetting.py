@@ -15,6 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ..documents.asked import asked_folder, drop_asked
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError
 from ..values.message import Message
@@ -109,6 +110,7 @@ def forget_documents(
     """
     folder = home / "corpora" / what.corpus
     _forget_contexts(home, folder, stores, what.documents)
+    drop_asked(asked_folder(home, what.corpus), lambda one: one.document in what.documents)
     # first: only the indexes tell a second call, after a kill, what is left to do
     UploadFolder(home, what.corpus).remove(_files_of(folder, what.documents))
     notes = []
