@@ -15,7 +15,7 @@ from rag_core.indexing import Upload
 from rag_core.indexing.uploads import MAX_UPLOAD, MAX_UPLOADS
 from rag_core.jobs import start_adding
 
-TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
+TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl, asked.tsv"
 ROUND = "upload.round"  # counts uploads, so that each begins with an empty box
 
 

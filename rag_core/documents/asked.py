@@ -7,6 +7,9 @@ language    ISO 639-1 code of the question
 question    as somebody asks it
 taught      when a person said so in the app, ISO 8601 in UTC; this column and the next are in TAUGHT alone
 by          who, where people sign in
+
+In BESIDE, which people put beside their documents, `passage` can also be a file's name, for its first section, or
+NAME#HEADING, and `language` can be empty.
 """
 
 from __future__ import annotations
@@ -23,8 +26,11 @@ from ..values.errors import DataError, unreadable, unwritable
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, write_atomically
 from .documents import open_lines
+from .limits import megabytes
 
+BESIDE = "asked.tsv"
 TAUGHT = "taught.tsv"  # what people said in the app, which no measurement may know
+MOST_BYTES = 5_000_000  # of BESIDE, some 50,000 questions
 HEADER = ["passage", "language", "question"]
 
 
@@ -66,6 +72,23 @@ def read_asked(folder: Path, *, taught: bool = True) -> list[Asked]:
     """
     paths = sorted(path for path in folder.glob("*.tsv") if taught or path.name != TAUGHT)
     return [asked for path in paths for asked in _read(path)]
+
+
+def read_beside(path: Path, name: str) -> list[Asked]:
+    """The questions in a file beside documents.
+
+    Args:
+        name: of the file in their folder; the names in it are of files beside it.
+
+    Raises:
+        DataError: as for `read_asked`, or the file is too large.
+    """
+    if path.stat().st_size > MOST_BYTES:
+        raise DataError(
+            Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES)),
+            Message("Leave some questions out."),
+        )
+    return [one._replace(passage=name.removesuffix(BESIDE) + one.passage) for one in _read(path)]
 
 
 def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -> None:
@@ -115,7 +138,7 @@ def _read(path: Path) -> Iterator[Asked]:
         header = list(Asked._fields) if path.name == TAUGHT else HEADER
         try:
             for number, row in enumerate(rows, start=1):
-                sound = len(row) == len(header) and row[0].count(":") >= 2
+                sound = len(row) == len(header) and (row[0].count(":") >= 2 or path.name == BESIDE)
                 if not (row == header if number == 1 else sound):
                     raise DataError(
                         Message(

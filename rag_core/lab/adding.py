@@ -29,6 +29,7 @@ from .corpora import as_typed, folder_name, keep_title
 from .engines import Engines
 from .opening import LONGEST_NAME, check_corpus_name, corpus_store, finish_indexing, index_files
 
+NO_DOCUMENTS = Message("there are no documents that it could be about; upload them with it")
 FileStatus = Literal["added", "changed", "unchanged", "failed"]
 
 
@@ -140,7 +141,10 @@ def add_files(
             with folder.staged(new) as stage:
                 read = read_path(stage, progress) if new else SourceFiles("")
                 reading = folder.read(read, progress)
-                readable = set(read.files.values()) & set(reading.files.values())
+                readable = {*read.files.values()} & {*reading.files.values()}
+                if reading.documents:
+                    readable |= read.asked.keys()
+                reading.failed += [(name, NO_DOCUMENTS) for name in read.asked if name not in readable]
                 if reading.documents:
                     store = corpus_store(settings, corpus, engines, consent)
                     if subject:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from ..documents.asked import TAUGHT, Asked, asked_folder, change_asked, drop_asked, placed, read_asked
+from ..documents.asked import (
+    BESIDE,
+    TAUGHT,
+    Asked,
+    asked_folder,
+    change_asked,
+    drop_asked,
+    placed,
+    read_asked,
+)
 from ..documents.documents import BUILTIN
-from ..indexing import CorpusIndex, VectorCache
+from ..indexing import CorpusIndex, CorpusStore, SourceFiles, VectorCache
 from ..language.analysis import language_of
 from ..language.questions import check_question
 from ..offline.asked import AskedIndex, asked_key
@@ -20,9 +32,10 @@ from ..values.errors import InputError
 from ..values.message import Message
 from ..values.owner_only import private_file
 from ..values.settings import Settings
-from ..values.types import Vectors
+from ..values.types import Passage, Vectors
 from .engines import Engines, vector_files
 
+OWN = "own.tsv"  # what came with documents
 MOST_TAUGHT = 2_000  # questions of a corpus: their vectors are in memory, 1.5 kB each
 
 
@@ -116,6 +129,64 @@ def teach(
         return [*kept, new]
 
     change_asked(asked_folder(settings.home, corpus) / TAUGHT, change)
+
+
+def keep_own(
+    settings: Settings, store: CorpusStore, reading: SourceFiles, removed: Collection[str]
+) -> list[str]:
+    """Keep the questions that came with documents, in place of those that came with them before; returns notes.
+
+    Args:
+        removed: the documents that are no longer in the corpus.
+
+    Raises:
+        RagError: as for `change_asked`.
+    """
+    path = asked_folder(settings.home, store.corpus) / OWN
+    unread = any(name.endswith(BESIDE) for name, _ in reading.failed)
+    if unread or not (reading.asked or path.exists()):
+        return []
+    index = store.open()
+    found, lost = _at_sections(chain.from_iterable(reading.asked.values()), index.passages if index else {})
+    gone = {*reading.files, *removed}
+    change_asked(path, lambda old: [*(one for one in old if one.document not in gone), *found])
+    if not lost:
+        return []
+    first = f"{lost[0].passage}: {lost[0].question}"
+    return [
+        Message("Questions that name no section ({count}), the first: {first}", count=len(lost), first=first)
+    ]
+
+
+def _at_sections(rows: Iterable[Asked], passages: Mapping[str, Passage]) -> tuple[list[Asked], list[Asked]]:
+    """Questions at the passages of the sections that they name, and those that name none."""
+    sections: dict[str, list[Passage]] = defaultdict(list)
+    for passage in passages.values():
+        sections[passage.doc_id].append(passage)
+    found, lost = [], []
+    for one in rows:
+        document, heading = one.passage, ""
+        if document not in sections:
+            document, _, heading = one.passage.rpartition("#")
+        within = sections.get(document, ())
+        at = next((passage.id for passage in within if not heading or _is_under(passage, heading)), "")
+        if not at and one.passage.count(":") >= 2 and one.document in sections:
+            at = one.passage
+        try:
+            question = check_question(one.question)
+        except InputError:
+            at = ""
+        if at:
+            found.append(Asked(at, one.language or language_of(question), question))
+        else:
+            lost.append(one)
+    return found, lost
+
+
+def _is_under(passage: Passage, heading: str) -> bool:
+    """Whether a passage begins under a heading, or has that of a short section within it."""
+    lines = (line.strip("# ") for line in (passage.heading.rpartition(" › ")[2], *passage.text.splitlines()))
+    return passage.heading == heading or any(line.casefold() == heading.casefold() for line in lines)
 
 
 def delete_question(settings: Settings, corpus: str, question: Asked) -> None:

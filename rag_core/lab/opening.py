@@ -44,6 +44,7 @@ from ..values.profile import Profile
 from ..values.prompt_injection import gives_orders
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
+from .asked import keep_own
 from .corpora import LabPool
 from .engines import Engines, load_engines, vector_files
 from .lab import Lab
@@ -316,6 +317,7 @@ def index_files(
         alongside: as for `CorpusStore.update`.
     """
     report = store.update(reading, progress, alongside)
+    report.notes += keep_own(settings, store, reading, report.removed)
     report.orders = [
         one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
     ]
