@@ -19,7 +19,7 @@ from .layout import paragraph, say, several_lines
 
 if TYPE_CHECKING:  # they take seconds to load
     from ..explain.bill import Bill, BillLine
-    from ..indexing import EnrichmentEstimate, Report, WriteReport
+    from ..indexing import EnrichmentEstimate, Report, WriteReport, WrittenQuestions
     from ..lab.doctor import Findings
     from ..safety.urgency.helplines import Helplines
     from ..sessions import Replayed
@@ -185,6 +185,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "profile": asdict(report.profile),
         "cost_usd": report.cost.usd,
         "enriched": _enriched_json(report.enriched) if report.enriched else None,
+        "questions": _questions_json(report.questions) if report.questions else None,
         "notes": _notes(report),
     }
 
@@ -205,6 +206,15 @@ def _enriched_json(written: WriteReport) -> dict[str, Any]:
         "calls": len(written.calls),
         "cost_usd": written.cost.usd,
         "without_context": written.without_context,
+    }
+
+
+def _questions_json(written: WrittenQuestions) -> dict[str, Any]:
+    return {
+        "passages": written.passages,
+        "calls": len(written.calls),
+        "cost_usd": written.cost.usd,
+        "missing": written.missing,
     }
 
 
@@ -235,6 +245,11 @@ def report(report: Report) -> None:
             f"  with contexts by {written.enricher.partition('/')[0]}: {written.passages - written.without_context} of "
             f"{written.passages} passages, {written.embedded} newly embedded{calls}{paid}."
         )
+    if asked := report.questions:
+        say(
+            f"  with questions of {asked.passages} of {asked.passages + asked.missing} passages, "
+            f"{len(asked.calls)} calls{_cost_of(asked.calls)}."
+        )
     for file, reason in report.failed:
         say(f"  failed {file}: {reason}", fg="yellow")
     for file, reason in report.skipped:
@@ -254,10 +269,10 @@ def _cost_of(calls: Sequence[ModelCall]) -> str:
 
 
 def estimate(what: EnrichmentEstimate) -> None:
-    """The estimated cost of writing contexts with a model, on stderr."""
+    """The estimated cost of writing contexts or questions with a model, on stderr."""
     cost = "price unknown" if what.cost_usd is None else f"about ${what.cost_usd:.4f}"
     say(
-        f"Contexts by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
+        f"{what.what} by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
         f"{what.output_tokens:,} out, {cost}; {what.known} already stored.",
         err=True,
     )

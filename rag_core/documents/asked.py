@@ -29,6 +29,7 @@ from .documents import open_lines
 from .limits import megabytes
 
 BESIDE = "asked.tsv"
+WRITTEN = "written.tsv"  # by a language model
 TAUGHT = "taught.tsv"  # what people said in the app, which no measurement may know
 MOST_BYTES = 5_000_000  # of BESIDE, some 50,000 questions
 HEADER = ["passage", "language", "question"]
@@ -71,7 +72,16 @@ def read_asked(folder: Path, *, taught: bool = True) -> list[Asked]:
         DataError: a file cannot be read or a row is malformed; the message names file and line.
     """
     paths = sorted(path for path in folder.glob("*.tsv") if taught or path.name != TAUGHT)
-    return [asked for path in paths for asked in _read(path)]
+    return [asked for path in paths for asked in read_questions(path)]
+
+
+def read_questions(path: Path) -> list[Asked]:
+    """The questions in one file; none if there is none.
+
+    Raises:
+        DataError: as for `read_asked`.
+    """
+    return list(_read(path)) if path.exists() else []
 
 
 def read_beside(path: Path, name: str) -> list[Asked]:
@@ -88,7 +98,7 @@ def read_beside(path: Path, name: str) -> list[Asked]:
             Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES)),
             Message("Leave some questions out."),
         )
-    return [one._replace(passage=name.removesuffix(BESIDE) + one.passage) for one in _read(path)]
+    return [one._replace(passage=name.removesuffix(BESIDE) + one.passage) for one in read_questions(path)]
 
 
 def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -> None:
@@ -104,7 +114,7 @@ def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -
     try:
         private_folder(path.parent)
         with FileLock(path.with_suffix(".lock"), mode=FILE):
-            old = list(_read(path)) if path.exists() else []
+            old = read_questions(path)
             new = list(change(old))
             if new == old:
                 return
@@ -169,12 +179,12 @@ def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked]
         another text; and those without a passage, as they were.
     """
     ids = list(passages)
-    by_content = {_content(identity): identity for identity in reversed(ids)}
+    by_content = {content_of(identity): identity for identity in reversed(ids)}
     by_position = {identity.rsplit(":", 1)[0]: identity for identity in ids}
     found: dict[str, list[Asked]] = defaultdict(list)
     changed, lost = [], []
     for one in asked:
-        if (same := by_content.get(_content(one.passage))) is not None:
+        if (same := by_content.get(content_of(one.passage))) is not None:
             found[same].append(one._replace(passage=same))
         elif (now := by_position.get(one.passage.rsplit(":", 1)[0])) is not None:
             found[now].append(one._replace(passage=now))
@@ -184,7 +194,7 @@ def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked]
     return [one for identity in ids for one in found.get(identity, ())], changed, lost
 
 
-def _content(identity: str) -> tuple[str, str]:
-    """Document and content hash in a passage's id."""
+def content_of(identity: str) -> tuple[str, str]:
+    """Document and content hash in a passage's id: the same for the same text."""
     document, _, content = identity.rsplit(":", 2)
     return document, content

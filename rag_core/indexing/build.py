@@ -17,6 +17,7 @@ from ..values.types import Cost, ModelCall, Passage
 from .chunking import Chunking
 from .enriched import EnrichedStore
 from .folder import IndexFolder
+from .questions import WrittenQuestions
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
@@ -41,6 +42,7 @@ class Report:
         calls: the embedding calls, without those for the enriched index.
         profile: the corpus's profile.
         enriched: the update of the enriched index; None when there was none.
+        questions: what a model was asked for; None when it was not.
         notes: further remarks for the user.
     """
 
@@ -58,6 +60,7 @@ class Report:
     calls: tuple[ModelCall, ...] = ()
     profile: Profile = Profile()
     enriched: WriteReport | None = None
+    questions: WrittenQuestions | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -72,8 +75,8 @@ class Report:
 
     @property
     def cost(self) -> Cost:
-        """The cost of all calls for both indexes."""
-        return Cost.of(self.calls) + (self.enriched.cost if self.enriched else Cost())
+        """The cost of all calls."""
+        return sum((one.cost for one in (self.enriched, self.questions) if one), Cost.of(self.calls))
 
 
 @dataclass(frozen=True, slots=True)

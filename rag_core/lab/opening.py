@@ -22,11 +22,13 @@ from ..indexing import (
     SourceFiles,
     VectorCache,
     WriteReport,
+    WrittenQuestions,
     clear_staged,
     context_template,
     no_progress,
     read_path,
     stores_of,
+    write_questions,
 )
 from ..offline.memory import compared_texts
 from ..values.errors import (
@@ -250,7 +252,8 @@ def index_path(
 
     Args:
         enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
-            by the offline engine; that of the built-in corpus is always the latter.
+            by the offline engine; that of the built-in corpus is always the latter. The provider's model also writes
+            the questions that each passage answers.
         context_prompt: the message that asks the provider's model for a context, with {passage}, and {title} and
             {document} if it needs them; empty for the standard one, by default the one it was last indexed with.
             Another one writes every context again.
@@ -287,7 +290,7 @@ def index_path(
             Message("Set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the context prompt out."),
         )
     context_template(context_prompt or "")  # checked before anything is written
-    return index_files(
+    report = index_files(
         reading,
         store,
         engines,
@@ -297,6 +300,20 @@ def index_path(
         progress=progress,
         announce=announce,
     )
+    model, index = engines.paid.get("enrich"), store.open()
+    if enrich and corpus != BUILTIN and model and index:
+        paid = (
+            *report.calls,
+            *((*report.enriched.calls, *report.enriched.embeddings) if report.enriched else ()),
+        )
+        with attach_calls_to_errors(paid):
+            report.questions = write_questions(
+                settings.home, corpus, index.passages.values(), model, engines.prices, announce,
+                lambda done, total: progress("questions", done, total),
+            )  # fmt: skip
+        if report.questions.missing:
+            report.failed.append(("questions", _missing_questions(report.questions)))
+    return report
 
 
 def index_files(
@@ -392,6 +409,15 @@ def _missing_contexts(written: WriteReport) -> str:
         "{count} of {total} passages have no context and stay plain ({reason}); run the same command again",
         count=written.without_context,
         total=written.passages,
+        reason=written.reason,
+    )
+
+
+def _missing_questions(written: WrittenQuestions) -> str:
+    return Message(
+        "{count} of {total} passages have no questions ({reason}); run the same command again",
+        count=written.missing,
+        total=written.missing + written.passages,
         reason=written.reason,
     )
 
