@@ -19,7 +19,7 @@ from .layout import paragraph, say, several_lines
 
 if TYPE_CHECKING:  # they take seconds to load
     from ..explain.bill import Bill, BillLine
-    from ..indexing import EnrichmentEstimate, Report, WriteReport, WrittenQuestions
+    from ..indexing import EnrichmentEstimate, Report, WriteReport
     from ..lab.doctor import Findings
     from ..safety.urgency.helplines import Helplines
     from ..sessions import Replayed
@@ -185,7 +185,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "profile": asdict(report.profile),
         "cost_usd": report.cost.usd,
         "enriched": _enriched_json(report.enriched) if report.enriched else None,
-        "questions": _questions_json(report.questions) if report.questions else None,
+        "questions": _enriched_json(report.questions) if report.questions else None,
         "notes": _notes(report),
     }
 
@@ -206,15 +206,6 @@ def _enriched_json(written: WriteReport) -> dict[str, Any]:
         "calls": len(written.calls),
         "cost_usd": written.cost.usd,
         "without_context": written.without_context,
-    }
-
-
-def _questions_json(written: WrittenQuestions) -> dict[str, Any]:
-    return {
-        "passages": written.passages,
-        "calls": len(written.calls),
-        "cost_usd": written.cost.usd,
-        "missing": written.missing,
     }
 
 
@@ -246,10 +237,8 @@ def report(report: Report) -> None:
             f"{written.passages} passages, {written.embedded} newly embedded{calls}{paid}."
         )
     if asked := report.questions:
-        say(
-            f"  with questions of {asked.passages} of {asked.passages + asked.missing} passages, "
-            f"{len(asked.calls)} calls{_cost_of(asked.calls)}."
-        )
+        counted = f"{asked.passages - asked.without_context} of {asked.passages} passages"
+        say(f"  with questions of {counted}, {len(asked.calls)} calls{_cost_of(asked.calls)}.")
     for file, reason in report.failed:
         say(f"  failed {file}: {reason}", fg="yellow")
     for file, reason in report.skipped:

@@ -17,7 +17,6 @@ from ..values.types import Cost, ModelCall, Passage
 from .chunking import Chunking
 from .enriched import EnrichedStore
 from .folder import IndexFolder
-from .questions import WrittenQuestions
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
@@ -60,7 +59,7 @@ class Report:
     calls: tuple[ModelCall, ...] = ()
     profile: Profile = Profile()
     enriched: WriteReport | None = None
-    questions: WrittenQuestions | None = None
+    questions: WriteReport | None = None
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..documents.asked import WRITTEN, Asked, asked_folder, change_asked, content_of, read_questions
@@ -13,32 +12,13 @@ from ..prompts.prompt import QUESTIONS_PROMPT, Block, Prompt
 from ..runtime.services import Llm
 from ..values.errors import InputError, attach_calls_to_errors
 from ..values.pricing import PriceList
-from ..values.types import Cost, ModelCall, Passage
+from ..values.types import ModelCall, Passage
 from .enrich import CountProgress, EnrichmentEstimate, estimate, replies
+from .write_report import WriteReport
 
 EACH = 5  # questions of a passage: LlamaIndex's default; nDCG@10 rises little after them
 REPLY_TOKENS = 100  # roughly, for estimates
 _NUMBER = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenQuestions:
-    """What a model was asked for.
-
-    Args:
-        passages: number of passages that have questions now.
-        missing: number of those that have none; `reason` says why.
-    """
-
-    passages: int
-    missing: int = 0
-    reason: str = ""
-    calls: tuple[ModelCall, ...] = ()
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of all calls."""
-        return Cost.of(self.calls)
 
 
 def write_questions(
@@ -49,7 +29,7 @@ def write_questions(
     prices: PriceList,
     announce: Callable[[EnrichmentEstimate], None],
     progress: CountProgress,
-) -> WrittenQuestions:
+) -> WriteReport:
     """Ask a model for the questions of each passage that has none by a model; a changed text has none.
 
     Kept after each batch, so that a run that was killed goes on where it was.
@@ -67,7 +47,7 @@ def write_questions(
     missing = {name: _prompt(one) for name, one in by_id.items() if content_of(name) not in done}
     known = len(by_id) - len(missing)
     if not missing:
-        return WrittenQuestions(known)
+        return WriteReport(known, 0)
     announce(estimate("Questions", llm, prices, missing.values(), known, REPLY_TOKENS))
     calls: list[ModelCall] = []
     reason, asked = "", 0
@@ -82,7 +62,7 @@ def write_questions(
             answered = len({one.passage for one in new})
             asked += answered
             reason = reason or why or ("" if answered == len(texts) else f"{llm.name} wrote no question")
-    return WrittenQuestions(known + asked, len(missing) - asked, reason, tuple(calls))
+    return WriteReport(len(by_id), 0, llm.name, tuple(calls), len(missing) - asked, reason)
 
 
 def _keep(path: Path, new: Sequence[Asked]) -> None:

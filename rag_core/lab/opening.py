@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from ..indexing import (
     SourceFiles,
     VectorCache,
     WriteReport,
-    WrittenQuestions,
     clear_staged,
     context_template,
     no_progress,
@@ -290,100 +289,78 @@ def index_path(
             Message("Set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the context prompt out."),
         )
     context_template(context_prompt or "")  # checked before anything is written
-    report = index_files(
-        reading,
-        store,
-        engines,
-        settings,
-        enrich=enrich,
-        context_prompt=context_prompt,
-        progress=progress,
-        announce=announce,
-    )
-    model, index = engines.paid.get("enrich"), store.open()
-    if enrich and corpus != BUILTIN and model and index:
-        paid = (
-            *report.calls,
-            *((*report.enriched.calls, *report.enriched.embeddings) if report.enriched else ()),
-        )
-        with attach_calls_to_errors(paid):
-            report.questions = write_questions(
-                settings.home, corpus, index.passages.values(), model, engines.prices, announce,
-                lambda done, total: progress("questions", done, total),
+    indexing = Indexing(store, engines, settings, enrich, context_prompt, progress, announce)
+    report = indexing.update(reading)
+    indexing.ask_for_questions(report)
+    return report
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """Brings both indexes of a corpus up to date; as `index_path`."""
+
+    store: CorpusStore
+    engines: Engines
+    settings: Settings
+    enrich: bool = False
+    context_prompt: str | None = None
+    progress: Progress = no_progress
+    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None
+
+    def update(self, reading: SourceFiles, alongside: Callable[[], None] = lambda: None) -> Report:
+        """Index files that were read, and keep their questions.
+
+        Args:
+            alongside: as for `CorpusStore.update`.
+        """
+        report = self.store.update(reading, self.progress, alongside)
+        report.notes += keep_own(self.settings, self.store, reading, report.removed)
+        report.orders = [
+            one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
+        ]
+        self.finish(report)
+        return report
+
+    def finish(self, report: Report) -> None:
+        """Embed the sentences of a plain index just written, and bring the enriched one up to date; adds to the report."""
+        store, engines = self.store, self.engines
+        with attach_calls_to_errors(report.calls):
+            index = store.open()
+            assert index is not None  # written just now
+            if report.added or report.changed or report.embedded:
+                embed_sentences(index, engines, self.settings, self.progress)
+            offline = engines.enricher(index.profile.subject)
+            if self.enrich and store.corpus != BUILTIN:
+                model = engines.paid.get("enrich")
+                kept = self.settings.home / "vectors" / CONTEXTS
+                prompt = store.enriched.own_prompt if self.context_prompt is None else self.context_prompt
+                enricher = (
+                    LlmEnricher(model, engines.prices, kept, self.announce, prompt) if model else offline
+                )
+                if self.context_prompt is None and enricher.own_prompt:
+                    report.notes.append(KEPT_PROMPT)
+                retry = model is not None
+                report.enriched = store.enriched.follow(index, enricher, self.progress, retry_missing=retry)
+            else:
+                report.enriched, note = _follow(store, index, offline, self.progress)
+                report.notes += [note] if note else []
+        if (written := report.enriched) and written.without_context:
+            what = Message("no context and stay plain")
+            report.failed.append(("contexts", _missing(what, written)))
+
+    def ask_for_questions(self, report: Report) -> None:
+        """Have the provider's model write the questions of one's own passages; adds to the report."""
+        model, index = self.engines.paid.get("enrich"), self.store.open()
+        if not (self.enrich and model and index and self.store.corpus != BUILTIN):
+            return
+        enriched = report.enriched
+        with attach_calls_to_errors((*report.embeddings, *(enriched.calls if enriched else ()))):
+            report.questions = written = write_questions(
+                self.settings.home, self.store.corpus, index.passages.values(), model, self.engines.prices, self.announce,
+                lambda done, total: self.progress("questions", done, total),
             )  # fmt: skip
-        if report.questions.missing:
-            report.failed.append(("questions", _missing_questions(report.questions)))
-    return report
-
-
-def index_files(
-    reading: SourceFiles,
-    store: CorpusStore,
-    engines: Engines,
-    settings: Settings,
-    *,
-    enrich: bool = False,
-    context_prompt: str | None = None,
-    progress: Progress = no_progress,
-    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
-    alongside: Callable[[], None] = lambda: None,
-) -> Report:
-    """Bring both indexes of a corpus up to date with files that were read; as `index_path`.
-
-    Args:
-        alongside: as for `CorpusStore.update`.
-    """
-    report = store.update(reading, progress, alongside)
-    report.notes += keep_own(settings, store, reading, report.removed)
-    report.orders = [
-        one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
-    ]
-    finish_indexing(
-        report,
-        store,
-        engines,
-        settings,
-        enrich=enrich,
-        context_prompt=context_prompt,
-        progress=progress,
-        announce=announce,
-    )
-    return report
-
-
-def finish_indexing(
-    report: Report,
-    store: CorpusStore,
-    engines: Engines,
-    settings: Settings,
-    *,
-    enrich: bool,
-    context_prompt: str | None = None,
-    progress: Progress,
-    announce: Callable[[EnrichmentEstimate], None],
-) -> None:
-    """Embed the sentences of a plain index just written, and bring the enriched one up to date; adds to the report."""
-    with attach_calls_to_errors(report.calls):
-        index = store.open()
-        assert index is not None  # written just now
-        if report.added or report.changed or report.embedded:
-            embed_sentences(index, engines, settings, progress)
-        offline = engines.enricher(index.profile.subject)
-        if enrich and store.corpus != BUILTIN:
-            model = engines.paid.get("enrich")
-            kept = settings.home / "vectors" / CONTEXTS
-            prompt = store.enriched.own_prompt if context_prompt is None else context_prompt
-            enricher = LlmEnricher(model, engines.prices, kept, announce, prompt) if model else offline
-            if context_prompt is None and enricher.own_prompt:
-                report.notes.append(KEPT_PROMPT)
-            report.enriched = store.enriched.follow(
-                index, enricher, progress, retry_missing=model is not None
-            )
-        else:
-            report.enriched, note = _follow(store, index, offline, progress)
-            report.notes += [note] if note else []
-    if report.enriched and report.enriched.without_context:
-        report.failed.append(("contexts", _missing_contexts(report.enriched)))
+        if written.without_context:
+            report.failed.append(("questions", _missing(Message("no questions"), written)))
 
 
 def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, progress: Progress) -> None:
@@ -404,22 +381,11 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
         cache.vectors(texts, lambda done, total: progress("sentences", done, total))
 
 
-def _missing_contexts(written: WriteReport) -> str:
+def _missing(what: Message, written: WriteReport) -> str:
     return Message(
-        "{count} of {total} passages have no context and stay plain ({reason}); run the same command again",
-        count=written.without_context,
-        total=written.passages,
-        reason=written.reason,
-    )
-
-
-def _missing_questions(written: WrittenQuestions) -> str:
-    return Message(
-        "{count} of {total} passages have no questions ({reason}); run the same command again",
-        count=written.missing,
-        total=written.missing + written.passages,
-        reason=written.reason,
-    )
+        "{count} of {total} passages have {what} ({reason}); run the same command again",
+        count=written.without_context, total=written.passages, what=what, reason=written.reason,
+    )  # fmt: skip
 
 
 def check_corpus_name(corpus: str) -> None:

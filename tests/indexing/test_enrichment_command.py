@@ -228,7 +228,11 @@ class TestQuestions:
         home = Path(os.environ["RAG_HOME"])
         first = rag("index", str(notes), *ENRICH)
         assert "Questions by" in first.err
-        assert first.json["questions"]["passages"] == first.json["questions"]["calls"] == 2
+        assert [first.json["questions"][name] for name in ("passages", "calls", "without_context")] == [
+            2,
+            2,
+            0,
+        ]
         kept = read_asked(asked_folder(home, "tides"))
         assert {(one.document, one.question) for one in kept} == {
             ("moon.md", "What is the moon?"),
@@ -256,12 +260,12 @@ class TestQuestions:
 
         server.choose = sometimes
         ran = rag("index", str(notes), *ENRICH).json
-        assert (ran["questions"]["passages"], ran["questions"]["missing"]) == (1, 1)
+        assert (ran["questions"]["passages"], ran["questions"]["without_context"]) == (2, 1)
         assert [one["file"] for one in ran["failed"]] == ["questions"]
         assert "1 of 2 passages have no questions" in ran["failed"][0]["reason"]
         failing.clear()
         again = rag("index", str(notes), *ENRICH).json["questions"]
-        assert (again["passages"], again["missing"], again["calls"]) == (2, 0, 1)
+        assert (again["passages"], again["without_context"], again["calls"]) == (2, 0, 1)
         assert self.asked_for_questions(server) == 3
 
     def test_a_run_that_is_stopped_goes_on_where_it_was(
@@ -281,7 +285,7 @@ class TestQuestions:
             write_questions(*more)
         assert len(ended.value.calls) == len(llm.prompts) == 4
         written = write_questions(*more)
-        assert (written.passages, written.missing, len(written.calls)) == (5, 0, 1)
+        assert (written.passages, written.without_context, len(written.calls)) == (5, 0, 1)
         assert [(one.what, one.calls, one.known) for one in told] == [
             ("Questions", 5, 0),
             ("Questions", 1, 4),
