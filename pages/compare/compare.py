@@ -177,7 +177,6 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 
 
 def _empty(setup: rag_core.Setup) -> None:
-    """A card before the first run."""
     hint = escape(t("The answers will appear together."))
     if not presenter.blind():
         untrusted.draw(column_parts.idle_status(column_view.changes(setup), setups.runs_on(setup)))
@@ -214,7 +213,6 @@ def _current() -> Comparison | None:
 
 
 def _show(run: Comparison) -> None:
-    """Make this comparison the session's current one."""
     st.session_state["run"] = run
     st.session_state.update(forgotten=False, upcoming=False, misread=())
     st.session_state["turn"] = 1 - st.session_state.get("turn", 0)

@@ -92,7 +92,6 @@ def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
 
 
 def _taken_apart(lines: Sequence[ScoreLine], titles: Mapping[str, str]) -> str:
-    """Every score of a passage with its parts."""
     rows = []
     for line in lines:
         by = (
@@ -226,4 +225,6 @@ def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
 
 
 def _called(passage: rag_core.Passage) -> str:
-    return f"{passage.full_title} · {textwrap.shorten(passage.text, FIRST_WORDS, placeholder='…')}"
+    first = textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…")
+    # the heading first: on a phone no more is seen of a line
+    return " · ".join(part for part in (passage.heading, passage.title, first) if part)

@@ -337,7 +337,6 @@ def _address(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.T
 
 
 def _doubts(cited: Sequence[rag_core.Citation]) -> str:
-    """Notes on the citations of this passage that are unsupported or unclear."""
     notes = dict.fromkeys(
         t(
             "<b>Unclear citation.</b> The answer cites this passage, but it is not clear whether the passage supports it."

@@ -87,7 +87,6 @@ def taught(lab: rag_core.Lab) -> None:
 
 
 def _delete(lab: rag_core.Lab, rows: Sequence[Asked], key: str) -> None:
-    """What deletes one of these questions."""
     if not rows:
         return
     chosen = st.selectbox(

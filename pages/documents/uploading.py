@@ -84,7 +84,6 @@ def _start(
 
 
 def _where() -> str:
-    """Where the files go."""
     lab = engine().lab
     server = lab.engines.embedder.server if lab else ""
     sent = t(" Their text is sent to {server} to be embedded.", server=server) if server else ""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +32,6 @@ BESIDE = "asked.tsv"
 WRITTEN = "written.tsv"  # by a language model
 TAUGHT = "taught.tsv"  # what people said in the app, which no measurement may know
 MOST_BYTES = 5_000_000  # of BESIDE, some 50,000 questions
-HEADER = ["passage", "language", "question"]
 
 
 class Asked(NamedTuple):
@@ -81,7 +80,28 @@ def read_questions(path: Path) -> list[Asked]:
     Raises:
         DataError: as for `read_asked`.
     """
-    return list(_read(path)) if path.exists() else []
+    if not path.exists():
+        return []
+    header, found = _columns(path), []
+    with open_lines(path) as lines:
+        try:
+            for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
+                sound = len(row) == len(header) and (row[0].count(":") >= 2 or path.name == BESIDE)
+                if not (row == header if number == 1 else sound):
+                    what = Message(
+                        "{path}, line {number}: not a question of a passage.", path=path, number=number
+                    )
+                    names = ", ".join(header)
+                    rule = Message("A file begins with the columns {names}; each row has all.", names=names)
+                    raise DataError(what, rule)
+                found.append(Asked(*row))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise unreadable(path, error, Message("Save it as tab-separated UTF-8.")) from error
+    return found[1:]
+
+
+def _columns(path: Path) -> list[str]:
+    return list(Asked._fields if path.name == TAUGHT else Asked._fields[:3])
 
 
 def read_beside(path: Path, name: str) -> list[Asked]:
@@ -94,10 +114,8 @@ def read_beside(path: Path, name: str) -> list[Asked]:
         DataError: as for `read_asked`, or the file is too large.
     """
     if path.stat().st_size > MOST_BYTES:
-        raise DataError(
-            Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES)),
-            Message("Leave some questions out."),
-        )
+        what = Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES))
+        raise DataError(what, Message("Leave some questions out."))
     return [one._replace(passage=name.removesuffix(BESIDE) + one.passage) for one in read_questions(path)]
 
 
@@ -114,15 +132,13 @@ def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -
     try:
         private_folder(path.parent)
         with FileLock(path.with_suffix(".lock"), mode=FILE):
-            old = read_questions(path)
+            old, header = read_questions(path), _columns(path)
             new = list(change(old))
-            if new == old:
-                return
-            width = len(Asked._fields if path.name == TAUGHT else HEADER)
-            if new:
-                rows = [Asked._fields[:width], *(one[:width] for one in new)]
-                write_atomically(path, "".join("\t".join(map(_cell, row)) + "\n" for row in rows))
-            else:
+            if new and new != old:
+                rows = (header, *(one[: len(header)] for one in new))
+                cells = ([" ".join(cell.split()) for cell in row] for row in rows)
+                write_atomically(path, "".join("\t".join(row) + "\n" for row in cells))
+            elif old and not new:
                 path.unlink()
     except OSError as error:
         raise unwritable(path, error, Message("Check folder and disk.")) from error
@@ -136,33 +152,6 @@ def drop_asked(folder: Path, gone: Callable[[Asked], bool]) -> None:
     """
     for path in folder.glob("*.tsv"):
         change_asked(path, lambda old: (one for one in old if not gone(one)))
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _read(path: Path) -> Iterator[Asked]:
-    with open_lines(path) as lines:
-        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        header = list(Asked._fields) if path.name == TAUGHT else HEADER
-        try:
-            for number, row in enumerate(rows, start=1):
-                sound = len(row) == len(header) and (row[0].count(":") >= 2 or path.name == BESIDE)
-                if not (row == header if number == 1 else sound):
-                    raise DataError(
-                        Message(
-                            "{path}, line {number}: not a question of a passage.", path=path, number=number
-                        ),
-                        Message(
-                            "A file begins with the columns {names}; each row has all.",
-                            names=", ".join(header),
-                        ),
-                    )
-                if number > 1:
-                    yield Asked(*row)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise unreadable(path, error, Message("Save it as tab-separated UTF-8.")) from error
 
 
 def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked], list[Asked], list[Asked]]:

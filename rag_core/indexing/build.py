@@ -179,7 +179,6 @@ class CorpusStore(IndexFolder):
             )
 
     def _change(self, reading: SourceFiles) -> _Change:
-        """What the files that were read change in the index as it is now."""
         old, read, sound, lost = self._old()
         fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
         kept = _kept(self.corpus, old, fresh, reading)

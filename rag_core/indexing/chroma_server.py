@@ -189,7 +189,6 @@ def _check_ids(collection: Any, ids: Sequence[str]) -> None:
 
 
 def _names(client: Any) -> list[str]:
-    """The names of all collections."""
     names: list[str] = []
     while page := client.list_collections(limit=NAMES, offset=len(names)):
         names += [one.name for one in page]

@@ -205,16 +205,19 @@ def replies(
             progress(start, len(keys))
             batch = keys[start : start + BATCH]
             found = list(pool.map(lambda key: _ask(llm, prompts[key], tidy, stopped), batch))
-            calls += [call for reply in found for call in reply.calls]
-            texts = {key: reply.text for key, reply in zip(batch, found, strict=True) if reply.text}
-            yield texts, next((reply.reason for reply in found if reply.reason), "")
+            calls += [call for _, made, _ in found for call in made]
+            texts = {key: text for key, (text, _, _) in zip(batch, found, strict=True) if text}
+            yield texts, next((reason for _, _, reason in found if reason), "")
             if stopped():
                 raise Stopped
             if not texts:
                 break
 
 
-def _ask(llm: Llm, prompt: Prompt, tidy: Callable[[str], str], stopped: Callable[[], bool]) -> _Reply:
+def _ask(
+    llm: Llm, prompt: Prompt, tidy: Callable[[str], str], stopped: Callable[[], bool]
+) -> tuple[str, list[ModelCall], str]:
+    """The reply, its calls, and why it is empty."""
     pieces: list[str] = []
     calls: list[ModelCall] = []
     try:
@@ -227,11 +230,11 @@ def _ask(llm: Llm, prompt: Prompt, tidy: Callable[[str], str], stopped: Callable
                 pieces.append(item)
     except Exception as error:  # one passage's failure must not lose the others
         reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
-        return _Reply("", tuple(calls), reason)
+        return "", calls, reason
     if calls and calls[-1].finish != COMPLETE:
-        return _Reply("", tuple(calls), f"{llm.name}'s reply was incomplete ({calls[-1].finish})")
+        return "", calls, f"{llm.name}'s reply was incomplete ({calls[-1].finish})"
     text = tidy("".join(pieces))
-    return _Reply(text, tuple(calls), "" if text else f"{llm.name} wrote nothing")
+    return text, calls, "" if text else f"{llm.name} wrote nothing"
 
 
 def estimate(
@@ -246,13 +249,6 @@ def estimate(
 
 def _shortened(text: str) -> str:
     return " ".join(text.split()[:MAX_CONTEXT_WORDS])
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    text: str
-    calls: tuple[ModelCall, ...]
-    reason: str = ""
 
 
 def context_template(text: str) -> Template:

@@ -165,7 +165,6 @@ def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _files_of(corpus: Path, documents: Collection[str]) -> set[str]:
-    """The uploaded files that these documents were read from."""
     sources = dict(_sources(corpus))
     return {sources[name][1] for name in documents if name in sources and sources[name][0] == UPLOADS}
 

@@ -91,13 +91,7 @@ def kept_questions(settings: Settings, corpus: str) -> list[Asked]:
 
 
 def teach(
-    settings: Settings,
-    corpus: str,
-    passage: str,
-    question: str,
-    *,
-    by: str = "",
-    country: str = "",
+    settings: Settings, corpus: str, passage: str, question: str, *, by: str = "", country: str = ""
 ) -> None:
     """Keep a question as asked of a passage; it leaves another passage that it was taught of.
 
@@ -116,8 +110,7 @@ def teach(
             Message("This question has private data, and everybody can read what is taught."),
             Message("Ask it without, and teach that."),
         )
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    new = Asked(passage, language_of(text), text, now, by)
+    new = Asked(passage, language_of(text), text, datetime.now(UTC).isoformat(timespec="seconds"), by)
 
     def change(old: list[Asked]) -> list[Asked]:
         kept = [one for one in old if one.question.casefold() != text.casefold()]
@@ -150,11 +143,9 @@ def keep_own(
     found, lost = _at_sections(chain.from_iterable(reading.asked.values()), index.passages if index else {})
     gone = {*reading.files, *removed}
     change_asked(path, lambda old: [*(one for one in old if one.document not in gone), *found])
-    if not lost:
-        return []
-    first = f"{lost[0].passage}: {lost[0].question}"
     return [
         Message("Questions that name no section ({count}), the first: {first}", count=len(lost), first=first)
+        for first in [f"{one.passage}: {one.question}" for one in lost[:1]]
     ]
 
 

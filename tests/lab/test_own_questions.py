@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from helpers.source_files import write
 
-from rag_core.documents.asked import HEADER
 from rag_core.indexing import Upload
 from rag_core.indexing.uploads import UPLOADS
 from rag_core.lab.adding import add_files
@@ -35,7 +34,7 @@ MEALS = "---\nquestions:\n- Where do I eat?\n- ¿Dónde se come?\nkitchen: east\
 
 
 def table(*rows: tuple[str, str, str]) -> str:
-    return "".join("\t".join(row) + "\n" for row in (HEADER, *rows))
+    return "".join("\t".join(row) + "\n" for row in (("passage", "language", "question"), *rows))
 
 
 @pytest.fixture
