@@ -28,7 +28,10 @@ def index(
     corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
     enrich: Annotated[
         bool,
-        typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
+        typer.Option(
+            "--enrich",
+            help="Also index each passage with its context, for strategy contextual; a model also writes the questions it answers.",
+        ),
     ] = False,
     context_prompt: Annotated[
         str | None,
@@ -96,8 +99,8 @@ def index(
         confirm(
             ev.CostEstimate.of_contexts(contexts),
             yes=yes,
-            what="The documents are indexed. Writing their contexts",
-            instead="RAG_LLM=offline writes contexts for nothing.",
+            what=f"The documents are indexed. Writing their {contexts.what.lower()}",
+            instead="RAG_LLM=offline writes contexts for nothing, and no questions.",
         )
 
     with interruptible() as stop:

@@ -189,6 +189,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "profile": asdict(report.profile),
         "cost_usd": report.cost.usd,
         "enriched": _enriched_json(report.enriched) if report.enriched else None,
+        "questions": _enriched_json(report.questions) if report.questions else None,
         "notes": _notes(report),
     }
 
@@ -239,6 +240,9 @@ def report(report: Report) -> None:
             f"  with contexts by {written.enricher.partition('/')[0]}: {written.passages - written.without_context} of "
             f"{written.passages} passages, {written.embedded} newly embedded{calls}{paid}."
         )
+    if asked := report.questions:
+        counted = f"{asked.passages - asked.without_context} of {asked.passages} passages"
+        say(f"  with questions of {counted}, {len(asked.calls)} calls{_cost_of(asked.calls)}.")
     for file, reason in report.failed:
         say(f"  failed {file}: {reason}", fg="yellow")
     for file, reason in report.skipped:
@@ -258,10 +262,10 @@ def _cost_of(calls: Sequence[ModelCall]) -> str:
 
 
 def estimate(what: EnrichmentEstimate) -> None:
-    """The estimated cost of writing contexts with a model, on stderr."""
+    """The estimated cost of writing contexts or questions with a model, on stderr."""
     cost = "price unknown" if what.cost_usd is None else f"about ${what.cost_usd:.4f}"
     say(
-        f"Contexts by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
+        f"{what.what} by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
         f"{what.output_tokens:,} out, {cost}; {what.known} already stored.",
         err=True,
     )

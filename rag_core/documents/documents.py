@@ -67,6 +67,7 @@ class Document:
         marks: the sources of its sections, in order; sections without one have all of the document's.
         hidden: what its file hides from readers; in neither title nor text.
         patient: whom it is about, one of PATIENTS in the built-in collection; empty for the mother, or if not said.
+        questions: (heading, question) that its file says its sections answer; the first section without a heading.
 
     Raises:
         DataError: the id is longer than MAX_ID.
@@ -81,6 +82,7 @@ class Document:
     marks: tuple[Mark, ...] = ()
     hidden: tuple[str, ...] = ()
     patient: str = ""
+    questions: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
@@ -162,6 +164,7 @@ def parse_document(text: str, path: Path) -> Document:
             marks=marks,
             hidden=reported((*hidden, *unseen)),
             patient=_plain(fields, "patient") if fields.get("patient") else "",
+            questions=questions_in(fields),
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         raise DataError(
@@ -175,6 +178,21 @@ def parse_document(text: str, path: Path) -> Document:
             Message("{path}: a front matter field is missing or invalid: {reason}.", path=path, reason=error),
             Message("Required are id, title, language, topic and sources with organisation, title and year."),
         ) from error
+
+
+def questions_in(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """`Document.questions` from the front matter's: a list, or lists by heading.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    given = fields.get("questions") or {}
+    lists = given if isinstance(given, dict) else {"": given}
+    if not all(
+        isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists.values()
+    ):
+        raise TypeError("questions must be a list of texts, or such lists by heading")
+    return tuple((str(heading), text) for heading, one in lists.items() for text in one)
 
 
 def _plain(fields: Mapping[str, Any], name: str) -> str:

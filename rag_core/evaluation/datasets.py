@@ -56,12 +56,13 @@ def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet 
 def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
     """Recall, precision, MRR and nDCG of a trace's documents by metric name, cut at the number of its passages.
 
-    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents.
+    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents, when
+    nobody had taught them questions: they may have taught this one.
 
     Raises:
         DataError: the built-in questions cannot be read.
     """
-    grades = grades_of(trace.question, settings) if trace.corpus == BUILTIN else None
+    grades = grades_of(trace.question, settings) if _can_be_judged(trace) else None
     if grades is None:
         return None
     ranked = document_ids(hit.passage for hit in trace.ranking)
@@ -91,13 +92,21 @@ def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, froze
     Raises:
         DataError: the built-in questions or their answers cannot be read.
     """
+<<<<<<< HEAD
     return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
 
 
 def verdict_of(trace: Trace, settings: Settings) -> AnswerVerdict | None:
     """The verdict on a trace's answer; None without a judged answer."""
     known = judged_answer(trace, settings)
+=======
+    known = _builtin_answers(settings.data).get(_key(trace.question)) if _can_be_judged(trace) else None
+>>>>>>> teach
     return assess(known[0], trace, known[1]).verdict if known and trace.answer else None
+
+
+def _can_be_judged(trace: Trace) -> bool:
+    return trace.corpus == BUILTIN and "taught" not in trace.engine
 
 
 def kind_of(question: str, settings: Settings) -> str:
@@ -136,7 +145,7 @@ def open_judged(
     engines: Engines | None = None,
     consent: Callable[[CostEstimate], None] = lambda bill: None,
 ) -> Lab:
-    """The lab over the documents of a judged set; a BEIR folder is indexed, embedding what is new.
+    """The lab over the documents of a judged set, without what it was taught; a BEIR folder is indexed, embedding what is new.
 
     Args:
         engines: models already loaded.
@@ -158,7 +167,7 @@ def open_judged(
         engines=engines,
         progress=progress,
         consent=lambda calls: consent(CostEstimate.of(calls)),
-    )
+    ).untaught()
 
 
 def source_of(data: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from ..documents.asked import BESIDE
 from ..documents.limits import megabytes
 from ..documents.reading.formats import READERS
 from ..documents.reading.reasons import EMPTY
@@ -156,6 +157,10 @@ class UploadFolder:
                 name = source.files[document.id]
                 if source is new or name not in replaced:
                     add_documents(reading, name, [document])
+        reading.asked = {
+            **{name: rows for name, rows in old.asked.items() if name not in replaced},
+            **new.asked,
+        }
         reading.failed += [*new.failed, *((name, why) for name, why in old.failed if name not in replaced)]
         reading.documents.sort(key=lambda document: document.id)
         return reading
@@ -197,7 +202,7 @@ def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
         return Message("this name marks a BEIR folder; rename the file, or index the folder with `rag index`")
     if name in before:
         return Message("another file of this name was uploaded with it; rename one")
-    if suffix not in READERS:
+    if suffix not in READERS and name != BESIDE:
         kind = suffix or Message("a file without extension")
         known = ", ".join(one[1:] for one in READERS)
         return Message("{kind} is not supported; use {known}", kind=kind, known=known)

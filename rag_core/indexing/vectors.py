@@ -155,7 +155,6 @@ class VectorCache:
         return tuple(np.frombuffer(known, np.float32).tolist())
 
     def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
-        """Check that a server's model is the one that made the cached vectors."""
         if not self._served:
             return
         vector, bills = probe(self._embedder)

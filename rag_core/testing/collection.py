@@ -217,7 +217,7 @@ def sample_services(passages: Sequence[Passage] = PASSAGES, llm: ScriptedLlm | N
     return Services(
         index=MemoryIndex(passages, embedder),
         enriched=MemoryIndex(enriched, embedder),
-        asked=AskedIndex(asked, lambda: vectors, embedder, {one.id: one for one in passages}),
+        asked=AskedIndex(asked, lambda: [vectors], embedder, {one.id: one for one in passages}),
         embedder=embedder,
         llms=dict.fromkeys(("answer", "rewrite", "judge"), model),
         labels=LabelRules({}),

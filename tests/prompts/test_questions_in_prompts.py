@@ -69,6 +69,8 @@ def filled(template: Template, question: str) -> Prompt:
         "document": Block("One.\n\nTwo."),
         "passage": Block("Two."),
         "answer": Block("Yes [1].\nNo [2]."),
+        "context_str": Block("Two."),
+        "num_questions": 5,
     }
     wanted = re.findall(r"\{(\w+)\}", template.text)
     values = {name: question if name == "question" else others[name] for name in wanted}

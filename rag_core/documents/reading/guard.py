@@ -176,7 +176,7 @@ def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tu
 
 
 def _document(fields: list[Any]) -> Document:
-    identity, title, language, text, topic, sources, marks, hidden, patient = fields
+    identity, title, language, text, topic, sources, marks, hidden, patient, questions = fields
     return _with_language(
         Document(
             identity,
@@ -188,6 +188,7 @@ def _document(fields: list[Any]) -> Document:
             tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in marks),
             tuple(hidden),
             patient,
+            tuple((heading, question) for heading, question in questions),
         )
     )
 

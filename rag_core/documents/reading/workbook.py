@@ -81,7 +81,6 @@ def _pieces(book: Any, archive: zipfile.ZipFile, stem: str, name: str) -> Iterat
 
 
 def _beginning(texts: Iterable[str]) -> str:
-    """As much of some texts as a report shows."""
     said = ""
     for text in filter(None, texts):
         said += f", {text}" if said else text
@@ -178,7 +177,6 @@ def _text(cell: Any, rich: Any, reports: list[str]) -> str:
 
 
 def _aside(archive: zipfile.ZipFile, path: str) -> _Aside:
-    """What stands in the XML of a sheet and of the parts that belong to it."""
     aside = _Aside()
     at = 0
     with archive.open(path) as sheet:
