@@ -87,21 +87,17 @@ def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
 
 
 def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, frozenset[str]] | None:
-    """What decides on a trace's answer, and the relevant documents; None as in `quality_of`.
+    """What decides on a trace's answer, and the relevant documents; None unless it is a built-in question, as in `quality_of`.
 
     Raises:
         DataError: the built-in questions or their answers cannot be read.
     """
-<<<<<<< HEAD
     return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
 
 
 def verdict_of(trace: Trace, settings: Settings) -> AnswerVerdict | None:
-    """The verdict on a trace's answer; None without a judged answer."""
-    known = judged_answer(trace, settings)
-=======
-    known = _builtin_answers(settings.data).get(_key(trace.question)) if _can_be_judged(trace) else None
->>>>>>> teach
+    """The verdict on a trace's answer; None without a judged answer, and where taught questions helped it."""
+    known = judged_answer(trace, settings) if _can_be_judged(trace) else None
     return assess(known[0], trace, known[1]).verdict if known and trace.answer else None
 
 
