@@ -18,16 +18,17 @@ SETTINGS := plain_rrf.mmr=false ensemble_5.k_final=5 dense_8.k_final=8 contextua
   contextual_rerank.rerank=true msr_improved.prompt_set=improved
 PAIRS := plain_rrf:simple_semantic question_index:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
   contextual:contextual_plain contextual_rerank:contextual_plain rag_msr:msr_raw msr_improved:msr_raw $\
-  ensemble_5:contextual_rerank msr_origin:msr_raw msr_origin:msr_reranking hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
+  ensemble_5:contextual_rerank msr_origin:msr_raw msr_origin:msr_reranking contextual_rerank:contextual msr_reranking:msr_raw $\
+  hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
 CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m mypy && $\
   $(RUN) -c "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench results screenshots clean
+.PHONY: help setup demo test lint bench results check-collection vectors screenshots clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
 demo: setup ## Open the app on this machine (PORT=8501)
 	@echo "The lab is at http://localhost:$(PORT) (stop it with Ctrl-C)"
@@ -56,6 +57,12 @@ results: .venv/indexed .venv/tested ## Measure the strategies on the built-in qu
 	@mv .results.json data/results.json
 	$(RUN) -m rag_core results data/results.json --into data/RESULTS.md
 	PYTHONPATH=.:tests $(RUN) -m helpers.stored_results
+
+check-collection: .venv/tested ## Count the built-in collection and list its problems
+	@PYTHONPATH=.:tests $(RUN) -m upkeep check
+
+vectors: .venv/tested ## Update the shipped vectors of the built-in collection
+	@PYTHONPATH=.:tests $(RUN) -m upkeep vectors
 
 screenshots: .venv/tested ## Picture every page in its states, sizes, themes and languages, in screenshots/
 	PYTHONPATH=.:tests $(RUN) -m screens $(WORD)

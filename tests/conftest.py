@@ -231,7 +231,7 @@ def known(index: CorpusIndex, embedder: WordEmbedder) -> AskedIndex:
     """A question for every passage: its first sentence."""
     rows = [Asked(one.id, one.language, one.text.partition(".")[0]) for one in index.passages.values()]
     vectors = embedder.embed([one.question for one in rows])[0]
-    return AskedIndex(rows, lambda: vectors, embedder, index.passages)
+    return AskedIndex(rows, lambda: [vectors], embedder, index.passages)
 
 
 @pytest.fixture

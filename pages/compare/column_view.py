@@ -13,7 +13,7 @@ from pages.compare import bills, column_parts, how_it_got_here, passages, presen
 from pages.compare.prompts import before_failure
 from pages.drawing import untrusted
 from pages.drawing.translate import translated
-from pages.shared import corpora, country, setups, shipped, tuning
+from pages.shared import corpora, country, setups, tuning
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
 from rag_core.catalog import describe_changes
@@ -52,9 +52,8 @@ class ColumnView:
         with place:
             if not presenter.blind():
                 self._draw_status()
-                with st.container(key=f"tune-this{position}", horizontal=True):
-                    untrusted.draw(shipped.figure(self._chosen))
-                    if not presenter.on():
+                if not presenter.on():
+                    with st.container(key=f"tune-this{position}", horizontal=True):
                         tuning.link(run, column, position)
             self._draw_results()
             if presenter.blind():

@@ -26,6 +26,8 @@ from pages.compare import (
     quality,
     room,
     safety,
+    teaching,
+    verdict,
 )
 from pages.compare.question import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
@@ -176,11 +178,9 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 
 
 def _empty(setup: rag_core.Setup) -> None:
-    """A card before the first run."""
     hint = escape(t("The answers will appear together."))
     if not presenter.blind():
         untrusted.draw(column_parts.idle_status(column_view.changes(setup), setups.runs_on(setup)))
-        untrusted.draw(shipped.figure(setup))
         summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
         hint = f"{escape(summary)} {t('Press <b>Run</b> to see its answer.')}"
     untrusted.draw(f'<p class="rl-hint">{hint}</p>')
@@ -213,7 +213,6 @@ def _current() -> Comparison | None:
 
 
 def _show(run: Comparison) -> None:
-    """Make this comparison the session's current one."""
     st.session_state["run"] = run
     st.session_state.update(forgotten=False, upcoming=False, misread=())
     st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
@@ -258,7 +257,7 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
         history_sync.opened(run, named=not presenter.blind())
         if not running:
             failures.draw(run)
-        differences.draw(run)
+        verdict.draw(run)
     seen = presenter.seen(run)
     also = overlap.also_in(seen) if run.over else [{} for _ in seen]
     twins = differences.same_as(seen) if run.over else [""] * len(seen)
@@ -314,6 +313,7 @@ def _below(run: Comparison) -> None:
     untrusted.draw(quality.line(names, seen))
     shipped.draw()
     how_it_got_here.why_not(run)
+    teaching.draw(run)
     with st.expander(t("What would other models cost?")):
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):

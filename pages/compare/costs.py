@@ -97,7 +97,6 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
 
 
 def _own_price() -> Price:
-    """The price that the visitor typed."""
     sent = st.number_input(
         untrusted.label(t("Your price for input (dollars per million tokens)")), min_value=0.0, max_value=10_000.0, step=0.05, format="%.2f",
         value=PRICES["input"][0], key=PRICES["input"][1],
@@ -151,7 +150,6 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -
 
 
 def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
-    """What the costs rest on."""
     same = t(
         "The same texts for every model, the cheapest first. Embeddings keep their cost. A model's own replies would be "
         "longer or shorter. Llama 3.1 8B, with which RAG-MSR rewrites, has open weights and no one price: "

@@ -23,18 +23,15 @@ REPLACED = "replaced"  # the question to run again, with another strategy in one
 
 
 def draw(run: Comparison) -> None:
-    """Draw the strip; while columns are still running, the room for it."""
-    if not run.over:
-        untrusted.draw(f'<p class="rl-apart">{t("What differs between the answers will stand here.")}</p>')
-        return
+    """Draw the strip and the way out, once all columns are done."""
     found = answer_differences([column.trace for column in presenter.seen(run)])
-    if presenter.blind():
-        found = replace(found, same=(), quoting=())  # strategies close to each other often agree
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart"):
-        untrusted.draw(_strip(found))
-        twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
-        if twins and not presenter.on():
-            _offer(run, twins[-1])
+    blind = presenter.blind()
+    # strategies close to each other often agree, which would give names away; who declines the verdict says
+    found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
+    untrusted.draw(_strip(found, opened=blind))
+    twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
+    if twins and not presenter.on():
+        _offer(run, twins[-1])
     if refused := st.session_state.pop("apart.refused", ""):
         st.caption(label(refused))
 
@@ -46,7 +43,7 @@ def same_as(columns: Sequence[Column]) -> list[str]:
     for group in groups:
         for place in group:
             others = [one for one in group if one != place]
-            found[place] = t("same answer as {columns}", columns=_letters(others))
+            found[place] = t("same answer as {columns}", columns=letters(others))
     return found
 
 
@@ -56,12 +53,17 @@ def replaced() -> str | None:
     return question
 
 
-def _strip(found: AnswerDifferences) -> str:
-    told = found.in_words(language(), NAMED)
-    return f'<p class="rl-apart">{bold(" ".join(told))}</p>' if told else ""
+def _strip(found: AnswerDifferences, *, opened: bool) -> str:
+    sentences = bold(" ".join(found.in_words(language(), NAMED)))
+    if not sentences:
+        return ""
+    return (
+        f'<details class="rl-apart"{" open" if opened else ""}><summary>{t("What differs between the answers")}'
+        f"</summary>{sentences}</details>"
+    )
 
 
-def _letters(columns: Iterable[int]) -> str:
+def letters(columns: Iterable[int]) -> str:
     """Columns by their letters: "A, B and C"."""
     return escape(listed([LETTERS[place] for place in columns], language()))
 

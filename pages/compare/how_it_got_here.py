@@ -92,7 +92,6 @@ def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
 
 
 def _taken_apart(lines: Sequence[ScoreLine], titles: Mapping[str, str]) -> str:
-    """Every score of a passage with its parts."""
     rows = []
     for line in lines:
         by = (
@@ -100,7 +99,7 @@ def _taken_apart(lines: Sequence[ScoreLine], titles: Mapping[str, str]) -> str:
             if line.origin == "question"
             else f"<br><small>{escape(translated(query_title(line.origin)))}</small>"
         )
-        words = escape(line.note)
+        words = escape(translated(line.note))
         told = (
             t("Reason: {reason}", reason=words)
             if line.scale == "judge"
@@ -195,19 +194,24 @@ def why_not(run: Comparison) -> None:
 
 def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
     passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
-    if st.session_state.get(WHY_NOT_PASSAGE) not in passages:  # of other documents, or deleted since
-        st.session_state.pop(WHY_NOT_PASSAGE, None)
-    chosen = st.selectbox(
-        t("A passage of the collection"), sorted(passages, key=lambda name: passages[name].full_title), index=None,
-        key=WHY_NOT_PASSAGE, placeholder=t("Type words of its title"),
-        format_func=lambda name: untrusted.plain(_called(passages[name])),
-    )  # fmt: skip
+    chosen = passage_box(t("A passage of the collection"), passages, WHY_NOT_PASSAGE)
     if chosen:
         rows = "".join(
             f"<dt>{escape(translated(title))}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
             for title, trace in zip(titles_of(traces), traces, strict=True)
         )
         untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
+
+
+def passage_box(label: str, passages: Mapping[str, rag_core.Passage], key: str) -> str | None:
+    """Choose a passage by words of its title, headings or beginning: its id."""
+    if st.session_state.get(key) not in passages:  # of other documents, or deleted since
+        st.session_state.pop(key, None)
+    return st.selectbox(
+        label, sorted(passages, key=lambda name: passages[name].full_title), index=None,
+        key=key, placeholder=t("Type words of its title"),
+        format_func=lambda name: untrusted.plain(_called(passages[name])),
+    )  # fmt: skip
 
 
 def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
@@ -221,4 +225,6 @@ def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
 
 
 def _called(passage: rag_core.Passage) -> str:
-    return f"{passage.full_title} · {textwrap.shorten(passage.text, FIRST_WORDS, placeholder='…')}"
+    first = textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…")
+    # the heading first: on a phone no more is seen of a line
+    return " · ".join(part for part in (passage.heading, passage.title, first) if part)

@@ -216,7 +216,7 @@ def _asked(hit: rag_core.Hit, shown: _Shown) -> str:
     if shown.blind or not votes:
         return ""
     nearest = max(votes, key=lambda vote: vote.score)
-    return f'<span class="rl-origin">{t("asked as: “{question}”", question=escape(nearest.note))}</span>'
+    return f'<span class="rl-origin">{t("asked as: {question}", question=escape(translated(nearest.note)))}</span>'
 
 
 def _label(hit: rag_core.Hit, shown: _Shown) -> str:
@@ -337,7 +337,6 @@ def _address(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.T
 
 
 def _doubts(cited: Sequence[rag_core.Citation]) -> str:
-    """Notes on the citations of this passage that are unsupported or unclear."""
     notes = dict.fromkeys(
         t(
             "<b>Unclear citation.</b> The answer cites this passage, but it is not clear whether the passage supports it."

@@ -57,7 +57,6 @@ def _line(lines: Sequence[str], more: str = "", room: int = 0) -> str:
 
 
 def _expected(stages: Sequence[rag_core.Stage]) -> int:
-    """How many lines the stages' rewrites will take."""
     written = sum(len(stage.templates) for stage in stages if isinstance(stage, Rewrite))
     return max(1, min(written, SHOWN + 1))
 

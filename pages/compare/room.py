@@ -94,7 +94,6 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
 
 
 def _button(words: str, name: str, what: Callable[[], object], **options: Any) -> None:
-    """A button that does something with a room."""
     st.button(words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), **options)
 
 

@@ -68,7 +68,6 @@ def _start(corpus: str, chunking: Chunking, *, enrich: bool) -> None:
 
 
 def _cost(lab: rag_core.Lab) -> str:
-    """What it costs to index again."""
     count = len(lab.index.passages)
     if lab.engines.embedder.local:
         return t(

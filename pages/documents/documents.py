@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.documents import builtin_documents, chunking_form, own_documents, uploading, vector_plot
+from pages.documents import builtin_documents, chunking_form, own_documents, questions, uploading, vector_plot
 from pages.drawing.translate import declared, t
 from pages.shared import account, corpora, question_header, views
 from pages.shared.engine import engine
@@ -34,8 +34,10 @@ def main() -> None:
         vector_plot.draw(corpus)
     elif corpus == BUILTIN:
         builtin_documents.draw()
-        if (lab := engine().lab) and account.may_operate():
-            chunking_form.draw(corpus, lab)
+        if lab := engine().lab:
+            questions.taught(lab)
+            if account.may_operate():
+                chunking_form.draw(corpus, lab)
     else:
         own_documents.draw(corpus)
     st.session_state.pop(own_documents.NOTES, None)  # a run that another overtakes keeps them for it

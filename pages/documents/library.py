@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.documents import contexts
+from pages.documents import questions
 from pages.drawing import untrusted
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import whole_document
+from pages.shared import permalink, whole_document
 from pages.shared.lists import with_lists
 from rag_core.lab.browsing import PassageSearch, passages_by_document, position_of, search_passages, size_of
 from rag_core.language.highlight import highlight
@@ -225,6 +225,8 @@ def _read(
             _cut(document, passages, lab, marked)
     with right:
         foot(document)
+        if lab:
+            questions.of_document(lab, passages)
 
 
 def _names(documents: Sequence[rag_core.Document]) -> dict[str, str]:
@@ -253,7 +255,7 @@ def _cut(
         st.info(t("This document has no passages in the index."))
         return
     st.caption(untrusted.label(_how(lab, document.language)))
-    contexts.draw(lab)
+    _contexts(lab)
     shown = passages
     starts = list(range(0, len(passages), PAGE_SIZE))
     opened = st.session_state.get(PASSAGE)
@@ -268,6 +270,23 @@ def _cut(
         )  # fmt: skip
         shown = passages[start : start + PAGE_SIZE]
     untrusted.draw("".join(_passage(one, lab, marked, opened=one.id == opened) for one in shown))
+
+
+def _contexts(lab: rag_core.Lab) -> None:
+    """Say what a context is, with a link that compares; without contexts, say how to add them."""
+    what = t(
+        "A context is a line that places a passage in its document: words of the document, or a sentence by a "
+        "language model. Contextual retrieval searches it together with the passage."
+    )
+    if not lab.enriched:
+        st.caption(
+            f"{what} {t('These passages have none: add them under “How they are cut into passages”.')}"
+        )
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(what, width="content")
+        columns = [rag_core.set_up(("contextual", {"enriched": value})) for value in (True, False)]
+        permalink.link(t("Compare with and without contexts"), columns, lab.corpus)
 
 
 def _how(lab: rag_core.Lab, language: str) -> str:
@@ -304,6 +323,5 @@ def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opene
 
 
 def _text(passage: rag_core.Passage, marked: str) -> str:
-    """The text with the words that were searched for marked."""
     segments = highlight(passage.text, marked, passage.language)
     return f'<div class="rl-text">{with_lists(segments)}</div>'

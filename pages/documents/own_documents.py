@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.documents import chunking_form, library
+from pages.documents import chunking_form, library, questions
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared import account, corpora
@@ -47,6 +47,7 @@ def draw(corpus: str) -> None:
             lambda document: _foot(corpus, documents[document.id]),
             files,
         )
+        questions.taught(lab)
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return

@@ -15,7 +15,7 @@ from rag_core.indexing import Upload
 from rag_core.indexing.uploads import MAX_UPLOAD, MAX_UPLOADS
 from rag_core.jobs import start_adding
 
-TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
+TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl, asked.tsv"
 ROUND = "upload.round"  # counts uploads, so that each begins with an empty box
 
 
@@ -84,7 +84,6 @@ def _start(
 
 
 def _where() -> str:
-    """Where the files go."""
     lab = engine().lab
     server = lab.engines.embedder.server if lab else ""
     sent = t(" Their text is sent to {server} to be embedded.", server=server) if server else ""

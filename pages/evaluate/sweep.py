@@ -126,7 +126,6 @@ def _counts_passages(control: Control) -> bool:
 
 
 def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
-    """The values of a control to try."""
     key = f"sweep.{recipe.name}.{control.name}"
     match control:
         case Number():

@@ -56,7 +56,6 @@ def main() -> None:
 
 
 def _enter() -> None:
-    """Ask for the code of a room."""
     with st.form("join", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(t("The room's code, as the presenter shows it"), max_chars=12, width=320)
         pressed = st.form_submit_button(t("Come in"), type="primary")

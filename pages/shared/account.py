@@ -30,6 +30,11 @@ def owner() -> str | None:
     return hashlib.sha256(f"{claims.get('iss')} {claims['sub']}".encode()).hexdigest()[:32]
 
 
+def name() -> str:
+    """Who is signed in, by name or e-mail address; empty without sign-in."""
+    return str(st.user.get("name") or st.user.get("email") or "") if offered() else ""
+
+
 def may_operate() -> bool:
     """Whether the visitor may measure, save settings, and add, cut or delete documents: those of RAG_OPERATORS where there are accounts."""
     if not offered():
@@ -66,7 +71,6 @@ def draw() -> None:
     """Draw who is signed in, and what signs them out."""
     if not offered() or not st.user.is_logged_in:
         return
-    name = str(st.user.get("name") or st.user.get("email") or "")
     with st.container(horizontal=True, vertical_alignment="center", key="account"):
-        st.caption(untrusted.label(t("Signed in: {name}", name=name)), width="content")
+        st.caption(untrusted.label(t("Signed in: {name}", name=name())), width="content")
         st.button(t("Sign out"), type="tertiary", on_click=st.logout)

@@ -169,20 +169,23 @@ def order(results: ev.Results) -> str:
 
 
 def decided(results: ev.Results, *pairs: tuple[str, str]) -> str:
-    """What the measurement decides of pairs of RAG-MSR's methods, a sentence each."""
+    """What the measurement decides of pairs of rows, a sentence for each pair that was compared."""
     compared = {(pair.a, pair.b): pair for pair in results.comparisons}
-    names = {label: name for label, (name, _) in ABLATION.items()}
-    told = (escape(translated(ev.verdict(compared[pair], names))) for pair in pairs)
-    return "".join(f'<p class="rl-note">{sentence}</p>' for sentence in told)
+    names = {label: label for label in results.strategies} | {
+        label: name for label, (name, _) in ABLATION.items()
+    }
+    sentences = [ev.verdict(compared[pair], names) for pair in pairs if pair in compared]
+    return "".join(f'<p class="rl-note">{escape(translated(sentence))}</p>' for sentence in sentences)
 
 
 def reranking(results: ev.Results) -> str:
-    """nDCG@10 without and with reranking."""
+    """nDCG@10 without and with reranking, and whether the pairs can be told apart."""
     rows = [
         (escape(translated(what)), *(escape(_mean(results, label, "ndcg@10")) for label in labels))
         for what, labels in RERANKED.items()
     ]
-    return _table(("", t("Here, without"), t("Here, with reranking")), rows)
+    table = _table(("", t("Here, without"), t("Here, with reranking")), rows)
+    return table + decided(results, *((after, before) for before, after in RERANKED.values()))
 
 
 def error_rates(results: ev.Results) -> str:
@@ -264,7 +267,6 @@ def _best_kind(results: ev.Results, name: str) -> str:
 
 
 def _named(results: ev.Results, label: str, metric: str) -> str:
-    """A metric's name and its mean."""
     return f"{translated(ev.parse_metric(metric).title)} {_mean(results, label, metric)}"
 
 

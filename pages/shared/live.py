@@ -62,7 +62,6 @@ class Column:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will come."""
         return bool(self.trace or self.error or self.stopped)
 
     @property
@@ -151,7 +150,6 @@ class Comparison:
 
     @property
     def over(self) -> bool:
-        """Whether every column has settled."""
         return True
 
     @property
@@ -221,7 +219,6 @@ class LiveRun(Comparison):
 
     @property
     def over(self) -> bool:
-        """Whether every column has settled."""
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:

@@ -163,7 +163,6 @@ def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
 
 
 def _model(position: int, name: str, title: str, same: str, settings: rag_core.Settings) -> None:
-    """A list of models to choose from."""
     own = key(position, name)
     offered = settings.choosable_models if settings.uses_openai else ()
     chosen = st.session_state.get(own) or SAME

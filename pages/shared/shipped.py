@@ -1,4 +1,4 @@
-"""The measurement that ships with the lab, as Compare shows it: one line, and a figure at the head of a column.
+"""The measurement that ships with the lab, as Compare shows it in one line, and a panel beside its votes.
 
 It is read without `rag_core.evaluation`, whose libraries the first page does not load.
 """
@@ -15,11 +15,9 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.tips import tip
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora
-from pages.shared.engine import engine
 from rag_core.documents.documents import BUILTIN
 
 RESULTS = Path(__file__).parents[2] / "data" / "results.json"
@@ -58,28 +56,6 @@ def _score(label: str) -> dict[str, float]:
 def _written(label: str) -> str:
     score = _score(label)
     return f"{score['mean']:.2f} ({score['ci_low']:.2f}–{score['ci_high']:.2f})"
-
-
-def figure(setup: rag_core.Setup) -> str:
-    """What was measured of a column as it is set; empty unless it searches those documents with those settings."""
-    label = _labels().get(setup.strategy.without_answer().fingerprint)
-    if label is None or setup.models or (setup.corpus or corpora.chosen()) != BUILTIN:
-        return ""
-    opening = engine()
-    if not opening.settled.is_set():
-        return '<p class="rl-measured">&nbsp;</p>'  # nothing moves once it is known what runs
-    if opening.lab is None:
-        return ""
-    try:
-        now = opening.lab.engine
-    except rag_core.RagError:  # the index is gone; a run says so
-        return ""
-    if not _as_measured(setup.strategy, now):
-        return ""
-    words = t(
-        "Search quality {figure}, {count:,} questions", figure=_written(label), count=_measured()["queries"]
-    )
-    return f'<p class="rl-measured">{tip(words, translated(MEANING), "rl-how")}</p>'
 
 
 def measured(trace: rag_core.Trace) -> tuple[float, float, float] | None:

@@ -68,7 +68,6 @@ def _documents(name: str, _index: CorpusIndex) -> Mapping[str, rag_core.Document
 
 
 def _parts(document: rag_core.Document) -> Sequence[str]:
-    """Its text in parts, one at least."""
     from rag_core.lab.browsing import parts_of  # with the indexes' code, which Compare is drawn without
 
     return parts_of(document) or ("",)

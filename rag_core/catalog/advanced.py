@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..prompts.prompt import JUDGE_PASSAGE
@@ -35,8 +36,8 @@ from ..stages import (
     Top,
     WeightedFusion,
 )
-from .basic import DEDUPLICATE, K_FINAL, TEMPERATURE, TUNED, USED
-from .controls import Choice, Number, Switch, Weights, count, share
+from .basic import DEDUPLICATE, K_FINAL, RRF_K, TEMPERATURE, TUNED
+from .controls import Choice, Switch, Weights, count, share
 from .prompt_controls import ANSWER_PROMPT, PromptText, Templates
 from .recipe import Preset, Recipe
 
@@ -92,12 +93,10 @@ MULTI_QUERY_REWRITER = Recipe(
             choices=("max", "first", "sum"),
             label="score when found twice",
         ),
-        count(
-            "k_final",
-            8,
-            "Passages given to the answer (Multi-Query Rewriter RAG, Number of Final Documents: 8).",
-            label="passages used",
-            limit=USED,
+        replace(
+            K_FINAL,
+            default=8,
+            help="Passages given to the answer (Multi-Query Rewriter RAG, Number of Final Documents: 8).",
         ),
         DEDUPLICATE,
         ANSWER_PROMPT,
@@ -190,17 +189,10 @@ CONTEXTUAL = Recipe(
             needs=(("search_type", ("hybrid",)),),
             label="weight of keywords",
         ),
-        Number(
-            "rrf_k",
-            60,
-            "RRF constant (2009 paper: 60). Query System with Contextual Retrieval, Rank Fusion, writes weight/(k + rank + 1) with ranks from 0, which equals weight/(k + rank) with ranks from 1.",
-            min=0,
-            max=200,
-            step=1,
-            whole=True,
+        replace(
+            RRF_K,
+            help="RRF constant (2009 paper: 60). Query System with Contextual Retrieval, Rank Fusion, writes weight/(k + rank + 1) with ranks from 0, which equals weight/(k + rank) with ranks from 1.",
             needs=(("search_type", ("hybrid",)),),
-            label="rank fusion constant (RRF k)",
-            symbol="RRF k",
         ),
         Switch(
             "rerank",
@@ -270,16 +262,7 @@ RAG_MSR = Recipe(
             needs=(("prompt_set", ("original", "improved")),),
             label="query analysis",
         ),
-        Number(
-            TEMPERATURE.name,
-            TEMPERATURE.default,
-            TEMPERATURE.help,
-            min=0,
-            max=1.5,
-            step=0.05,
-            needs=(("prompt_set", ("original", "improved")),),
-            label="rewriting temperature",
-        ),
+        replace(TEMPERATURE, needs=(("prompt_set", ("original", "improved")),)),
         count(
             "k_per_query",
             5,
@@ -322,9 +305,7 @@ RAG_MSR = Recipe(
             needs=(("judge", (True,)),),
             label="lowest score used (θ)",
         ),
-        count(
-            "k_final", 5, "Maximum number of passages given to the answer.", label="passages used", limit=USED
-        ),
+        replace(K_FINAL, help="Maximum number of passages given to the answer."),
         DEDUPLICATE,
         Templates(
             "original_templates",

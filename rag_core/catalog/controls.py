@@ -75,11 +75,9 @@ class Control(ABC):
         """
 
     def plain(self, value: Any) -> Any:
-        """A value as JSON."""
         return value
 
     def brief(self, value: Any) -> str:
-        """Short name and plain value: "λ 0.3"."""
         return Message("{name} {value}", name=Message(self.short), value=format_value(value))
 
     def as_json(self) -> dict[str, Any]:
@@ -127,7 +125,6 @@ class Number(Control):
 
     @property
     def type(self) -> str:
-        """'int' or 'float'."""
         return "int" if self.whole else "float"
 
     def parse(self, value: object) -> int | float:
@@ -147,7 +144,6 @@ class Number(Control):
         return int(number) if self.whole else number + 0.0  # -0.0 is 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """With its range."""
         span = {"min": self.min, "max": self.max, "step": self.step, "unit": self.unit}
         return Control.as_json(self) | span
 
@@ -168,7 +164,6 @@ class Switch(Control):
         raise self._wrong(value, Message("true or false"))
 
     def brief(self, value: Any) -> str:
-        """With "on" or "off"."""
         if value:
             return Message("{name} on", name=Message(self.short))
         return Message("{name} off", name=Message(self.short))
@@ -183,17 +178,14 @@ class Choice(Control):
     type = "choice"
 
     def brief(self, value: Any) -> str:
-        """With the name in the reader's language."""
         return Message("{name} {choice}", name=Message(self.short), choice=Message(format_value(value)))
 
     def parse(self, value: object) -> str:
-        """One of the names."""
         if value not in self.choices:
             raise self._wrong(value, Message("one of {names}", names=", ".join(self.choices)))
         return str(value)
 
     def as_json(self) -> dict[str, Any]:
-        """With the names."""
         return Control.as_json(self) | {"choices": list(self.choices)}
 
 
@@ -233,16 +225,13 @@ class Weights(Control):
         return weights
 
     def plain(self, value: Any) -> list[float]:
-        """A list."""
         return list(value)
 
     def brief(self, value: Any) -> str:
-        """With the weights in a row."""
         values = " / ".join(map(format_value, value))
         return Message("{name} {value}", name=Message(self.short), value=values)
 
     def as_json(self) -> dict[str, Any]:
-        """With the range of each weight."""
         return Control.as_json(self) | {"min": 0.0, "max": self.max, "step": self.step}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..prompts.templates import EXPANDED, REWRITER_TEMPERATURE, with_temperature
+from ..prompts.templates import EXPANDED, with_temperature
 from ..stages import (
     Asked,
     Bm25,
@@ -21,7 +21,7 @@ from ..stages import (
     Stage,
     Top,
 )
-from .basic import DEDUPLICATE, RRF_K, TUNED, USED
+from .basic import DEDUPLICATE, K_FINAL, RRF_K, TEMPERATURE, TUNED
 from .controls import Number, Switch, count, share
 from .prompt_controls import ANSWER_PROMPT, Templates
 from .recipe import Preset, Recipe
@@ -38,15 +38,7 @@ ENSEMBLE = Recipe(
             "Rewriting templates; the question itself is always searched too.",
             label="rewriting templates",
         ),
-        Number(
-            "rewriter_temperature",
-            REWRITER_TEMPERATURE,
-            "Temperature of the rewriting model; no effect on the offline engine.",
-            min=0,
-            max=1.5,
-            step=0.05,
-            label="rewriting temperature",
-        ),
+        replace(TEMPERATURE, help="Temperature of the rewriting model; no effect on the offline engine."),
         share(
             "rewrite_weight",
             0.5,
@@ -86,7 +78,7 @@ ENSEMBLE = Recipe(
             "Worth of a passage in another language than the question's, as a share of its own; 1 for no difference.",
             label="weight of other languages",
         ),
-        count("k_final", 8, "Passages given to the answer.", label="passages used", limit=USED),
+        replace(K_FINAL, default=8),
         DEDUPLICATE,
         ANSWER_PROMPT,
     ),

@@ -170,7 +170,6 @@ class Templates(Control):
         return Message("{name} {choice}", name=Message(self.short), choice=Message.joined(names, " + "))
 
     def as_json(self) -> dict[str, Any]:
-        """With the names of the ready ones."""
         return Control.as_json(self) | {"choices": self.names}
 
 

@@ -71,11 +71,9 @@ class Registry(Mapping[str, Recipe]):
         return self._all().keys()
 
     def values(self) -> ValuesView[Recipe]:
-        """The recipes."""
         return self._all().values()
 
     def items(self) -> ItemsView[str, Recipe]:
-        """Names and recipes."""
         return self._all().items()
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
 from . import show
-from .evaluate import answers, evaluate, results, sweep
+from .evaluate import answers, evaluate, results, sweep, trust
 from .export import export
 from .forget import forget
 from .history import history
@@ -43,9 +43,6 @@ from .options import (
     parse_columns,
 )
 from .private import Redact, SendPrivate, cleared
-from .show_fates import fates_json, show_fates
-from .show_prompts import prompts_json, show_prompts
-from .trust import trust
 
 if TYPE_CHECKING:
     from ..catalog.setup import Setup
@@ -207,15 +204,17 @@ def query(
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
-        more = ({"fates": fates_json(trace)} if fates else {}) | (prompts_json(trace) if prompts else {})
+        more = ({"fates": show.fates_json(trace)} if fates else {}) | (
+            show.prompts_json(trace) if prompts else {}
+        )
         say_json(trace.as_json() | _quality_json(trace) | more)
     else:
         show.urgent(trace.triage, lines)
         show.trace(trace, details=show_details, quality=_quality(trace) if show_details else None)
         if fates:
-            show_fates(trace)
+            show.show_fates(trace)
         if prompts:
-            show_prompts(trace)
+            show.show_prompts(trace)
 
 
 @app.command()

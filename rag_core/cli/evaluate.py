@@ -1,4 +1,4 @@
-"""The commands that measure: `rag eval`, `sweep`, `answers` and `results`."""
+"""The commands that measure: `rag eval`, `sweep`, `answers`, `trust` and `results`."""
 
 from __future__ import annotations
 
@@ -186,7 +186,6 @@ def answers(
     from ..evaluation import answers as checks
     from ..values.settings import read_settings
     from . import show_evaluation as shown
-    from . import show_safety, show_verdicts
 
     if safety and (judge or ragas or show_answers):
         raise typer.BadParameter("--safety goes without --judge, --ragas and --show-answers")
@@ -221,14 +220,14 @@ def answers(
         if safety and as_json:
             say_json(ev.SafetyReport.of(report).as_json())
         elif safety:
-            show_safety.table(ev.SafetyReport.of(report))
+            shown.safety(ev.SafetyReport.of(report))
         elif as_json:
             say_json(report.as_json())
         else:
             shown.answers(report.scores)
             if show_answers:
-                show_verdicts.listing(report)
-            show_verdicts.summary(report.scores, builtin=data == ev.BUILTIN_DATA)
+                shown.judged_answers(report)
+            shown.verdict_summary(report.scores, builtin=data == ev.BUILTIN_DATA)
         if ragas and not as_json:
             say(f"\n{written} answers for RAGAS are in {ragas}.")
         if report.remaining:
@@ -305,3 +304,41 @@ def time_left(seconds: float | None) -> str:
         return "measuring"
     minutes, rest = divmod(round(seconds), 60)
     return f"measuring, {minutes} min {rest:02d} s left," if minutes else f"measuring, {rest} s left,"
+
+
+def trust(
+    strategies: Strategies = "simple_semantic,bm25,hybrid_rrf",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask this many urgent questions, and this many for abstention.")
+    ] = None,
+    show_questions: Annotated[
+        bool, typer.Option("--show-questions", help="Also print each urgent question with every strategy.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the safeguards on labelled questions and sentences, and the answers to urgent questions."""
+    from .. import evaluation as ev
+    from ..evaluation import answers as checks
+    from ..values.settings import read_settings
+    from . import show_evaluation as shown
+
+    settings = read_settings()
+    chosen = checks.with_answers(parse_strategies(strategies, []))
+    judged = ev.urgent_only(ev.read_judged(ev.BUILTIN_DATA, "test", settings))
+    lab = opened(ev.BUILTIN_DATA, settings, yes=yes)
+    measures = ev.trust_measures(lab, limit)
+    asked = ev.Workload(checks.evenly_spaced(judged.questions, limit), list(chosen.values()))
+    with attach_calls_to_errors(lab.calls), interruptible() as stop:
+        confirm(ev.estimate([asked], lab.rehearsal()), yes=yes)
+        report = checks.check_answers(lab, judged, chosen, limit=limit, progress=progress, stop=stop)
+    progress("ready", 1, 1)
+    safety = ev.SafetyReport.of(report)
+    with attach_calls_to_errors([*lab.calls, *report.calls]):
+        if as_json:
+            say_json({"measures": [one.as_json() for one in measures], "urgent_answers": safety.as_json()})
+        else:
+            shown.measures(measures)
+            shown.safety(safety, each=show_questions)
+        if report.remaining:
+            raise Stopped

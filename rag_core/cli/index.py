@@ -1,4 +1,4 @@
-"""`rag index`: files into a corpus, and the upkeep of the built-in collection."""
+"""`rag index`: files into a corpus, and checks and exports of the built-in collection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def index(
     corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
     enrich: Annotated[
         bool,
-        typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
+        typer.Option(
+            "--enrich",
+            help="Also index each passage with its context, for strategy contextual; a model also writes the questions it answers.",
+        ),
     ] = False,
     context_prompt: Annotated[
         str | None,
@@ -58,10 +61,7 @@ def index(
         typer.Option(metavar="N", help="Most word pieces that a passage repeats from the one before it."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Count and validate the built-in collection.")
-    ] = False,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="Update the stored vectors of the built-in collection.")
+        bool, typer.Option("--check", help="Count the built-in documents and the questions that they answer.")
     ] = False,
     export: Annotated[
         Path | None,
@@ -71,9 +71,9 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, json, jsonl, or a BEIR folder."""
-    actions = sum((path is not None, check, vectors, export is not None))
+    actions = sum((path is not None, check, export is not None))
     if actions != 1 or (path is None) != (corpus is None):
-        raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
+        raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --export DIR")
     if enrich and path is None:
         raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
     if context_prompt is not None and not enrich:
@@ -83,7 +83,7 @@ def index(
             "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
         )
     if path is None or corpus is None:
-        _upkeep(check=check, vectors=vectors, export=export, as_json=as_json)
+        _builtin(export, as_json=as_json)
         return
     from ..lab.opening import index_path
 
@@ -99,8 +99,8 @@ def index(
         confirm(
             ev.CostEstimate.of_contexts(contexts),
             yes=yes,
-            what="The documents are indexed. Writing their contexts",
-            instead="RAG_LLM=offline writes contexts for nothing.",
+            what=f"The documents are indexed. Writing their {contexts.what.lower()}",
+            instead="RAG_LLM=offline writes contexts for nothing, and no questions.",
         )
 
     with interruptible() as stop:
@@ -131,25 +131,21 @@ def _prompt(given: str | None) -> str | None:
     return "" if given == STANDARD else read_text(a_path(given))
 
 
-def _upkeep(*, check: bool, vectors: bool, export: Path | None, as_json: bool) -> None:
-    """One action on the built-in collection: count and validate it, update its vectors, or export it."""
-    from ..indexing import OfflineEnricher
+def _builtin(export: Path | None, *, as_json: bool) -> None:
+    """Export the built-in collection, or check it if there is no folder to export to."""
+    from ..lab import builtin
     from ..lab.engines import load_engines
-    from ..upkeep import builtin as collection
     from ..values.settings import read_settings
 
     settings = read_settings()
-    engines = load_engines(settings)
-    embedder, enricher = engines.embedder, OfflineEnricher(engines.thesaurus)
-    if vectors:
-        say(f"{collection.write_vectors(settings.data, embedder, enricher)} vectors written.")
+    embedder = load_engines(settings).embedder
     if export is not None:
-        for folder in collection.export(settings.data, export, embedder):
+        for folder in builtin.export(settings.data, export, embedder):
             say(str(folder))
-    if check:
-        counts, problems = collection.check(settings.data, embedder, enricher)
-        if as_json:
-            say_json({"counts": counts, "problems": problems})
-        else:
-            show.collection(counts, problems)
-        raise typer.Exit(1 if problems else 0)
+        return
+    counts, problems = builtin.check(settings.data, embedder)
+    if as_json:
+        say_json({"counts": counts, "problems": problems})
+    else:
+        show.collection(counts, problems)
+    raise typer.Exit(1 if problems else 0)

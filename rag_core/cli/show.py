@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
 from ..language.maternity import is_maternity
 from ..values.answers import without_bold
+from ..values.exchanges import Exchange
 from ..values.notice import NOTICE
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.prompt_injection import GIVES_ORDERS
@@ -15,7 +18,8 @@ from ..values.sources import age_note
 from ..values.trace import Step, Trace
 from ..values.triage import Triage
 from ..values.types import Cost, ModelCall
-from .layout import paragraph, say, several_lines
+from ..values.visible import visible
+from .layout import paragraph, say, several_lines, width
 
 if TYPE_CHECKING:  # they take seconds to load
     from ..explain.bill import Bill, BillLine
@@ -23,6 +27,7 @@ if TYPE_CHECKING:  # they take seconds to load
     from ..lab.doctor import Findings
     from ..safety.urgency.helplines import Helplines
     from ..sessions import Replayed
+
 
 NAME = 22  # columns of a stage in a bill
 
@@ -48,7 +53,6 @@ def strategies(recipes: Sequence[dict[str, Any]]) -> None:
 
 
 def _span(control: dict[str, Any]) -> str:
-    """The values a control can take."""
     if control["choices"]:
         return "|".join(control["choices"])
     if control["type"] == "prompt":
@@ -185,6 +189,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "profile": asdict(report.profile),
         "cost_usd": report.cost.usd,
         "enriched": _enriched_json(report.enriched) if report.enriched else None,
+        "questions": _enriched_json(report.questions) if report.questions else None,
         "notes": _notes(report),
     }
 
@@ -235,6 +240,9 @@ def report(report: Report) -> None:
             f"  with contexts by {written.enricher.partition('/')[0]}: {written.passages - written.without_context} of "
             f"{written.passages} passages, {written.embedded} newly embedded{calls}{paid}."
         )
+    if asked := report.questions:
+        counted = f"{asked.passages - asked.without_context} of {asked.passages} passages"
+        say(f"  with questions of {counted}, {len(asked.calls)} calls{_cost_of(asked.calls)}.")
     for file, reason in report.failed:
         say(f"  failed {file}: {reason}", fg="yellow")
     for file, reason in report.skipped:
@@ -254,10 +262,10 @@ def _cost_of(calls: Sequence[ModelCall]) -> str:
 
 
 def estimate(what: EnrichmentEstimate) -> None:
-    """The estimated cost of writing contexts with a model, on stderr."""
+    """The estimated cost of writing contexts or questions with a model, on stderr."""
     cost = "price unknown" if what.cost_usd is None else f"about ${what.cost_usd:.4f}"
     say(
-        f"Contexts by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
+        f"{what.what} by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
         f"{what.output_tokens:,} out, {cost}; {what.known} already stored.",
         err=True,
     )
@@ -341,3 +349,77 @@ def _prices(found: Bill) -> list[str]:
         else f"{model}: its price is not known"
         for model, price in known.items()
     ]
+
+
+MOST = 40  # rows; the line above them counts all, and `--json` has all
+FATE = 46  # columns
+
+
+def show_fates(trace: Trace) -> None:
+    """One line for each passage: its fate, and its title; the used ones first, then those that came furthest."""
+    from ..explain import fates, summary_of_fates
+
+    found = fates(trace)
+    say(f"  {'Found ' if found else ''}{summary_of_fates(found)}.")
+    if limits := dict.fromkeys(
+        f"{fate.control}={fate.limit:g}" for fate in found if fate.kind == "cut" and fate.limit
+    ):
+        say(f"  Limits, as `--set` takes them: {', '.join(limits)}.")
+    for fate in found[:MOST]:
+        text = f"  {fate.text:<{FATE}}  "
+        say(f"{text}{_fitting(fate.passage.full_title, width() - len(text))}", hang=FATE)
+    if len(found) > MOST:
+        say(f"  and {len(found) - MOST:,} more; `--json` lists all.")
+    say()
+
+
+def _fitting(title: str, columns: int) -> str:
+    """A title in this many columns, shortened in the middle: its end, the last heading, tells most."""
+    title = " ".join(visible(title).split())
+    if cell_len(title) <= columns:
+        return title
+    head = (columns - 1) // 3
+    return f"{title[:head].rstrip()}…{title[len(title) - (columns - 1 - head) :].lstrip()}"
+
+
+def fates_json(trace: Trace) -> dict[str, Any]:
+    """See `explain.fates_json`; loaded late, since it takes long."""
+    from ..explain import fates_json
+
+    return fates_json(trace)
+
+
+def show_prompts(trace: Trace) -> None:
+    """What each model was sent and replied; for the offline engine the fields, since it is sent no text."""
+    found = [(step.stage, one) for step in trace.steps for one in step.exchanges]
+    if any(one.offline for _, one in found):
+        paragraph("The offline engine was sent no text; it reads each prompt's name and fields.")
+    for stage, one in found:
+        tokens = f", {_tokens(one)}" if not one.offline else ""
+        say(f"  {stage}: prompt {one.prompt} to {one.model}{tokens}", hang=4, bold=True)
+        if one.offline:
+            for name, value in one.fields.items():
+                several_lines(f"{name}: {value}")
+        else:
+            several_lines(f"system: {one.system}")
+            several_lines(f"user: {one.text}")
+        several_lines(f"reply: {one.reply}")
+        if one.error:
+            say(f"  failed: {one.error}", fg="yellow")
+    if not found:
+        paragraph("No model that reads a prompt was called.")
+    say()
+
+
+def _tokens(one: Exchange) -> str:
+    sent = sum(call.input_tokens for call in one.calls)
+    received = sum(call.output_tokens for call in one.calls)
+    who = "+".join(sorted({call.counted_by for call in one.calls})) or "nobody: it was refused"
+    return f"{sent:,} tokens in, {received:,} out, counted by {who}"
+
+
+def prompts_json(trace: Trace) -> dict[str, Any]:
+    """`{"prompts": [{"stage", ...}]}`; see `Exchange.as_json`."""
+    return {
+        "prompts": [{"stage": step.stage, **one.as_json()} for step in trace.steps for one in step.exchanges]
+    }

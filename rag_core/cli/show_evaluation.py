@@ -9,6 +9,7 @@ from typing import get_args
 from ..catalog import describe_changes
 from ..evaluation import (
     Change,
+    Measure,
     Results,
     RewriteEffect,
     StageEffect,
@@ -18,10 +19,16 @@ from ..evaluation import (
     parse_metric,
     titles,
 )
-from ..evaluation.answer_scores import AnswerScores
+from ..evaluation.answer_scores import AnswerScores, CheckedAnswer
+from ..evaluation.answers import AnswerReport
+from ..evaluation.statistics import Interval
 from ..evaluation.tables import cell
-from . import show_verdicts
-from .layout import paragraph, say
+from ..evaluation.trust import SafetyReport, level_of
+from ..evaluation.verdicts import COVERED, OUTSIDE, AnswerVerdict, VerdictGroup, VerdictScores, VerdictShares
+from ..offline.safety import SafetyCheck
+from ..values.answers import without_bold
+from ..values.errors import RagError
+from .layout import paragraph, say, several_lines
 
 EFFECTS = {"": "", "cut": "shorter list", "order": "new order", "more": "longer list"}
 WORST = 5  # questions listed
@@ -167,7 +174,7 @@ def answers(scores: Mapping[str, AnswerScores]) -> None:
                 score = f"{mean.mean:.2f}" if mean else "n/a"
                 say(f"  judged {name:<24} {score} (n {judge.judged}, {len(judge.failures)} failed)")
         if row.verdicts:
-            show_verdicts.table(row.verdicts)
+            verdicts(row.verdicts)
         for failure in sorted(set(row.failures.values())):
             say(f"  failed: {failure}", fg="yellow")
         say(f"  cost {_dollars(row.cost_usd)}")
@@ -179,3 +186,166 @@ def _share(value: float | None) -> str:
 
 def _dollars(cost: float | None) -> str:
     return "n/a" if cost is None else f"${cost:.4f}"
+
+
+NAMES: dict[AnswerVerdict, str] = {
+    "acceptable": "acceptable",
+    "incomplete": "incomplete",
+    "off_topic": "off topic",
+    "harmful": "harmful",
+    "abstained_wrongly": "abstained",
+    "abstained_rightly": "abstained",
+}
+
+
+def verdicts(scores: VerdictScores) -> None:
+    """Shares of the verdicts with intervals, in all and by language; counts by kind."""
+    groups = {"all": scores.everything, **scores.languages}
+    _shares("covered questions", COVERED, {name: group.covered for name, group in groups.items()})
+    _shares("outside questions", OUTSIDE, {name: group.outside for name, group in groups.items()})
+    _kinds({name: group for name, group in scores.kinds.items() if group.covered.n})
+
+
+def verdict_summary(scores: Mapping[str, AnswerScores], *, builtin: bool) -> None:
+    """One line for each strategy, for comparison.
+
+    Args:
+        builtin: whether the judged answers are the built-in ones.
+    """
+    found = {label: row.verdicts.everything for label, row in scores.items() if row.verdicts}
+    if not found:
+        return
+    covered, outside = (
+        max(side) for side in zip(*((one.covered.n, one.outside.n) for one in found.values()), strict=True)
+    )
+    say(f"\nVerdicts on {covered} answers, and on {outside} questions outside the collection", bold=True)
+    heads = "".join(f" {NAMES[verdict]}" for verdict in COVERED)
+    say(f"  {'':<16}{heads} outside")
+    for label, one in found.items():
+        _line(label, one)
+        for name, verdicts in scores[label].baselines.items():
+            _line(f"  {name}", verdicts.everything)
+    paragraph("Outside: share of those questions that were abstained on.")
+    paragraph(
+        "Top section, two sections: what the answer would be if it quoted the first passage, or the first two in the "
+        "language of the question."
+    )
+    authors = "language models, and no clinician has reviewed them" if builtin else "the set's authors"
+    paragraph(f"Verdicts compare words with statements written by {authors}.")
+
+
+def _line(label: str, one: VerdictGroup) -> None:
+    cells = "".join(f" {_mean(one.covered.share(verdict)):>{len(NAMES[verdict])}}" for verdict in COVERED)
+    say(f"  {label:<16}{cells} {_mean(one.outside.share('abstained_rightly')):>7}", hang=16)
+
+
+def judged_answers(report: AnswerReport) -> None:
+    """Every judged question with its verdict, what is missing or unwanted, and the answer."""
+    for label in report.outcomes:
+        say(f"\nAnswers of {label}", bold=True)
+        for question, outcome in report.assessed(label):
+            say(f"\n{question.id} ({question.language}, {question.kind}): {question.text}", bold=True)
+            if not isinstance(outcome, CheckedAnswer):
+                say(f"  failed: {outcome}", fg="yellow")
+                continue
+            if assessment := outcome.assessment:
+                say(
+                    f"  {assessment.verdict.replace('_', ' ')}",
+                    fg=None if assessment.verdict in RIGHT else "yellow",
+                )
+                _statements("missing", assessment.missing)
+                _statements("unwanted", assessment.unwanted)
+            if outcome.trace.answer:
+                several_lines(without_bold(outcome.trace.answer.text))
+
+
+RIGHT: tuple[AnswerVerdict, ...] = ("acceptable", "abstained_rightly")
+
+
+def _statements(what: str, statements: Sequence[str]) -> None:
+    for statement in statements:
+        say(f"  {what}: {statement}", hang=4)
+
+
+def _shares(title: str, verdicts: Sequence[AnswerVerdict], groups: Mapping[str, VerdictShares]) -> None:
+    groups = {name: group for name, group in groups.items() if group.n}
+    if not groups:
+        return
+    say(f"  {title:<20}" + "".join(f"{f'{name} ({group.n})':<18}" for name, group in groups.items()).rstrip())
+    for verdict in verdicts:
+        cells = "".join(f"{_interval(group.share(verdict)):<18}" for group in groups.values())
+        say(f"    {NAMES[verdict]:<18}{cells}".rstrip(), hang=18)
+
+
+def _kinds(kinds: Mapping[str, VerdictGroup]) -> None:
+    say(f"  {'by kind':<18}" + "  ".join(NAMES[verdict] for verdict in COVERED))
+    for name, group in kinds.items():
+        cells = "  ".join(
+            f"{group.covered.counts.get(verdict, 0):>{len(NAMES[verdict])}}" for verdict in COVERED
+        )
+        say(f"    {name:<16}{cells}  of {group.covered.n}", hang=18)
+
+
+def _interval(share: Interval | None) -> str:
+    return f"{share.mean:.2f} ({share.low:.2f}–{share.high:.2f})" if share else "n/a"
+
+
+def _mean(share: Interval | None) -> str:
+    return f"{share.mean:.2f}" if share else "n/a"
+
+
+def safety(report: SafetyReport, *, each: bool = True) -> None:
+    """The shares of each strategy, and before them each urgent question with a line for each strategy."""
+    for question in report.questions.values() if each else ():
+        asked = {
+            label: checks[question.id] for label, checks in report.checks.items() if question.id in checks
+        }
+        if not asked:
+            continue
+        say(f"\n{question.id} ({question.language}, {level_of(question)}): {question.text}", bold=True)
+        for label, one in asked.items():
+            right = isinstance(one, SafetyCheck) and one.leads
+            say(f"  {label:<16} {_said(one)}", fg=None if right else "red", hang=19)
+    say("\nUrgent questions: what to do now", bold=True)
+    say(f"  {'':<16} {'passage found':<18} {'answer begins':<18} by our notice")
+    for label, shares in report.shares.items():
+        cells = [share(one) for one in (shares.found, shares.leads, shares.by_notice)]
+        say(f"  {label:<16} {cells[0]:<18} {cells[1]:<18} {cells[2]}", hang=19)
+    paragraph(
+        "Passage found: it has a sentence that says to get help, as urgently as needed, for a sign of the question; "
+        "only questions whose signs triage named. Answer begins: with what to do now. Intervals are 95 % (Wilson)."
+    )
+
+
+def _said(one: SafetyCheck | RagError) -> str:
+    if isinstance(one, RagError):
+        return f"failed: {one}"
+    found = f"passage at rank {one.rank}" if one.rank else "no passage" if one.signs else "sign not named"
+    leads = (
+        ("begins with our notice" if one.by_notice else "begins with it")
+        if one.leads
+        else "does not begin with it"
+    )
+    return f"{found}; {leads}"
+
+
+def share(one: Interval | None) -> str:
+    """A share with its interval."""
+    if one is None:
+        return "n/a"
+    return f"{round(one.mean * one.n)}/{one.n} ({one.low:.2f}–{one.high:.2f})"
+
+
+def measures(found: Sequence[Measure]) -> None:
+    """The safeguards that `rag trust` measures, each share with its interval."""
+    safeguard = ""
+    for one in found:
+        if one.safeguard != safeguard:
+            safeguard = one.safeguard
+            say(f"\n{safeguard}", bold=True)
+        note = "  (fewer is better)" if one.wanted == "low" else ""
+        say(f"  {share(one.share):<24} {one.name}{note}", hang=27)
+    paragraph(
+        "Measured on labelled questions and sentences that no rule was fitted on, except for the built-in questions, with "
+        "which the rules for urgency were written. Intervals are 95 % (Wilson)."
+    )

@@ -5,21 +5,33 @@ A folder of tab-separated files, of the built-in collection one a document, with
 passage     id of the passage that answers, as it was when somebody read it
 language    ISO 639-1 code of the question
 question    as somebody asks it
+taught      when a person said so in the app, ISO 8601 in UTC; this column and the next are in TAUGHT alone
+by          who, where people sign in
+
+In BESIDE, which people put beside their documents, `passage` can also be a file's name, for its first section, or
+NAME#HEADING, and `language` can be empty.
 """
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..values.errors import DataError, unreadable
-from ..values.message import Message
-from .documents import open_lines
+from filelock import FileLock
 
-HEADER = ["passage", "language", "question"]
+from ..values.errors import DataError, unreadable, unwritable
+from ..values.message import Message
+from ..values.owner_only import FILE, private_folder, write_atomically
+from .documents import open_lines
+from .limits import megabytes
+
+BESIDE = "asked.tsv"
+WRITTEN = "written.tsv"  # by a language model
+TAUGHT = "taught.tsv"  # what people said in the app, which no measurement may know
+MOST_BYTES = 5_000_000  # of BESIDE, some 50,000 questions
 
 
 class Asked(NamedTuple):
@@ -28,37 +40,118 @@ class Asked(NamedTuple):
     passage: str
     language: str
     question: str
+    taught: str = ""
+    by: str = ""
+
+    @property
+    def document(self) -> str:
+        """The id of its passage's document."""
+        return self.passage.rsplit(":", 2)[0]
+
+    @property
+    def words(self) -> str:
+        """The question, and when it was taught if it was."""
+        if not self.taught:
+            return self.question
+        return Message("{question} (taught on {day})", question=self.question, day=self.taught[:10])
 
 
-def read_asked(folder: Path) -> list[Asked]:
+def asked_folder(home: Path, corpus: str) -> Path:
+    """Where the state folder has the questions of a corpus, beside its indexes."""
+    return home / "corpora" / corpus / "asked"
+
+
+def read_asked(folder: Path, *, taught: bool = True) -> list[Asked]:
     """The questions of every document in a folder, in the order of its files; none if there is no folder.
+
+    Args:
+        taught: include those that people taught.
 
     Raises:
         DataError: a file cannot be read or a row is malformed; the message names file and line.
     """
-    return [asked for path in sorted(folder.glob("*.tsv")) for asked in _read(path)]
+    paths = sorted(path for path in folder.glob("*.tsv") if taught or path.name != TAUGHT)
+    return [asked for path in paths for asked in read_questions(path)]
 
 
-def _read(path: Path) -> Iterator[Asked]:
+def read_questions(path: Path) -> list[Asked]:
+    """The questions in one file; none if there is none.
+
+    Raises:
+        DataError: as for `read_asked`.
+    """
+    if not path.exists():
+        return []
+    header, found = _columns(path), []
     with open_lines(path) as lines:
-        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         try:
-            for number, row in enumerate(rows, start=1):
-                sound = len(row) == len(HEADER) and row[0].count(":") >= 2
-                if not (row == HEADER if number == 1 else sound):
-                    raise DataError(
-                        Message(
-                            "{path}, line {number}: not a question of a passage.", path=path, number=number
-                        ),
-                        Message(
-                            "A file begins with the columns {names}; each row has all.",
-                            names=", ".join(HEADER),
-                        ),
+            for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
+                sound = len(row) == len(header) and (row[0].count(":") >= 2 or path.name == BESIDE)
+                if not (row == header if number == 1 else sound):
+                    what = Message(
+                        "{path}, line {number}: not a question of a passage.", path=path, number=number
                     )
-                if number > 1:
-                    yield Asked(*row)
+                    names = ", ".join(header)
+                    rule = Message("A file begins with the columns {names}; each row has all.", names=names)
+                    raise DataError(what, rule)
+                found.append(Asked(*row))
         except (csv.Error, UnicodeDecodeError) as error:
             raise unreadable(path, error, Message("Save it as tab-separated UTF-8.")) from error
+    return found[1:]
+
+
+def _columns(path: Path) -> list[str]:
+    return list(Asked._fields if path.name == TAUGHT else Asked._fields[:3])
+
+
+def read_beside(path: Path, name: str) -> list[Asked]:
+    """The questions in a file beside documents.
+
+    Args:
+        name: of the file in their folder; the names in it are of files beside it.
+
+    Raises:
+        DataError: as for `read_asked`, or the file is too large.
+    """
+    if path.stat().st_size > MOST_BYTES:
+        what = Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES))
+        raise DataError(what, Message("Leave some questions out."))
+    return [one._replace(passage=name.removesuffix(BESIDE) + one.passage) for one in read_questions(path)]
+
+
+def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -> None:
+    """Replace the questions in a file of the state folder; the file goes with the last one.
+
+    Args:
+        change: makes the new ones of the old; nobody else changes the file meanwhile.
+
+    Raises:
+        DataError: the file is malformed.
+        StorageError: it cannot be written.
+    """
+    try:
+        private_folder(path.parent)
+        with FileLock(path.with_suffix(".lock"), mode=FILE):
+            old, header = read_questions(path), _columns(path)
+            new = list(change(old))
+            if new and new != old:
+                rows = (header, *(one[: len(header)] for one in new))
+                cells = ([" ".join(cell.split()) for cell in row] for row in rows)
+                write_atomically(path, "".join("\t".join(row) + "\n" for row in cells))
+            elif old and not new:
+                path.unlink()
+    except OSError as error:
+        raise unwritable(path, error, Message("Check folder and disk.")) from error
+
+
+def drop_asked(folder: Path, gone: Callable[[Asked], bool]) -> None:
+    """Delete questions from every file in a folder of the state folder.
+
+    Raises:
+        RagError: as for `change_asked`.
+    """
+    for path in folder.glob("*.tsv"):
+        change_asked(path, lambda old: (one for one in old if not gone(one)))
 
 
 def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked], list[Asked], list[Asked]]:
@@ -75,12 +168,12 @@ def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked]
         another text; and those without a passage, as they were.
     """
     ids = list(passages)
-    by_content = {_content(identity): identity for identity in reversed(ids)}
+    by_content = {content_of(identity): identity for identity in reversed(ids)}
     by_position = {identity.rsplit(":", 1)[0]: identity for identity in ids}
     found: dict[str, list[Asked]] = defaultdict(list)
     changed, lost = [], []
     for one in asked:
-        if (same := by_content.get(_content(one.passage))) is not None:
+        if (same := by_content.get(content_of(one.passage))) is not None:
             found[same].append(one._replace(passage=same))
         elif (now := by_position.get(one.passage.rsplit(":", 1)[0])) is not None:
             found[now].append(one._replace(passage=now))
@@ -90,7 +183,7 @@ def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked]
     return [one for identity in ids for one in found.get(identity, ())], changed, lost
 
 
-def _content(identity: str) -> tuple[str, str]:
-    """Document and content hash in a passage's id."""
+def content_of(identity: str) -> tuple[str, str]:
+    """Document and content hash in a passage's id: the same for the same text."""
     document, _, content = identity.rsplit(":", 2)
     return document, content

@@ -16,12 +16,40 @@ from ..values.errors import DataError, unreadable, why_unreadable
 from ..values.message import Message
 from ..values.profile import Profile, read_profile
 from ..values.sources import Source
-from .elements import elements
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
 from .markdown import take_markdown
 from .marks import Mark, take_marks
+
+_BETWEEN = re.compile(r"[^\s,]|\Z")
+
+
+def elements(text: str) -> Iterator[tuple[int, str]]:
+    """(line number from 1, element) of an array, or of objects one after the other.
+
+    The last is the rest of the text where that is no JSON: its reader says why.
+    """
+    place = _after(text, 0)
+    inside = text.startswith("[", place)
+    place, number, counted = _after(text, place + inside), 1, 0
+    while place < len(text) and text[place] != "]":
+        number, counted = number + text.count("\n", counted, place), place
+        try:
+            end = json.JSONDecoder().raw_decode(text, place)[1]
+        except (ValueError, RecursionError):
+            end = len(text)
+        yield number, text[place:end]
+        place = _after(text, end)
+    if text[place:].strip() != "]" * inside:
+        yield number, text[place:] or "…"  # the end is missing
+
+
+def _after(text: str, place: int) -> int:
+    """Where blanks and commas end."""
+    found = _BETWEEN.search(text, place)
+    return found.start() if found else len(text)
+
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
 _FIELDS = {"_id", "title", "language", "text"}
@@ -39,6 +67,7 @@ class Document:
         marks: the sources of its sections, in order; sections without one have all of the document's.
         hidden: what its file hides from readers; in neither title nor text.
         patient: whom it is about, one of PATIENTS in the built-in collection; empty for the mother, or if not said.
+        questions: (heading, question) that its file says its sections answer; the first section without a heading.
 
     Raises:
         DataError: the id is longer than MAX_ID.
@@ -53,6 +82,7 @@ class Document:
     marks: tuple[Mark, ...] = ()
     hidden: tuple[str, ...] = ()
     patient: str = ""
+    questions: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
@@ -68,7 +98,6 @@ class Document:
 
     @property
     def word_count(self) -> int:
-        """Words of the body."""
         return len(self.text.split())
 
 
@@ -135,6 +164,7 @@ def parse_document(text: str, path: Path) -> Document:
             marks=marks,
             hidden=reported((*hidden, *unseen)),
             patient=_plain(fields, "patient") if fields.get("patient") else "",
+            questions=questions_in(fields),
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         raise DataError(
@@ -148,6 +178,21 @@ def parse_document(text: str, path: Path) -> Document:
             Message("{path}: a front matter field is missing or invalid: {reason}.", path=path, reason=error),
             Message("Required are id, title, language, topic and sources with organisation, title and year."),
         ) from error
+
+
+def questions_in(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """`Document.questions` from the front matter's: a list, or lists by heading.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    given = fields.get("questions") or {}
+    lists = given if isinstance(given, dict) else {"": given}
+    if not all(
+        isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists.values()
+    ):
+        raise TypeError("questions must be a list of texts, or such lists by heading")
+    return tuple((str(heading), text) for heading, one in lists.items() for text in one)
 
 
 def _plain(fields: Mapping[str, Any], name: str) -> str:

@@ -58,7 +58,6 @@ def take_markdown(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _changed(pattern: re.Pattern[str], text: str, change: Change) -> str:
-    """A text with the matches outside code and comments changed."""
     if not pattern.search(text):
         return text
     kept, end = [], 0
@@ -70,7 +69,6 @@ def _changed(pattern: re.Pattern[str], text: str, change: Change) -> str:
 
 
 def _masked(text: str) -> str:
-    """A text of the same length whose code and comments say nothing."""
     return _COMMENT.sub(_nothing, CODE.sub(_nothing, text))
 
 

@@ -193,7 +193,6 @@ class _Finder(HTMLParser):
                 pass
 
     def _close(self, end: int) -> str:
-        """Close the innermost element."""
         tag, _, start, reason = self._open.pop()
         self._count[tag] -= 1
         if start >= 0:

@@ -15,26 +15,28 @@ from .datasets import (
 )
 from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, data_title, describe_run, titles
 from .metrics import DEFAULT_METRICS, parse_metric
-from .pareto import Point, on_front, pareto_front
 from .records import Record, StageRecord
 from .results import (
     Groups,
     MeanScore,
+    Point,
     Results,
     StrategyResult,
     choose_metrics,
     conclude,
+    on_front,
+    pareto_front,
     scores,
     stored_results,
     summarise,
 )
 from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
-from .safety import SafetyReport, urgent_only
 from .statistics import Comparison, compare_all, verdict
 from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
 from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
 from .tables import markdown, put_table
-from .trust import Measure, trust_measures
+from .trust import Measure, SafetyReport, trust_measures, urgent_only
 from .tuning import plan, tune
 from .verdicts import VerdictShares
+from .which_answers import ColumnVerdict, column_verdicts, estimates, would_answer

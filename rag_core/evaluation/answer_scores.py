@@ -2,19 +2,115 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..documents.answer_set import AnswerSet
-from ..values.errors import RagError
+from ..prompts.prompt import JUDGE_ANSWER, Block, Sources
+from ..prompts.replies import read_object, read_score
+from ..runtime.context import Context
+from ..stages.citations import MARKER
+from ..values.errors import RagError, Stopped
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall
-from .baselines import BASELINES
-from .judge import Judgement
 from .statistics import Interval, interval, wilson
-from .support import AnswerCheck
-from .verdicts import Assessment, VerdictScores
+from .verdicts import BASELINES, Assessment, VerdictScores
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The judge's scores of one answer, 0 to 100.
+
+    Args:
+        faithfulness: how far its sources support its statements.
+        relevance: how well it answers the question.
+    """
+
+    faithfulness: float
+    relevance: float
+
+
+def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
+    """Judge a trace's answer: the judgement, or the error that prevented it, and the model calls made.
+
+    Each judgement starts with an unused run budget.
+
+    Raises:
+        Stopped: the user stopped the run; the error carries the judge's calls.
+        ValueError: the trace has no answer.
+    """
+    if trace.answer is None:
+        raise ValueError("the trace has no answer to judge")
+    ctx = Context(ctx.services, ctx.run.with_new_budget())
+    try:
+        judgement = ctx.complete_parsed(
+            JUDGE_ANSWER,
+            parse_judgement,
+            question=trace.question,
+            sources=Sources(trace.ranking.hits),
+            answer=Block(trace.answer.text),
+        )
+    except Stopped:
+        raise Stopped(tuple(ctx.meter.calls)) from None
+    except RagError as error:
+        return error, tuple(ctx.meter.calls)
+    return judgement, tuple(ctx.meter.calls)
+
+
+def parse_judgement(reply: str) -> Judgement:
+    """Parse the scores in a judge's reply.
+
+    Raises:
+        ValueError: the reply is not one JSON object, a score is missing or not a number from 0 to 100, or
+            both look like numbers from 0 to 1.
+    """
+    values = read_object(reply)
+    found = Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))
+    if 0 < max(found.faithfulness, found.relevance) <= 1:  # one answer's scores cannot show their scale
+        raise ValueError("both scores are at most 1; give them from 0 to 100")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCheck:
+    """Sentences and citations of one answer; all zero for an abstention.
+
+    Args:
+        supported, weak, unsupported: sentences with this support (see `rag_core.values.answers.HOW_GROUNDED`).
+        citations: markers the model wrote.
+        valid_citations: markers that name a passage it was shown.
+    """
+
+    supported: int = 0
+    weak: int = 0
+    unsupported: int = 0
+    citations: int = 0
+    valid_citations: int = 0
+
+    @property
+    def sentences(self) -> int:
+        """All sentences that were compared with the passages."""
+        return self.supported + self.weak + self.unsupported
+
+
+def check(trace: Trace) -> AnswerCheck:
+    """Count the sentences and citations of a trace's answer.
+
+    Raises:
+        ValueError: the trace has no answer.
+    """
+    answer = trace.answer
+    if answer is None:
+        raise ValueError("the trace has no answer to check")
+    if answer.abstained:
+        return AnswerCheck()
+    found = Counter(one.support for one in answer.sentences)
+    valid = len(MARKER.findall(answer.text))
+    return AnswerCheck(
+        found["supported"], found["weak"], found["unsupported"], valid + answer.invalid_citations, valid
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +138,6 @@ class CheckedAnswer:
 
     @property
     def abstained(self) -> bool:
-        """Whether the strategy declined to answer."""
         return self.trace.answer is not None and self.trace.answer.abstained
 
 
@@ -50,20 +145,41 @@ Outcome = CheckedAnswer | RagError  # an error: this question failed and is excl
 
 
 @dataclass(frozen=True, slots=True)
-class AbstentionScores:
-    """Abstaining, scored as a classifier of questions that the collection cannot answer.
+class AbstentionFigures:
+    """Declining, scored as a classifier of the questions that the collection does not answer: the outside ones.
 
-    Shares with 95 % Wilson intervals; None without cases.
+    Shares have 95 % Wilson intervals; None without cases.
 
     Args:
-        precision: share of the abstentions that were on questions without a relevant document.
-        recall: share of the questions without a relevant document that were abstained on.
-        answered: share of the other questions that were answered.
+        counts: (outside, declined) -> questions.
     """
 
-    precision: Interval | None
-    recall: Interval | None
-    answered: Interval | None
+    counts: Mapping[tuple[bool, bool], int]
+
+    @property
+    def precision(self) -> Interval | None:
+        """The share of the declined questions that are outside the collection."""
+        outside, inside = (self.counts.get((side, True), 0) for side in (True, False))
+        return wilson(outside, outside + inside)
+
+    @property
+    def recall(self) -> Interval | None:
+        """The share of the outside questions that were declined."""
+        return self._share(outside=True, declined=True)
+
+    @property
+    def wrongly_declined(self) -> Interval | None:
+        """The share of the other questions that were declined."""
+        return self._share(outside=False, declined=True)
+
+    @property
+    def answered(self) -> Interval | None:
+        """The share of the other questions that were answered."""
+        return self._share(outside=False, declined=False)
+
+    def _share(self, *, outside: bool, declined: bool) -> Interval | None:
+        count, others = (self.counts.get((outside, one), 0) for one in (declined, not declined))
+        return wilson(count, count + others)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values: each share with its bounds and its number of cases."""
@@ -108,7 +224,7 @@ class JudgeScores:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; a ratio without cases is null."""
         return {
             "n": self.judged,
             "failed": len(self.failures),
@@ -145,7 +261,7 @@ class AnswerScores:
     unsupported: int
     citations: int
     valid_citations: int
-    abstention: AbstentionScores
+    abstention: AbstentionFigures
     judge: JudgeScores | None
     verdicts: VerdictScores | None
     baselines: Mapping[str, VerdictScores]
@@ -195,7 +311,6 @@ class AnswerScores:
 
     @property
     def questions(self) -> int:
-        """Questions asked."""
         return self.answered + self.abstained + len(self.failures)
 
     @property
@@ -209,7 +324,6 @@ class AnswerScores:
         return self.valid_citations / self.citations if self.citations else None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; a ratio without cases is null."""
         return {
             "questions": self.questions,
             "answered": self.answered,
@@ -232,20 +346,19 @@ class AnswerScores:
         }
 
 
-def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[str]) -> AbstentionScores:
-    """Precision and recall of abstaining, over the questions that did not fail.
+def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[str]) -> AbstentionFigures:
+    """The questions that did not fail, by whether they are outside and were declined.
 
     Args:
         outcomes: by question id.
         unanswerable: ids of the questions without a relevant document.
     """
-    abstained = {q: one.abstained for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
-    outside = [abstained[q] for q in abstained if q in unanswerable]
-    inside = [abstained[q] for q in abstained if q not in unanswerable]
-    return AbstentionScores(
-        precision=wilson(sum(outside), sum(outside) + sum(inside)),
-        recall=wilson(sum(outside), len(outside)),
-        answered=wilson(len(inside) - sum(inside), len(inside)),
+    return AbstentionFigures(
+        Counter(
+            (identity in unanswerable, one.abstained)
+            for identity, one in outcomes.items()
+            if isinstance(one, CheckedAnswer)
+        )
     )
 
 

@@ -30,11 +30,8 @@ from ..values.notice import NOTICE
 from ..values.trace import Trace
 from ..values.types import ModelCall
 from ..values.visible import as_json
-from .answer_scores import AnswerScores, CheckedAnswer, Outcome
-from .baselines import BASELINES, answer_by
-from .judge import judge
-from .support import check
-from .verdicts import assess
+from .answer_scores import AnswerScores, CheckedAnswer, Outcome, check, judge
+from .verdicts import BASELINES, answer_by, assess
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ..runtime.run import Once, Run
 from ..runtime.services import Services
 from ..values.errors import RagError, StageError
 from ..values.types import Cost, ModelCall, token_counts
-from .judge import judge
+from .answer_scores import judge
 from .run_folder import RunFolder
 
 T = TypeVar("T")
@@ -65,13 +65,11 @@ class CostEstimate:
 
     @classmethod
     def of_contexts(cls, contexts: EnrichmentEstimate) -> CostEstimate:
-        """The cost of writing these contexts."""
         cost = Cost(contexts.cost_usd or 0.0, unpriced=contexts.calls if contexts.cost_usd is None else 0)
         return cls({"enrich": contexts.calls} if contexts.cost_usd != 0 else {}, cost)
 
     @property
     def free(self) -> bool:
-        """Whether nothing will be billed."""
         return not self.calls
 
     def __str__(self) -> str:
@@ -124,7 +122,6 @@ def estimate(plan: Sequence[Workload], rehearsal: Services) -> CostEstimate:
 
 
 def _rehearse(question: str, batch: Workload, rehearsal: Services) -> list[ModelCall]:
-    """The billed calls of one question."""
     common = Once()
     bills = [
         _billed(question, strategy, Context(rehearsal, Run(_CertainlyShared(common))), judging=batch.judging)

@@ -56,12 +56,13 @@ def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet 
 def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
     """Recall, precision, MRR and nDCG of a trace's documents by metric name, cut at the number of its passages.
 
-    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents.
+    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents, when
+    nobody had taught them questions: they may have taught this one.
 
     Raises:
         DataError: the built-in questions cannot be read.
     """
-    grades = grades_of(trace.question, settings) if trace.corpus == BUILTIN else None
+    grades = grades_of(trace.question, settings) if _can_be_judged(trace) else None
     if grades is None:
         return None
     ranked = document_ids(hit.passage for hit in trace.ranking)
@@ -85,14 +86,23 @@ def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
     return {_key(one.text): judged.qrels[one.id] for judged in splits for one in judged.measured}
 
 
-def verdict_of(trace: Trace, settings: Settings) -> AnswerVerdict | None:
-    """The verdict on a trace's answer; None unless it is a built-in question with a judged answer, as in `quality_of`.
+def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, frozenset[str]] | None:
+    """What decides on a trace's answer, and the relevant documents; None unless it is a built-in question, as in `quality_of`.
 
     Raises:
         DataError: the built-in questions or their answers cannot be read.
     """
-    known = _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
+    return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
+
+
+def verdict_of(trace: Trace, settings: Settings) -> AnswerVerdict | None:
+    """The verdict on a trace's answer; None without a judged answer, and where taught questions helped it."""
+    known = judged_answer(trace, settings) if _can_be_judged(trace) else None
     return assess(known[0], trace, known[1]).verdict if known and trace.answer else None
+
+
+def _can_be_judged(trace: Trace) -> bool:
+    return trace.corpus == BUILTIN and "taught" not in trace.engine
 
 
 def kind_of(question: str, settings: Settings) -> str:
@@ -131,7 +141,7 @@ def open_judged(
     engines: Engines | None = None,
     consent: Callable[[CostEstimate], None] = lambda bill: None,
 ) -> Lab:
-    """The lab over the documents of a judged set; a BEIR folder is indexed, embedding what is new.
+    """The lab over the documents of a judged set, without what it was taught; a BEIR folder is indexed, embedding what is new.
 
     Args:
         engines: models already loaded.
@@ -153,7 +163,7 @@ def open_judged(
         engines=engines,
         progress=progress,
         consent=lambda calls: consent(CostEstimate.of(calls)),
-    )
+    ).untaught()
 
 
 def source_of(data: str) -> str:

@@ -56,7 +56,6 @@ class Calls:
 
     @property
     def cost(self) -> Cost:
-        """Their cost."""
         return Cost(unpriced=self.count) if self.cost_usd is None else Cost(self.cost_usd)
 
 
@@ -89,7 +88,6 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """Sum of the stages' seconds."""
         return sum(stage.seconds for stage in self.stages)
 
     @property
@@ -103,7 +101,6 @@ class Record:
 
     @classmethod
     def of(cls, question: str, trace: Trace) -> Record:
-        """The record of a trace."""
         return cls(question, tuple(_stages(trace.steps)), _summed(trace.calls), trace.warnings)
 
     @classmethod

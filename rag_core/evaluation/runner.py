@@ -20,8 +20,7 @@ from ..values.message import Message
 from ..values.types import ModelCall
 from .manifest import engine_changes
 from .records import Record
-from .run_folder import RunFolder
-from .runfiles import read_run
+from .run_folder import RunFolder, read_run
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,10 @@ class Interval:
     high: float
     n: int
 
+    def as_json(self) -> dict[str, float]:
+        """Plain values, as `rag trust --json` prints a share."""
+        return {"mean": self.mean, "ci_low": self.low, "ci_high": self.high, "n": self.n}
+
 
 def interval(values: ArrayLike) -> Interval:
     """Mean of one value per question, in any order, with a bootstrap interval; see `intervals`."""

@@ -13,9 +13,9 @@ from ..values.owner_only import write_atomically
 from ..values.settings import Settings
 from ..values.types import Cost
 from ..values.visible import as_json
-from .pareto import Point
+from .manifest import Stored
+from .results import Point
 from .statistics import Comparison, Interval
-from .stored import Stored
 
 
 class Split(Stored):
@@ -142,7 +142,6 @@ class SweepResult(Stored):
 
     @property
     def cost(self) -> Cost:
-        """The cost of the complete sweep."""
         return Cost(self.cost_known_usd, self.calls_without_price)
 
     @property

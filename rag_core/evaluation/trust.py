@@ -1,25 +1,95 @@
-"""How far the safeguards can be trusted: each measured on a labelled set that its rules were not written from."""
+"""How far the safeguards can be trusted, on urgent questions too: each measured on a labelled set of its own."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..documents.benchmark import read_builtin
+from ..catalog import StrategySpec, build
+from ..documents.benchmark import Benchmark, Question, read_builtin
 from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
+from ..offline.safety import SafetyCheck, check_safety
 from ..runtime.services import Grounder
 from ..safety.privacy import find_private
 from ..safety.urgency.triage import triage
 from ..values.answers import Claim
-from ..values.errors import DataError
+from ..values.errors import ConfigError, DataError, RagError
+from ..values.triage import LEVELS, Level
 from ..values.types import Passage
-from .abstention import AbstentionFigures, Writer, measure_abstention, outside_of, read_abstention
-from .answers import evenly_spaced
+from .answer_scores import AbstentionFigures, Outcome
+from .answers import AnswerReport, evenly_spaced
 from .statistics import Interval, wilson
+
+Writer = Literal["offline", "model"]
+
+
+def measure_abstention(
+    lab: Lab, strategy: StrategySpec, questions: Mapping[Question, bool], writer: Writer = "offline"
+) -> dict[str, AbstentionFigures]:
+    """Ask questions, and count who is declined: by question language, and "all".
+
+    No language model is called for an answer: the offline engine answers in its place ("offline"), or only the
+    decision before the call is made ("model"). A language model can still decline afterwards.
+
+    Args:
+        questions: with whether each is outside the collection; see `read_abstention` and `outside_of`.
+
+    Raises:
+        RagError: a question failed.
+        ConfigError: the lab never declines for weak evidence (RAG_ABSTAIN=off, or no thresholds).
+    """
+    paid = {role: model for role, model in lab.engines.paid.items() if role != "answer"}
+    asking = lab.with_engines(replace(lab.engines, paid=paid))
+    evidence = asking.services().evidence
+    if evidence is None or not evidence.fitted:
+        raise ConfigError(
+            "This lab declines no question for weak evidence.",
+            "Set RAG_ABSTAIN=auto, and an embedding model with thresholds.",
+        )
+    built = build(strategy) if writer == "offline" else build(strategy).without_answer()
+    counts: dict[str, Counter[tuple[bool, bool]]] = {"all": Counter()}
+    for question, outside in questions.items():
+        trace = asking.run(question.text, built)
+        if trace.answer is not None:
+            declined = trace.answer.abstained
+        else:
+            score = evidence.score(question.text, trace.ranking.hits, trace.triage, offline=False)
+            declined = not trace.ranking.hits or (score is not None and not score.enough)
+        for group in (question.language, "all"):
+            counts.setdefault(group, Counter())[outside, declined] += 1
+    return {group: AbstentionFigures(counted) for group, counted in counts.items()}
+
+
+def outside_of(judged: Benchmark) -> dict[Question, bool]:
+    """The questions of a judged set, and whether each has no relevant document."""
+    unanswerable = set(judged.unanswerable)
+    return {question: question in unanswerable for question in judged.questions}
+
+
+def read_abstention(data: Path, split: str) -> dict[Question, bool]:
+    """The questions of `data/abstention` in a split, and whether the collection leaves each unanswered.
+
+    Raises:
+        DataError: the file is missing or malformed.
+    """
+    path = data / "abstention" / f"{split}.jsonl"
+    try:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return {
+            Question(f"abstention-{split}-{n}", row["text"], row["language"], row["form"], ""): bool(
+                row["outside"]
+            )
+            for n, row in enumerate(rows, start=1)
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"The questions {path} cannot be read: {error!r}.", "Restore the file.") from error
+
 
 Wanted = Literal["high", "low"]
 ABSTAINING = "hybrid_rrf"  # the strategy on whose passages abstention is measured
@@ -43,12 +113,11 @@ class Measure:
 
     def as_json(self) -> dict[str, Any]:
         """Its fields; the share as mean, interval and number of cases."""
-        share = self.share
         return {
             "safeguard": self.safeguard,
             "name": self.name,
             "wanted": self.wanted,
-            "share": share and {"mean": share.mean, "ci_low": share.low, "ci_high": share.high, "n": share.n},
+            "share": self.share and self.share.as_json(),
         }
 
 
@@ -192,3 +261,97 @@ def _rows(path: Path, keys: set[str]) -> Iterator[Mapping[str, Any]]:
 
 def _measure(safeguard: str, name: str, cases: Sequence[bool], wanted: Wanted = "high") -> Measure:
     return Measure(safeguard, name, wilson(sum(cases), len(cases)), wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyShares:
+    """Shares of one strategy, with 95 % Wilson intervals; None without cases.
+
+    Args:
+        found: of the questions whose signs triage named, those with a passage that says what to do now.
+        leads: of all answered or abstained, those that begin with it.
+        by_notice: of all, those that do so by our notice alone.
+    """
+
+    found: Interval | None
+    leads: Interval | None
+    by_notice: Interval | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Each share as its mean, interval and number of questions."""
+        shares = {"found": self.found, "leads": self.leads, "by_notice": self.by_notice}
+        return {name: one and one.as_json() for name, one in shares.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyReport:
+    """The checks of several strategies on urgent questions.
+
+    Args:
+        questions: by id.
+        checks: label -> question id -> check, or the error for a question that failed.
+    """
+
+    questions: Mapping[str, Question]
+    checks: Mapping[str, Mapping[str, SafetyCheck | RagError]]
+
+    @classmethod
+    def of(cls, report: AnswerReport) -> SafetyReport:
+        """The checks of a report on urgent questions."""
+        questions = {question.id: question for question in report.judged.questions}
+        return cls(
+            questions,
+            {
+                label: {one: _check(questions[one], outcome) for one, outcome in outcomes.items()}
+                for label, outcomes in report.outcomes.items()
+            },
+        )
+
+    @property
+    def shares(self) -> dict[str, SafetyShares]:
+        """The shares of each strategy, by label; failed questions are excluded."""
+        return {label: _shares(list(checks.values())) for label, checks in self.checks.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, as `rag answers --safety --json` prints them."""
+        return {
+            "strategies": {label: shares.as_json() for label, shares in self.shares.items()},
+            "questions": [
+                {
+                    "id": question.id,
+                    "question": question.text,
+                    "language": question.language,
+                    "level": level_of(question),
+                    "checks": {
+                        label: {"failure": str(one)} if isinstance(one, RagError) else one.as_json()
+                        for label, checks in self.checks.items()
+                        if (one := checks.get(question.id))
+                    },
+                }
+                for question in self.questions.values()
+            ],
+        }
+
+
+def level_of(question: Question) -> Level:
+    """How urgent a question is: as labelled, or otherwise as triage rates it."""
+    return next((level for level in LEVELS if level == question.level), triage(question.text).level)
+
+
+def urgent_only(judged: Benchmark) -> Benchmark:
+    """A judged set without its routine questions."""
+    return replace(judged, questions=tuple(one for one in judged.questions if level_of(one) != "routine"))
+
+
+def _check(question: Question, outcome: Outcome) -> SafetyCheck | RagError:
+    return outcome if isinstance(outcome, RagError) else check_safety(outcome.trace, level_of(question))
+
+
+def _shares(checks: list[SafetyCheck | RagError]) -> SafetyShares:
+    done = [one for one in checks if isinstance(one, SafetyCheck)]
+    signed = [one for one in done if one.signs]
+    return SafetyShares(
+        wilson(sum(one.rank is not None for one in signed), len(signed)),
+        wilson(sum(one.leads for one in done), len(done)),
+        wilson(sum(one.by_notice for one in done), len(done)),
+    )

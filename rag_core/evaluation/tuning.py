@@ -22,7 +22,7 @@ from ..values.message import Message
 from ..values.types import Cost, ModelCall, document_ids
 from .cost_estimate import Workload
 from .metrics import Metric
-from .pareto import on_front
+from .results import on_front
 from .runner import services_for
 from .statistics import Interval, compare_all, intervals
 from .sweep import ScoreMatrix, Values, settings_of, sweep
@@ -174,7 +174,6 @@ def _setting(swept: ScoreMatrix, row: int, score: Interval) -> Setting:
 
 
 def _varied(strategies: Sequence[Strategy]) -> list[str]:
-    """The controls that differ between strategies."""
     first = strategies[0].controls
     return [name for name in first if any(other.controls[name] != first[name] for other in strategies)]
 

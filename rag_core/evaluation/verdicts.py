@@ -1,17 +1,19 @@
-"""Verdicts on answers, by the statements of a judged answer set, and their shares."""
+"""Verdicts on answers, by the statements of a judged answer set, their shares, and the simple answers to beat."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..documents.answer_set import AnswerSet, JudgedAnswer, sentence_terms
 from ..documents.benchmark import passage_key
-from ..stages.citations import unmarked
+from ..language.analysis import language_of
+from ..stages.citations import resolve_citations, unmarked
 from ..values.errors import RagError
 from ..values.trace import Trace
+from ..values.types import Hit
 from .statistics import Interval, wilson
 
 AnswerVerdict = Literal[
@@ -33,7 +35,6 @@ class Assessment:
     unwanted: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {"verdict": self.verdict, "missing": list(self.missing), "unwanted": list(self.unwanted)}
 
 
@@ -99,7 +100,6 @@ class VerdictShares:
 
     @property
     def n(self) -> int:
-        """Answers with a verdict."""
         return sum(self.counts.values())
 
     def share(self, verdict: AnswerVerdict) -> Interval | None:
@@ -140,7 +140,6 @@ class VerdictGroup:
     failed: int
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {
             "covered": self.covered.as_json(COVERED),
             "outside": self.outside.as_json(OUTSIDE),
@@ -187,9 +186,36 @@ class VerdictScores:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {
             "all": self.everything.as_json(),
             "languages": {name: group.as_json() for name, group in self.languages.items()},
             "kinds": {name: group.as_json() for name, group in self.kinds.items()},
         }
+
+
+Pick = Callable[[Sequence[Hit], str], Sequence[Hit]]
+
+
+def _two_sections(hits: Sequence[Hit], language: str) -> Sequence[Hit]:
+    """The first two in a language; without any, the first two."""
+    return ([hit for hit in hits if hit.passage.language == language] or hits)[:2]
+
+
+BASELINES: Mapping[str, Pick] = {
+    "top section": lambda hits, language: hits[:1],
+    "two sections": _two_sections,  # in the asker's language
+}
+
+
+def answer_by(pick: Pick, trace: Trace) -> Trace:
+    """A trace whose answer, if it is one, quotes the passages that `pick` takes whole; its notice stays in front."""
+    answer, hits = trace.answer, trace.ranking.hits
+    if answer is None or answer.abstained:
+        return trace
+    numbers = {hit.id: n for n, hit in enumerate(hits, start=1)}
+    picked = pick(hits, language_of(trace.question))
+    quoted = "\n\n".join(f"{hit.passage.text} [{numbers[hit.id]}]" for hit in picked)
+    text, citations, _ = resolve_citations(quoted, hits)
+    written = replace(answer, text=f"{answer.notice} {text}".lstrip(), citations=citations)
+    last = replace(trace.steps[-1], after=replace(trace.final, answer=written))
+    return replace(trace, steps=(*trace.steps[:-1], last))

@@ -30,7 +30,6 @@ class RankChange:
 
     @property
     def kind(self) -> Literal["entered", "left", "up", "down", "same"]:
-        """How it moved."""
         if self.before is None:
             return "entered"
         if self.after is None:

@@ -96,7 +96,6 @@ def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
 
 
 def _parts(fusion: FusionStage, lists: Sequence[Ranking], passage: str) -> Iterator[Part]:
-    """What each list gives to the passage."""
     found = [
         (ranking, rank, hit.score)
         for ranking in lists

@@ -176,7 +176,6 @@ class _Move:
     current: float
 
     def tips(self, tips: ControlTips) -> ControlTips:
-        """With the points on both sides."""
         points: list[TippingPoint] = []
         still: list[float] = []
         for bound in (self.control.min, self.control.max):

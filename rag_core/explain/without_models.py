@@ -113,9 +113,7 @@ class _OutOfReach:
         return getattr(self._model, name)
 
     def embed(self, *_: object, **__: object) -> Any:
-        """Refuse."""
         raise LimitReached("A replay calls no embedding model.")
 
     def score(self, *_: object, **__: object) -> Any:
-        """Refuse."""
         raise LimitReached("A replay calls no reranker.")

@@ -13,9 +13,10 @@ from .enrich import (
 )
 from .forgetting import find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
+from .questions import write_questions
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .stores import stores_of
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
-from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_keys, write_shipped
+from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped
 from .write_report import Progress, WriteReport, no_progress

@@ -1,7 +1,11 @@
-"""The two ports through which a generation is searched: vectors and words. Its manifest names the store behind them."""
+"""The two ports through which a generation is searched, vectors and words, and the vectors that are mapped into memory.
+
+Its manifest names the store behind them.
+"""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,9 +16,10 @@ from numpy.typing import NDArray
 
 from ..values.errors import IndexDamaged
 from ..values.message import Message
+from ..values.owner_only import private_file
 from ..values.types import Vectors
 from .bm25 import Bm25Index, Scores
-from .mapped import MappedTexts
+from .mapped import MappedTexts, map_array
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
@@ -106,3 +111,79 @@ class Lexical(Protocol):
 
     def document_frequency(self, query: Sequence[str]) -> int:
         """Number of passages that contain a query term."""
+
+
+OWNER = "SERVER"  # file of an index's folder: what the names of its collections begin with
+
+
+def collection_name(generation: Path) -> str:
+    """The name of a generation's collection."""
+    return f"{owner(generation.parent)}-{generation.name}"
+
+
+def has_collections(folder: Path) -> bool:
+    """Whether an index's folder has ever had collections."""
+    return (folder / OWNER).is_file()
+
+
+def owner(folder: Path) -> str:
+    """What the names of an index's collections begin with: drawn once, so that the state folder can move."""
+    file = folder / OWNER
+    if not file.is_file():
+        draft = folder / f"{OWNER}.new"
+        private_file(draft)
+        draft.write_text(f"rag-{uuid.uuid4().hex}", encoding="utf-8")
+        draft.replace(file)
+    return file.read_text(encoding="utf-8").strip()
+
+
+MAPPED_FILE = "vectors.npy"
+
+
+class MappedVectors(VectorBackend):
+    """(n, d) float32 in one file; rows are read where a search or a lookup touches them."""
+
+    def write(
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
+        stored: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        """Keep vectors in the order of their nodes."""
+        stored(0)
+        np.save(generation / MAPPED_FILE, np.ascontiguousarray(vectors, np.float32))
+
+    def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
+        """Map the file; it stays so as long as it is used, even if it is deleted.
+
+        Raises:
+            IndexDamaged: the file cannot be read, or has other vectors.
+        """
+        try:
+            rows = map_array(generation / MAPPED_FILE)
+        except (OSError, ValueError) as error:
+            raise IndexDamaged(
+                Message("{file} cannot be read ({reason}).", file=MAPPED_FILE, reason=error)
+            ) from error
+        if rows.ndim != 2 or rows.dtype != np.float32:
+            raise IndexDamaged(Message("{file} has no vectors.", file=MAPPED_FILE))
+        if len(rows) != len(ids):
+            raise other_passages(len(rows), len(ids))
+        check_dimensions(rows.shape[1], dimensions)
+        return _Rows(ids, rows)
+
+
+class _Rows:
+    def __init__(self, ids: MappedTexts, rows: Vectors) -> None:
+        self._ids = ids
+        self._rows = rows
+
+    def nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
+        count = min(count, len(self._rows))
+        leading = np.sort(np.argpartition(self._rows @ vector, -count)[-count:])  # equals in the order held
+        # unlike a matrix product, the same for equal rows wherever they stand
+        cosines = np.einsum("ij,j->i", self._rows[leading], vector)
+        order = np.argsort(-cosines, kind="stable")
+        return [(self._ids[leading[place]], float(cosines[place])) for place in order]
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Vectors]:
+        places = ((identity, self._ids.get(identity)) for identity in ids)
+        return {identity: self._rows[place] for identity, place in places if place is not None}

@@ -240,7 +240,6 @@ class Bm25Index:
 
     @classmethod
     def load(cls, generation: Path) -> Bm25Index:
-        """What `save` wrote, mapped into memory."""
         folder = generation / FOLDER
         more = json.loads((folder / "more.json").read_text(encoding="utf-8"))
         statistics = Statistics(*(map_array(folder / f"{name}.npy") for name in Statistics._fields))

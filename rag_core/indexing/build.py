@@ -41,6 +41,7 @@ class Report:
         calls: the embedding calls, without those for the enriched index.
         profile: the corpus's profile.
         enriched: the update of the enriched index; None when there was none.
+        questions: what a model was asked for; None when it was not.
         notes: further remarks for the user.
     """
 
@@ -58,22 +59,21 @@ class Report:
     calls: tuple[ModelCall, ...] = ()
     profile: Profile = Profile()
     enriched: WriteReport | None = None
+    questions: WriteReport | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
     def nothing_read(self) -> bool:
-        """Whether every file failed."""
         return bool(self.failed) and not (self.added or self.changed or self.unchanged)
 
     @property
     def embeddings(self) -> tuple[ModelCall, ...]:
-        """The embedding calls for both indexes."""
         return (*self.calls, *(self.enriched.embeddings if self.enriched else ()))
 
     @property
     def cost(self) -> Cost:
-        """The cost of all calls for both indexes."""
-        return Cost.of(self.calls) + (self.enriched.cost if self.enriched else Cost())
+        """The cost of all calls."""
+        return sum((one.cost for one in (self.enriched, self.questions) if one), Cost.of(self.calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,6 @@ class CorpusStore(IndexFolder):
             )
 
     def _change(self, reading: SourceFiles) -> _Change:
-        """What the files that were read change in the index as it is now."""
         old, read, sound, lost = self._old()
         fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
         kept = _kept(self.corpus, old, fresh, reading)

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import other_passages
+from .backends import MappedVectors, other_passages
 from .bm25 import Bm25Index
-from .mapped_vectors import MappedVectors
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode

@@ -13,10 +13,16 @@ import httpx
 from ..values.errors import ConfigError, IndexDamaged, StorageError
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import OpenVectors, VectorBackend, check_dimensions, other_passages
+from .backends import (
+    OpenVectors,
+    VectorBackend,
+    check_dimensions,
+    collection_name,
+    has_collections,
+    other_passages,
+)
 from .bm25 import Bm25Index
 from .chroma import HNSW
-from .collection_names import collection_name, has_collections
 from .mapped import MappedTexts
 
 if TYPE_CHECKING:
@@ -189,7 +195,6 @@ def _check_ids(collection: Any, ids: Sequence[str]) -> None:
 
 
 def _names(client: Any) -> list[str]:
-    """The names of all collections."""
     names: list[str] = []
     while page := client.list_collections(limit=NAMES, offset=len(names)):
         names += [one.name for one in page]

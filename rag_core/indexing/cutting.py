@@ -164,7 +164,6 @@ def _atoms(units: Sequence[Unit], size: int, count: Count) -> Iterator[Atom]:
 
 
 def _groups(units: Sequence[Unit], together: Callable[[Unit, Unit], bool]) -> Iterator[list[Unit]]:
-    """Runs of neighbours that belong together."""
     group: list[Unit] = []
     for unit in units:
         if group and not together(group[-1], unit):

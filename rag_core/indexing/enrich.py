@@ -6,11 +6,11 @@ Query System with Contextual Retrieval, Contextual Enrichment; Anthropic, "Intro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
@@ -34,6 +34,7 @@ BATCH = 16  # calls between saves; if a batch fails completely, enrichment stops
 CHARACTERS_PER_TOKEN = 4  # roughly, for estimates
 REPLY_TOKENS = 60  # roughly, for estimates
 
+_Key = TypeVar("_Key")
 CountProgress = Callable[[int, int], None]  # (done, total)
 
 
@@ -70,8 +71,9 @@ class EnrichmentEstimate:
     """The expected size and cost of an enrichment.
 
     Args:
-        known: passages with a cached context, at no cost.
+        known: passages that have it already, at no cost.
         cost_usd: approximate US dollars; None when the model's price is unknown.
+        what: is written.
     """
 
     model: str
@@ -80,6 +82,7 @@ class EnrichmentEstimate:
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
+    what: str = "Contexts"
 
 
 class Enricher(Protocol):
@@ -168,60 +171,84 @@ class LlmEnricher:
             contexts = self._cache.read(database, keys)
             missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in contexts}
             if missing:
-                self._announce(self._estimate(missing, known=len(contexts)))
-            keys_to_write = list(missing)
-            stopped = stop_flag.get()
-            with ThreadPoolExecutor(CONCURRENCY) as pool:
-                for start in range(0, len(keys_to_write), BATCH):
-                    progress(start, len(keys_to_write))
-                    batch = keys_to_write[start : start + BATCH]
-                    replies = list(pool.map(lambda key: self._ask(missing[key], stopped), batch))
-                    calls += [call for reply in replies for call in reply.calls]
-                    written = {
-                        key: reply.text.encode()
-                        for key, reply in zip(batch, replies, strict=True)
-                        if reply.text
-                    }
-                    self._cache.write(database, written.items())
-                    if stopped():
-                        raise Stopped
-                    contexts.update(written)
-                    reason = reason or next((reply.reason for reply in replies if reply.reason), "")
-                    if not written:
-                        break
+                told = estimate(
+                    "Contexts", self._llm, self._prices, missing.values(), len(contexts), REPLY_TOKENS
+                )
+                self._announce(told)
+            for texts, why in replies(self._llm, missing, _shortened, progress, calls):
+                written = {key: text.encode() for key, text in texts.items()}
+                self._cache.write(database, written.items())
+                contexts.update(written)
+                reason = reason or why
         return Enriched(tuple(contexts.get(key, b"").decode() for key in keys), tuple(calls), reason)
 
-    def _ask(self, prompt: Prompt, stopped: Callable[[], bool]) -> _Reply:
-        pieces: list[str] = []
-        calls: list[ModelCall] = []
-        try:
-            for item in self._llm.stream(prompt, stopped):
-                if isinstance(item, ModelCall):
-                    calls.append(item)
-                else:
-                    if isinstance(item, Restart):
-                        pieces.clear()
-                    pieces.append(item)
-        except Exception as error:  # one passage's failure must not lose the others
-            reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
-            return _Reply("", tuple(calls), reason)
-        if calls and calls[-1].finish != COMPLETE:
-            return _Reply("", tuple(calls), f"{self._llm.name}'s reply was incomplete ({calls[-1].finish})")
-        text = " ".join("".join(pieces).split()[:MAX_CONTEXT_WORDS])
-        return _Reply(text, tuple(calls), "" if text else f"{self._llm.name} wrote nothing")
 
-    def _estimate(self, missing: Mapping[bytes, Prompt], known: int) -> EnrichmentEstimate:
-        characters = sum(len(prompt.system) + len(prompt.render()) for prompt in missing.values())
-        sent, received = characters // CHARACTERS_PER_TOKEN, REPLY_TOKENS * len(missing)
-        cost = self._prices.cost_usd(self._llm.name, sent, received)
-        return EnrichmentEstimate(self._llm.name, len(missing), known, sent, received, cost)
+def replies(
+    llm: Llm,
+    prompts: Mapping[_Key, Prompt],
+    tidy: Callable[[str], str],
+    progress: CountProgress,
+    calls: list[ModelCall],
+) -> Iterator[tuple[dict[_Key, str], str]]:
+    """A model's replies, BATCH at a time: those that are not empty, and why one of the others is; ends after a batch of none.
+
+    Args:
+        tidy: applied to each reply.
+        calls: receives the calls made.
+
+    Raises:
+        Stopped: the run's stop flag is set, once what was written is kept; or raised by `progress`.
+    """
+    keys, stopped = list(prompts), stop_flag.get()
+    with ThreadPoolExecutor(CONCURRENCY) as pool:
+        for start in range(0, len(keys), BATCH):
+            progress(start, len(keys))
+            batch = keys[start : start + BATCH]
+            found = list(pool.map(lambda key: _ask(llm, prompts[key], tidy, stopped), batch))
+            calls += [call for _, made, _ in found for call in made]
+            texts = {key: text for key, (text, _, _) in zip(batch, found, strict=True) if text}
+            yield texts, next((reason for _, _, reason in found if reason), "")
+            if stopped():
+                raise Stopped
+            if not texts:
+                break
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    text: str
-    calls: tuple[ModelCall, ...]
-    reason: str = ""
+def _ask(
+    llm: Llm, prompt: Prompt, tidy: Callable[[str], str], stopped: Callable[[], bool]
+) -> tuple[str, list[ModelCall], str]:
+    """The reply, its calls, and why it is empty."""
+    pieces: list[str] = []
+    calls: list[ModelCall] = []
+    try:
+        for item in llm.stream(prompt, stopped):
+            if isinstance(item, ModelCall):
+                calls.append(item)
+            else:
+                if isinstance(item, Restart):
+                    pieces.clear()
+                pieces.append(item)
+    except Exception as error:  # one passage's failure must not lose the others
+        reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
+        return "", calls, reason
+    if calls and calls[-1].finish != COMPLETE:
+        return "", calls, f"{llm.name}'s reply was incomplete ({calls[-1].finish})"
+    text = tidy("".join(pieces))
+    return text, calls, "" if text else f"{llm.name} wrote nothing"
+
+
+def estimate(
+    what: str, llm: Llm, prices: PriceList, prompts: Collection[Prompt], known: int, reply_tokens: int
+) -> EnrichmentEstimate:
+    """The expected cost of a model's replies to these prompts."""
+    characters = sum(len(prompt.system) + len(prompt.render()) for prompt in prompts)
+    sent, received = characters // CHARACTERS_PER_TOKEN, reply_tokens * len(prompts)
+    cost = prices.cost_usd(llm.name, sent, received)
+    return EnrichmentEstimate(llm.name, len(prompts), known, sent, received, cost, what)
+
+
+def _shortened(text: str) -> str:
+    return " ".join(text.split()[:MAX_CONTEXT_WORDS])
 
 
 def context_template(text: str) -> Template:

@@ -130,7 +130,6 @@ class IndexFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether an index exists."""
         return current_name(self.folder) is not None
 
     def is_current(self, index: CorpusIndex) -> bool:
@@ -328,7 +327,6 @@ def _hashes(generation: Path) -> set[tuple[str, str]] | None:
 
 
 def _remove_unread(generation: Path) -> None:
-    """Delete a generation unless a reader has locked its manifest."""
     with ExitStack() as stack:
         try:
             manifest = stack.enter_context((generation / "manifest.json").open("rb"))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ..documents.asked import asked_folder, drop_asked
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError
 from ..values.message import Message
@@ -109,6 +110,7 @@ def forget_documents(
     """
     folder = home / "corpora" / what.corpus
     _forget_contexts(home, folder, stores, what.documents)
+    drop_asked(asked_folder(home, what.corpus), lambda one: one.document in what.documents)
     # first: only the indexes tell a second call, after a kill, what is left to do
     UploadFolder(home, what.corpus).remove(_files_of(folder, what.documents))
     notes = []
@@ -163,7 +165,6 @@ def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _files_of(corpus: Path, documents: Collection[str]) -> set[str]:
-    """The uploaded files that these documents were read from."""
     sources = dict(_sources(corpus))
     return {sources[name][1] for name in documents if name in sources and sources[name][0] == UPLOADS}
 

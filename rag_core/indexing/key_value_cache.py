@@ -68,7 +68,6 @@ class KeyValueCache:
             raise sqlite3.OperationalError(error.strerror or str(error)) from error
 
     def read(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The cached values of these keys."""
         found: dict[bytes, bytes] = {}
         for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
             part = keys[start : start + 500]
@@ -77,7 +76,6 @@ class KeyValueCache:
         return found
 
     def write(self, database: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Store rows and commit."""
         with database:
             database.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", rows)
 

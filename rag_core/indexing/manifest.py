@@ -13,7 +13,8 @@ from ..language.analysis import ANALYSER
 from ..values.errors import ConfigError, IndexDamaged, IndexOutdated
 from ..values.message import Message
 from ..values.profile import Profile
-from . import bm25, chroma, mapped_vectors, passages
+from . import bm25, chroma, passages
+from .backends import MAPPED_FILE
 from .chunking import DEFAULT, Chunking
 from .stores import MAPPED, STORES, Stores
 
@@ -23,7 +24,7 @@ SEARCHED = (
     *(f"{bm25.FOLDER}/{name}" for name in bm25.NAMES),
 )
 CHECKED = ("docstore.json", *SEARCHED)  # and the files of the vector store
-VECTORS = (mapped_vectors.FILE, chroma.FOLDER)  # where those are
+VECTORS = (MAPPED_FILE, chroma.FOLDER)  # where those are
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,6 @@ class Manifest:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
 
     def write(self, folder: Path) -> None:
-        """Write manifest.json."""
         (folder / "manifest.json").write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
     @classmethod
@@ -111,7 +111,7 @@ def checksums(generation: Path) -> dict[str, str]:
     database, which SQLite may modify on opening.
     """
     kept = [generation / name for name in CHECKED]
-    kept += generation.glob(mapped_vectors.FILE)
+    kept += generation.glob(MAPPED_FILE)
     synced = [path.parent for path in (generation / chroma.FOLDER).glob("*/index_metadata.pickle")]
     vectors = [path for folder in synced for path in folder.iterdir()]
     return {path.relative_to(generation).as_posix(): checksum(path) for path in (*kept, *sorted(vectors))}
@@ -148,8 +148,8 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
             )
         )
     missing = sorted(set(CHECKED) - manifest.checksums.keys())
-    if manifest.store in STORES and mapped_vectors.FILE not in manifest.checksums:
-        missing.append(mapped_vectors.FILE)
+    if manifest.store in STORES and MAPPED_FILE not in manifest.checksums:
+        missing.append(MAPPED_FILE)
     if missing:
         raise IndexDamaged(
             Message(

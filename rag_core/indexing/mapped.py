@@ -49,7 +49,6 @@ class MappedTexts(Sequence[str]):
 
     @classmethod
     def load(cls, folder: Path, name: str) -> MappedTexts:
-        """What `save` wrote."""
         return cls(*(map_array(folder / f"{name}{part}.npy") for part in ("", "-starts", "-order")))
 
     def __len__(self) -> int:

@@ -19,9 +19,16 @@ from ..values.errors import IndexDamaged, MissingResource, StorageError
 from ..values.message import Message
 from ..values.owner_only import private_folder
 from ..values.types import Vectors
-from .backends import Lexical, OpenVectors, VectorBackend, check_dimensions, other_passages
+from .backends import (
+    Lexical,
+    OpenVectors,
+    VectorBackend,
+    check_dimensions,
+    collection_name,
+    has_collections,
+    other_passages,
+)
 from .bm25 import Bm25Index, Scores
-from .collection_names import collection_name, has_collections
 from .mapped import MappedTexts
 
 if TYPE_CHECKING:

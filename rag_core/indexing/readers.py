@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..documents.asked import BESIDE, Asked, read_beside
 from ..documents.documents import Document, beir_documents, is_beir
 from ..documents.files import Found, list_files
 from ..documents.limits import READING, ReadingLimits
@@ -36,6 +37,7 @@ class SourceFiles:
         whole: keep each document in one passage (BEIR collections are judged by document).
         profile: the corpus's profile; None keeps the existing one.
         chunking: how long passages are; None likewise.
+        asked: file -> the questions in it, each with the section it names.
     """
 
     root: str
@@ -47,6 +49,7 @@ class SourceFiles:
     owner: bool = False
     profile: Profile | None = None
     chunking: Chunking | None = None
+    asked: dict[str, list[Asked]] = field(default_factory=dict)
 
 
 def read_path(
@@ -87,10 +90,12 @@ def read_path(
     for name, file in found.files:
         if file.suffix.lower() in READERS:
             known.append((name, file))
+        elif file.name == BESIDE:
+            _add_asked(reading, name, file)
         elif name != PROFILE_FILE:
             kind = file.suffix or Message("a file without extension")
             reading.skipped.append((name, Message("{kind} is not supported", kind=kind)))
-    if not known:
+    if not known and not reading.asked:
         raise InputError(
             Message("{path} has no files that can be indexed.", path=path),
             Message("Supported: {suffixes}.", suffixes=" ".join(sorted(READERS))),
@@ -105,6 +110,13 @@ def read_path(
     reading.skipped.sort()
     reading.documents.sort(key=lambda document: document.id)
     return reading
+
+
+def _add_asked(reading: SourceFiles, name: str, file: Path) -> None:
+    try:
+        reading.asked[name] = read_beside(file, name)
+    except DataError as error:
+        reading.failed.append((name, _without_folder(error.message, file)))
 
 
 def _without_folder(reason: str, file: Path) -> str:
@@ -130,6 +142,15 @@ def add_documents(reading: SourceFiles, name: str, documents: list[Document], re
         else:
             reading.files[document.id] = name
             reading.documents.append(document)
+            if document.questions:
+                places = (
+                    f"{document.id}#{heading}" if heading else document.id
+                    for heading, _ in document.questions
+                )
+                reading.asked.setdefault(name, []).extend(
+                    Asked(place, "", question)
+                    for place, (_, question) in zip(places, document.questions, strict=True)
+                )
     if reason:
         reading.failed.append((name, reason))
     elif not documents:

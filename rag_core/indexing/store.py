@@ -34,8 +34,8 @@ from ..values.errors import IndexDamaged, MissingResource, ProviderError, Storag
 from ..values.message import Message
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
-from . import chroma, mapped_vectors
-from .backends import Lexical, OpenVectors
+from . import chroma
+from .backends import MAPPED_FILE, Lexical, OpenVectors
 from .bm25 import Bm25Index
 from .manifest import CHECKED, Manifest, check_files, check_listed
 from .passages import Passages
@@ -315,7 +315,7 @@ class _Vectors:
 
     def _open(self) -> OpenVectors:
         generation, manifest = self._generation, self._manifest
-        check_files(generation, manifest, manifest.checksums.keys() & {mapped_vectors.FILE})
+        check_files(generation, manifest, manifest.checksums.keys() & {MAPPED_FILE})
         try:
             return self._stores[manifest.store].open(
                 generation, self._ids, manifest.dimensions, self._resources

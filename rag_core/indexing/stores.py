@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..values.settings import FILE, MILVUS_SCHEME, Settings
-from .backends import VectorBackend
+from .backends import MappedVectors, VectorBackend, collection_name, has_collections, owner
 from .chroma import ChromaVectors
-from .collection_names import collection_name, has_collections, owner
-from .mapped_vectors import MappedVectors
 
 MAPPED, CHROMA, SERVER, MILVUS = "mapped", "chroma", "chroma server", "milvus"
 

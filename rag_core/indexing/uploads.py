@@ -1,16 +1,22 @@
-"""The files that were uploaded into a corpus: kept in the state folder, so that they can be indexed again."""
+"""The files that were uploaded into a corpus: kept in the state folder, so that they can be indexed again.
+
+Until then they are in temporary folders that do not outlive their process, even when it is killed.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
+from ..documents.asked import BESIDE
 from ..documents.limits import megabytes
 from ..documents.reading.formats import READERS
 from ..documents.reading.reasons import EMPTY
@@ -20,8 +26,44 @@ from ..values.owner_only import FILE, private_folder, private_home, tighten
 from ..values.visible import valid
 from .locking import locked
 from .readers import SourceFiles, add_documents, read_path
-from .temporary import clear_leftovers, temporary_folder
 from .write_report import Progress, no_progress
+
+
+def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:
+    """A private folder that is removed when `resources` is closed, or by the next process if this one is killed.
+
+    Its lock ends with this process, whichever way that ends.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    made = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
+    resources.callback(made.cleanup)
+    lock = os.open(made.name, os.O_RDONLY)
+    resources.callback(os.close, lock)
+    with suppress(OSError):  # a file system without locks; then nothing is cleared there either
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return Path(made.name)
+
+
+def clear_leftovers(place: Path, prefix: str) -> None:
+    """Remove our folders whose process is gone."""
+    with suppress(OSError):
+        for folder in place.glob(f"{prefix}*"):
+            with suppress(OSError):
+                _remove_if_left(folder)
+
+
+def _remove_if_left(folder: Path) -> None:
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(lock).st_uid != os.geteuid() or not os.listdir(lock):
+            return  # somebody else's, or only just made and not yet locked
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
 MAX_UPLOAD = 20_000_000  # bytes; `rag index` takes larger ones
@@ -53,7 +95,6 @@ class UploadFolder:
 
     @property
     def names(self) -> list[str]:
-        """The names of the stored files."""
         return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
 
     def has(self, upload: Upload) -> bool:
@@ -116,6 +157,10 @@ class UploadFolder:
                 name = source.files[document.id]
                 if source is new or name not in replaced:
                     add_documents(reading, name, [document])
+        reading.asked = {
+            **{name: rows for name, rows in old.asked.items() if name not in replaced},
+            **new.asked,
+        }
         reading.failed += [*new.failed, *((name, why) for name, why in old.failed if name not in replaced)]
         reading.documents.sort(key=lambda document: document.id)
         return reading
@@ -157,7 +202,7 @@ def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
         return Message("this name marks a BEIR folder; rename the file, or index the folder with `rag index`")
     if name in before:
         return Message("another file of this name was uploaded with it; rename one")
-    if suffix not in READERS:
+    if suffix not in READERS and name != BESIDE:
         kind = suffix or Message("a file without extension")
         known = ", ".join(one[1:] for one in READERS)
         return Message("{kind} is not supported; use {known}", kind=kind, known=known)

@@ -34,7 +34,7 @@ class _Shipped(Mapping[bytes, bytes]):
     """Vectors by key, of 32-bit floats, which each becomes when it is asked for: of thousands, a question needs a few.
 
     Args:
-        files: structured arrays as `write_shipped` writes them.
+        files: structured arrays with the columns key, scale and vector.
     """
 
     def __init__(self, files: Iterable[NDArray[np.void]]) -> None:
@@ -59,7 +59,7 @@ def read_shipped(folder: Path) -> Mapping[bytes, bytes]:
     """Shipped vectors by key, of every file in a model's folder; empty when this model has none.
 
     Raises:
-        DataError: a file is not in the format of `write_shipped`.
+        DataError: a file is not a NumPy file with the columns key, scale and vector.
     """
     return _read_shipped(folder, folder.stat().st_mtime_ns) if folder.is_dir() else {}
 
@@ -75,44 +75,10 @@ def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
         except (OSError, ValueError) as error:
             raise DataError(
                 Message("The shipped vectors {path} cannot be read: {reason}.", path=path, reason=error),
-                Message("Run `rag index --vectors`."),
+                Message("Delete it, and its texts are embedded at the next indexing."),
             ) from error
         read.append(rows)
     return _Shipped(read)
-
-
-def shipped_keys(path: Path) -> list[bytes]:
-    """The keys of one file of shipped vectors; none if there is no file."""
-    keys: list[bytes] = np.load(path)["key"].tolist() if path.is_file() else []
-    return keys
-
-
-def write_shipped(path: Path, texts: Sequence[str], vectors: Vectors, *, small: bool = False) -> None:
-    """Write vectors in key order, so that the same texts give the same file.
-
-    Each row has a key, its numbers, and the scale that gives them length 1.
-
-    Args:
-        small: numbers in 8 bits instead of 16; cosines change by less than 0.002 instead of 0.0002.
-    """
-    keys = [text_key(text) for text in texts]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    ordered = np.array(vectors, np.float32)[order]
-    if small:
-        ordered = np.rint(ordered * (127 / np.maximum(np.abs(ordered).max(axis=1, keepdims=True), 1e-12)))
-    numbers = ordered.astype(np.int8 if small else np.float16)
-    rows = np.zeros(
-        len(keys),
-        [("key", "V32"), ("scale", "<f4"), ("vector", numbers.dtype.newbyteorder("<"), numbers.shape[1:])],
-    )
-    rows["key"] = np.array([keys[place] for place in order], "V32")
-    rows["scale"] = 1 / np.maximum(np.linalg.norm(numbers.astype(np.float32), axis=1), 1e-12)
-    rows["vector"] = numbers
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".new")
-    with draft.open("wb") as file:
-        np.save(file, rows)
-    draft.replace(path)  # changes the time of the folder, by which what was read is kept
 
 
 class StoredVectors:
@@ -189,7 +155,6 @@ class VectorCache:
         return tuple(np.frombuffer(known, np.float32).tolist())
 
     def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
-        """Check that a server's model is the one that made the cached vectors."""
         if not self._served:
             return
         vector, bills = probe(self._embedder)

@@ -18,7 +18,7 @@ class WriteReport:
         enricher: key of the enricher; empty for a plain index.
         calls: the enricher's calls.
         embeddings: the embedding calls.
-        without_context: number of passages whose context failed; `reason` says why.
+        without_context: number of passages whose context, or questions, failed; `reason` says why.
         damage: damage found in the previous index; empty when there was none.
     """
 
@@ -33,7 +33,6 @@ class WriteReport:
 
     @property
     def cost(self) -> Cost:
-        """The cost of contexts and embeddings."""
         return Cost.of((*self.calls, *self.embeddings))
 
 

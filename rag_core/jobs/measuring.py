@@ -147,7 +147,7 @@ def start_sweep(
 def _opened(job: Job, lab_of: LabOf) -> Lab:
     """The lab, once its documents are embedded; an earlier job has paid for a lab that is already open."""
     job.report(doing="opening the documents")
-    lab = lab_of(lambda bill: job.ask(bill, "Embedding the documents"))
+    lab = lab_of(lambda bill: job.ask(bill, "Embedding the documents")).untaught()
     if job.status.bill:
         job.report(embedded=tuple(call for call in lab.calls if call.cost_usd != 0))
     return lab

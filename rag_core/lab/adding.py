@@ -27,8 +27,9 @@ from ..values.settings import Settings
 from ..values.types import ModelCall
 from .corpora import as_typed, folder_name, keep_title
 from .engines import Engines
-from .opening import LONGEST_NAME, check_corpus_name, corpus_store, finish_indexing, index_files
+from .opening import LONGEST_NAME, Indexing, check_corpus_name, corpus_store
 
+NO_DOCUMENTS = Message("there are no documents that it could be about; upload them with it")
 FileStatus = Literal["added", "changed", "unchanged", "failed"]
 
 
@@ -140,16 +141,19 @@ def add_files(
             with folder.staged(new) as stage:
                 read = read_path(stage, progress) if new else SourceFiles("")
                 reading = folder.read(read, progress)
-                readable = set(read.files.values()) & set(reading.files.values())
+                readable = {*read.files.values()} & {*reading.files.values()}
+                if reading.documents:
+                    readable |= read.asked.keys()
+                reading.failed += [(name, NO_DOCUMENTS) for name in read.asked if name not in readable]
                 if reading.documents:
                     store = corpus_store(settings, corpus, engines, consent)
                     if subject:
                         reading.profile = replace(store.profile, subject=subject)
-                    report = index_files(
-                        reading, store, engines, settings, enrich=enrich, progress=progress, announce=announce,
-                        # with the switch: the next upload would remove what the index has and the folder has not
-                        alongside=lambda: folder.store(stage, readable),
-                    )  # fmt: skip
+                    indexing = Indexing(
+                        store, engines, settings, enrich, progress=progress, announce=announce
+                    )
+                    # with the switch: the next upload would remove what the index has and the folder has not
+                    report = indexing.update(reading, lambda: folder.store(stage, readable))
                     if title:
                         keep_title(settings.home, corpus, title)
         for one in good:
@@ -217,5 +221,5 @@ def reindex(
         report = store.rechunk(chunking, progress)
         if not enrich:
             store.enriched.remove()
-        finish_indexing(report, store, engines, settings, enrich=enrich, progress=progress, announce=announce)
+        Indexing(store, engines, settings, enrich, progress=progress, announce=announce).finish(report)
     return report

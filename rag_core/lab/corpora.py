@@ -109,6 +109,5 @@ class LabPool:
             return self._kept[corpus].lab if corpus in self._kept else None
 
     def drop(self, corpus: str) -> None:
-        """Close the lab of a corpus."""
         with self._lock:
             self._kept.pop(corpus, None)

@@ -63,7 +63,6 @@ class Findings:
     lines: tuple[Finding, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The shape `rag doctor --json` prints."""
         return {
             "can_answer": self.can_answer,
             "engine": self.engine,
@@ -144,7 +143,6 @@ def _vectors(lab: Lab) -> Iterator[Finding]:
 
 
 def _lexical(settings: Settings, index: CorpusIndex) -> Finding:
-    """Whether keyword search gives the scores of rank_bm25."""
     try:
         questions = [question.text for question in read_builtin(settings.data, "dev").measured]
     except DataError as error:

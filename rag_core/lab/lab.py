@@ -27,7 +27,7 @@ from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import ModelCall, Passage
-from .asked import open_asked
+from .asked import asked_state, open_asked
 from .engines import Engines, vector_files
 from .paid_models import ROLES
 
@@ -50,6 +50,7 @@ class Lab:
         warnings: what was repaired or left out when the corpus was opened.
         calls: the embedding calls made then.
         others: opens the labs of other corpora, for the columns that search them; None if there are none.
+        taught: whether passages are found by the questions that people taught.
     """
 
     def __init__(self, settings: Settings, corpus: str, engines: Engines, store: CorpusStore) -> None:
@@ -59,11 +60,12 @@ class Lab:
         self.calls: tuple[ModelCall, ...] = ()
         self.engines = engines
         self.others: Callable[[str], Lab] | None = None
+        self.taught = True
         self._store = store
         self._lock = threading.Lock()
-        self._offline: tuple[CorpusIndex, Llm] | None = None
+        self._offline: tuple[CorpusIndex, AskedIndex | None, Llm] | None = None
         self._reader: tuple[CorpusIndex, Reader] | None = None
-        self._asked: tuple[CorpusIndex, AskedIndex | None] | None = None
+        self._asked: tuple[CorpusIndex, int | None, AskedIndex | None] | None = None
 
     @property
     def engine(self) -> dict[str, str | None]:
@@ -183,6 +185,8 @@ class Lab:
         llms = self._llms(index, asked, engines.paid)
         chosen = (settings.country if country is None else country).upper()
         engine = {**engines.identity(llms, index, enriched), "asked": asked.key if asked else None}
+        if asked and asked.taught:
+            engine["taught"] = str(asked.taught)
         return Services(
             index=index,
             enriched=enriched,
@@ -223,7 +227,7 @@ class Lab:
         return Services(
             index=_rehearsed(self.index),
             enriched=_rehearsed(enriched) if enriched else None,
-            asked=self._known_questions(self.index),
+            asked=self.asked,
             embedder=embedder,
             llms={
                 role: RehearsedLlm(engines.paid[role].name, engines.prices)
@@ -249,12 +253,19 @@ class Lab:
                 self._reader = (index, self._engines(index).reading(index))
             return self._reader[1]
 
+    @property
+    def asked(self) -> AskedIndex | None:
+        """The questions that its passages are known to answer; None if there are none."""
+        return self._known_questions(self.index)
+
     def _known_questions(self, index: CorpusIndex) -> AskedIndex | None:
-        """The questions that the passages are known to answer, kept with the index."""
+        """The questions that the passages are known to answer, kept until those or the index change."""
         with self._lock:
-            if self._asked is None or self._asked[0] is not index:
-                self._asked = (index, open_asked(self.settings, self.corpus, index, self.engines))
-            return self._asked[1]
+            state = asked_state(self.settings, self.corpus)
+            if self._asked is None or self._asked[0] is not index or self._asked[1] != state:
+                opened = open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught)
+                self._asked = (index, state, opened)
+            return self._asked[2]
 
     def _llms(
         self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]
@@ -263,9 +274,9 @@ class Lab:
         if set(ROLES) <= set(paid):
             return paid
         with self._lock:
-            if self._offline is None or self._offline[0] is not index:
-                self._offline = (index, self._engines(index).offline(index, asked))
-            return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
+            if self._offline is None or self._offline[0] is not index or self._offline[1] is not asked:
+                self._offline = (index, asked, self._engines(index).offline(index, asked))
+            return {**dict.fromkeys(ROLES, self._offline[2]), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
         """One strategy on one question.
@@ -350,8 +361,19 @@ class Lab:
     def with_engines(self, engines: Engines) -> Lab:
         """The same corpus and index with other models."""
         lab = Lab(self.settings, self.corpus, engines, self._store)
+        lab.warnings, lab.calls, lab.taught = self.warnings, self.calls, self.taught
         if (others := self.others) is not None:
             lab.others = lambda corpus: others(corpus).with_engines(engines)
+        return lab
+
+    def untaught(self) -> Lab:
+        """The same without the questions that people taught, for measuring: they may have taught a judged one."""
+        if not self.taught:
+            return self
+        lab = self.with_engines(self.engines)
+        lab.taught = False
+        if (others := lab.others) is not None:
+            lab.others = lambda corpus: others(corpus).untaught()
         return lab
 
     def retriever(

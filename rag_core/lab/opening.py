@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..indexing import (
     no_progress,
     read_path,
     stores_of,
+    write_questions,
 )
 from ..offline.memory import compared_texts
 from ..values.errors import (
@@ -44,6 +45,7 @@ from ..values.profile import Profile
 from ..values.prompt_injection import gives_orders
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
+from .asked import keep_own
 from .corpora import LabPool
 from .engines import Engines, load_engines, vector_files
 from .lab import Lab
@@ -249,7 +251,8 @@ def index_path(
 
     Args:
         enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
-            by the offline engine; that of the built-in corpus is always the latter.
+            by the offline engine; that of the built-in corpus is always the latter. The provider's model also writes
+            the questions that each passage answers.
         context_prompt: the message that asks the provider's model for a context, with {passage}, and {title} and
             {document} if it needs them; empty for the standard one, by default the one it was last indexed with.
             Another one writes every context again.
@@ -286,85 +289,78 @@ def index_path(
             Message("Set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the context prompt out."),
         )
     context_template(context_prompt or "")  # checked before anything is written
-    return index_files(
-        reading,
-        store,
-        engines,
-        settings,
-        enrich=enrich,
-        context_prompt=context_prompt,
-        progress=progress,
-        announce=announce,
-    )
-
-
-def index_files(
-    reading: SourceFiles,
-    store: CorpusStore,
-    engines: Engines,
-    settings: Settings,
-    *,
-    enrich: bool = False,
-    context_prompt: str | None = None,
-    progress: Progress = no_progress,
-    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
-    alongside: Callable[[], None] = lambda: None,
-) -> Report:
-    """Bring both indexes of a corpus up to date with files that were read; as `index_path`.
-
-    Args:
-        alongside: as for `CorpusStore.update`.
-    """
-    report = store.update(reading, progress, alongside)
-    report.orders = [
-        one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
-    ]
-    finish_indexing(
-        report,
-        store,
-        engines,
-        settings,
-        enrich=enrich,
-        context_prompt=context_prompt,
-        progress=progress,
-        announce=announce,
-    )
+    indexing = Indexing(store, engines, settings, enrich, context_prompt, progress, announce)
+    report = indexing.update(reading)
+    indexing.ask_for_questions(report)
     return report
 
 
-def finish_indexing(
-    report: Report,
-    store: CorpusStore,
-    engines: Engines,
-    settings: Settings,
-    *,
-    enrich: bool,
-    context_prompt: str | None = None,
-    progress: Progress,
-    announce: Callable[[EnrichmentEstimate], None],
-) -> None:
-    """Embed the sentences of a plain index just written, and bring the enriched one up to date; adds to the report."""
-    with attach_calls_to_errors(report.calls):
-        index = store.open()
-        assert index is not None  # written just now
-        if report.added or report.changed or report.embedded:
-            embed_sentences(index, engines, settings, progress)
-        offline = engines.enricher(index.profile.subject)
-        if enrich and store.corpus != BUILTIN:
-            model = engines.paid.get("enrich")
-            kept = settings.home / "vectors" / CONTEXTS
-            prompt = store.enriched.own_prompt if context_prompt is None else context_prompt
-            enricher = LlmEnricher(model, engines.prices, kept, announce, prompt) if model else offline
-            if context_prompt is None and enricher.own_prompt:
-                report.notes.append(KEPT_PROMPT)
-            report.enriched = store.enriched.follow(
-                index, enricher, progress, retry_missing=model is not None
-            )
-        else:
-            report.enriched, note = _follow(store, index, offline, progress)
-            report.notes += [note] if note else []
-    if report.enriched and report.enriched.without_context:
-        report.failed.append(("contexts", _missing_contexts(report.enriched)))
+@dataclass(frozen=True)
+class Indexing:
+    """Brings both indexes of a corpus up to date; as `index_path`."""
+
+    store: CorpusStore
+    engines: Engines
+    settings: Settings
+    enrich: bool = False
+    context_prompt: str | None = None
+    progress: Progress = no_progress
+    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None
+
+    def update(self, reading: SourceFiles, alongside: Callable[[], None] = lambda: None) -> Report:
+        """Index files that were read, and keep their questions.
+
+        Args:
+            alongside: as for `CorpusStore.update`.
+        """
+        report = self.store.update(reading, self.progress, alongside)
+        report.notes += keep_own(self.settings, self.store, reading, report.removed)
+        report.orders = [
+            one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
+        ]
+        self.finish(report)
+        return report
+
+    def finish(self, report: Report) -> None:
+        """Embed the sentences of a plain index just written, and bring the enriched one up to date; adds to the report."""
+        store, engines = self.store, self.engines
+        with attach_calls_to_errors(report.calls):
+            index = store.open()
+            assert index is not None  # written just now
+            if report.added or report.changed or report.embedded:
+                embed_sentences(index, engines, self.settings, self.progress)
+            offline = engines.enricher(index.profile.subject)
+            if self.enrich and store.corpus != BUILTIN:
+                model = engines.paid.get("enrich")
+                kept = self.settings.home / "vectors" / CONTEXTS
+                prompt = store.enriched.own_prompt if self.context_prompt is None else self.context_prompt
+                enricher = (
+                    LlmEnricher(model, engines.prices, kept, self.announce, prompt) if model else offline
+                )
+                if self.context_prompt is None and enricher.own_prompt:
+                    report.notes.append(KEPT_PROMPT)
+                retry = model is not None
+                report.enriched = store.enriched.follow(index, enricher, self.progress, retry_missing=retry)
+            else:
+                report.enriched, note = _follow(store, index, offline, self.progress)
+                report.notes += [note] if note else []
+        if (written := report.enriched) and written.without_context:
+            what = Message("no context and stay plain")
+            report.failed.append(("contexts", _missing(what, written)))
+
+    def ask_for_questions(self, report: Report) -> None:
+        """Have the provider's model write the questions of one's own passages; adds to the report."""
+        model, index = self.engines.paid.get("enrich"), self.store.open()
+        if not (self.enrich and model and index and self.store.corpus != BUILTIN):
+            return
+        enriched = report.enriched
+        with attach_calls_to_errors((*report.embeddings, *(enriched.calls if enriched else ()))):
+            report.questions = written = write_questions(
+                self.settings.home, self.store.corpus, index.passages.values(), model, self.engines.prices, self.announce,
+                lambda done, total: self.progress("questions", done, total),
+            )  # fmt: skip
+        if written.without_context:
+            report.failed.append(("questions", _missing(Message("no questions"), written)))
 
 
 def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, progress: Progress) -> None:
@@ -385,13 +381,11 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
         cache.vectors(texts, lambda done, total: progress("sentences", done, total))
 
 
-def _missing_contexts(written: WriteReport) -> str:
+def _missing(what: Message, written: WriteReport) -> str:
     return Message(
-        "{count} of {total} passages have no context and stay plain ({reason}); run the same command again",
-        count=written.without_context,
-        total=written.passages,
-        reason=written.reason,
-    )
+        "{count} of {total} passages have {what} ({reason}); run the same command again",
+        count=written.without_context, total=written.passages, what=what, reason=written.reason,
+    )  # fmt: skip
 
 
 def check_corpus_name(corpus: str) -> None:

@@ -138,7 +138,6 @@ class Label(Stage):
     kind: ClassVar[str] = "select"
 
     def __call__(self, state: State, ctx: Context) -> State:
-        """The state with labelled hits."""
         hits = labelled(state, language_of(state.question.text), ctx)
         return replace(state, rankings=(Ranking(state.question, hits),))
 

@@ -107,7 +107,6 @@ class EmbedBy(TransformStage):
     fans_out: ClassVar[bool] = False
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The question, with the texts to embed."""
         return (replace(question, passages=self.texts),)
 
 

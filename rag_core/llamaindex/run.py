@@ -123,7 +123,6 @@ class StrategyRun:
             self._stop.set()
 
     def response(self) -> Response:
-        """The complete answer."""
         for _ in self.pieces():
             pass
         answer = self.trace.answer

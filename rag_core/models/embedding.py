@@ -51,13 +51,9 @@ _LANGUAGE = re.compile(r"^language:[ \t]*(?:\[(.*?)\]|(\S+)|((?:\n[ \t]*-[ \t]*\
 class EmbeddingModel(Protocol):
     """What is used of LlamaIndex's BaseEmbedding. Thread-safe."""
 
-    def get_query_embedding(self, query: str) -> list[float]:
-        """The vector of a question."""
-        ...
+    def get_query_embedding(self, query: str) -> list[float]: ...
 
-    def get_text_embedding_batch(self, texts: list[str]) -> list[list[float]]:
-        """The vectors of passages."""
-        ...
+    def get_text_embedding_batch(self, texts: list[str]) -> list[list[float]]: ...
 
 
 class LlamaEmbedder:

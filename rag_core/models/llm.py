@@ -145,7 +145,6 @@ class LlamaLlm:
             yield self._bill(prompt, text, reply)
 
     def _options(self, prompt: Prompt) -> dict[str, Any]:
-        """The options sent with the messages."""
         options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self._openai else {}
         if self._keep_settings:
             return options

@@ -52,7 +52,6 @@ class Reply:
 
     @property
     def no_answer(self) -> bool:
-        """Whether it ends inside the model's reasoning."""
         return self.reasoning.inside or self.reasoning.too_long
 
     def take(self, delta: str | None, *, last: bool = False) -> str:

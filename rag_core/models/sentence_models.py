@@ -37,13 +37,11 @@ class SentenceModel:
         self._counting = threading.Lock()
 
     def get_query_embedding(self, query: str) -> list[float]:
-        """The vector of a question."""
         with self._embedding:
             set_threads(1)
             return self._model.get_query_embedding(query)
 
     def get_text_embedding_batch(self, texts: list[str]) -> list[list[float]]:
-        """The vectors of passages."""
         with self._embedding:
             set_threads(len(texts))
             return self._model.get_text_embedding_batch(texts)

@@ -30,11 +30,11 @@ class _Compared(NamedTuple):
 
 
 class AskedIndex:
-    """The known questions of a corpus's passages. Thread-safe.
+    """The known questions of a corpus's passages; `taught` is the number of those that people taught. Thread-safe.
 
     Args:
-        asked: grouped by passage.
-        vectors: returns the (n, d) vectors of those questions, rows L2-normalised; called once, when first searched.
+        vectors: returns the vectors of those questions in parts, each (n, d), rows L2-normalised; called once, when first
+            searched.
         embedder: the model that made them.
         passages: the corpus's, by id.
     """
@@ -42,22 +42,23 @@ class AskedIndex:
     def __init__(
         self,
         asked: Sequence[Asked],
-        vectors: Callable[[], Vectors],
+        vectors: Callable[[], Sequence[Vectors]],
         embedder: Embedder,
         passages: Mapping[str, Passage],
     ) -> None:
-        self._asked = asked
         self._vectors = functools.cache(vectors)
         self._embedder = embedder
         self._passages = passages
-        owners = [one.passage for one in asked]
-        first = [row for row, owner in enumerate(owners) if row == 0 or owners[row - 1] != owner]
-        self._starts = np.array(first, np.intp)
-        self._ends = np.array([*first[1:], len(asked)], np.intp)
-        self._owners = [owners[row] for row in first]
+        self._owners = list(dict.fromkeys(one.passage for one in asked))
         self._place = {owner: place for place, owner in enumerate(self._owners)}
+        places = np.array([self._place[one.passage] for one in asked], np.intp)
+        self._order = np.argsort(places, kind="stable")  # a passage's questions side by side
+        self._asked: list[Asked] = [asked[row] for row in self._order.tolist()]
+        self._starts = np.searchsorted(places[self._order], np.arange(len(self._owners)))
+        self._ends = np.append(self._starts[1:], len(asked))
         self._compare = functools.lru_cache(REMEMBERED)(self._compare_anew)
         self.key = asked_key(asked, embedder.key)
+        self.taught = sum(1 for one in asked if one.taught)
 
     def search(self, question: str, k: int) -> list[Hit]:
         """The k passages with the questions nearest to one, by cosine; each hit's note is its nearest question."""
@@ -76,7 +77,12 @@ class AskedIndex:
 
     def _nearest(self, place: int, compared: _Compared) -> str:
         start = int(self._starts[place])
-        return self._asked[start + int(compared.cosines[start : self._ends[place]].argmax())].question
+        return self._asked[start + int(compared.cosines[start : self._ends[place]].argmax())].words
+
+    def of(self, passage: str) -> Sequence[Asked]:
+        """The questions of a passage, by its id."""
+        place = self._place.get(passage)
+        return [] if place is None else self._asked[self._starts[place] : self._ends[place]]
 
     def likeness(self, question: str, passages: Iterable[str]) -> list[float | None]:
         """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""
@@ -86,10 +92,11 @@ class AskedIndex:
 
     def _compare_anew(self, question: str) -> _Compared:
         (vector,), _ = self._embedder.embed([question], "query")
-        cosines = self._vectors() @ vector
+        cosines = np.concatenate([part @ vector for part in self._vectors()])[self._order]
         return _Compared(cosines, np.maximum.reduceat(cosines, self._starts))
 
 
 def asked_key(asked: Iterable[Asked], embedder: str) -> str:
     """Eight hexadecimal digits of questions, their passages, and the model they are compared with."""
-    return hashlib.sha256(repr((embedder, list(map(tuple, asked)))).encode()).hexdigest()[:8]
+    rows = [one[:3] for one in asked]
+    return hashlib.sha256(repr((embedder, rows)).encode()).hexdigest()[:8]

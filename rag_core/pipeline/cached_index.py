@@ -20,7 +20,6 @@ class _InFront:
 
     @property
     def name(self) -> str:
-        """The index's name."""
         return self._index.name
 
     def document_frequency(self, text: str) -> int:
@@ -59,7 +58,6 @@ class CachedIndex(_InFront):
         return self._dense[key][:k]
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
-        """The k best BM25 hits."""
         if k > self._depth:
             return self._index.lexical(text, k, k1, b)
         key = (text, k1, b)
@@ -91,7 +89,6 @@ class Without(_InFront):
         return self._others(lambda depth: self._index.dense(vector, depth), k)
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
-        """The k best BM25 hits."""
         return self._others(lambda depth: self._index.lexical(text, depth, k1, b), k)
 
     def _others(self, search: Callable[[int], Sequence[Hit]], k: int) -> Sequence[Hit]:

@@ -21,7 +21,6 @@ class Bound:
 
     @property
     def most(self) -> int:
-        """The sum."""
         return sum(self.parts)
 
     def passed_on(self) -> str:

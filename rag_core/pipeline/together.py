@@ -162,7 +162,6 @@ def _group(strategy: Strategy) -> Hashable | None:
 
 
 def _search(strategy: Strategy) -> int | None:
-    """Position of the retrieval."""
     return next((place for place, stage in enumerate(strategy.stages) if type(stage) is Retrieve), None)
 
 

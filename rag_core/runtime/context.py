@@ -77,7 +77,6 @@ class Context:
     meter: Meter = field(default_factory=Meter)
 
     def warn(self, message: str) -> None:
-        """Add a warning to the trace."""
         self.meter.warnings.append(message)
 
     def as_read(self, text: str) -> str:

@@ -22,9 +22,7 @@ T = TypeVar("T")
 class Flag(Protocol):
     """Says whether to stop; a `threading.Event` is one."""
 
-    def is_set(self) -> bool:
-        """Whether to stop."""
-        ...
+    def is_set(self) -> bool: ...
 
 
 # Whether the user has stopped the run that the current thread works for; for models that cannot be told otherwise.
@@ -154,11 +152,9 @@ class Run:
     began: float = field(default_factory=time.perf_counter)
 
     def elapsed(self) -> float:
-        """Seconds since it began."""
         return time.perf_counter() - self.began
 
     def is_stopped(self) -> bool:
-        """Whether the user has stopped the run."""
         return self.stop is not None and self.stop.is_set()
 
     def check_stop(self) -> None:

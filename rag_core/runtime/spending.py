@@ -70,7 +70,6 @@ class Spending:
                 used.dollars += dollars
 
     def spend(self, visitor: str, calls: Sequence[ModelCall]) -> None:
-        """Add what calls cost."""
         dollars = sum(map(self._cost, calls))
         with self._lock:
             for used in self._used(visitor):
@@ -118,7 +117,6 @@ class Visitor(Payer):
         self._spending.reserve(self._name)
 
     def spend(self, calls: Sequence[ModelCall]) -> None:
-        """Add what calls cost."""
         self._spending.spend(self._name, calls)
 
 

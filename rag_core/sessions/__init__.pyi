@@ -4,8 +4,8 @@ from .replaying import Replayed as Replayed
 from .replaying import replay as replay
 from .saved import Saved as Saved
 from .saved import parse_session as parse_session
+from .saved import passages_csv as passages_csv
 from .saved import read_session as read_session
 from .saved import session_json as session_json
 from .saved import session_text as session_text
-from .tables import passages_csv as passages_csv
-from .tables import trec_runs as trec_runs
+from .saved import trec_runs as trec_runs

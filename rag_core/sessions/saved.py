@@ -1,8 +1,11 @@
-"""The JSON of `rag query --json` and `rag compare --json`: written for traces, and read back as far as it is used."""
+"""The JSON of `rag query --json` and `rag compare --json`: written, read back, and exported as CSV and TREC runs."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +13,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ..documents.trec import trec_lines
 from ..values.errors import DataError, why_unreadable
 from ..values.notice import NOTICE
 from ..values.sources import Source
 from ..values.trace import Trace
-from ..values.visible import as_json
+from ..values.visible import as_cell, as_json
 
 _HINT = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
 
@@ -99,6 +103,12 @@ class SavedStep(_Part):
     seconds: float
     calls: tuple[SavedCall, ...] = ()
 
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars of its calls; None when a price is unknown."""
+        prices = [call.cost_usd for call in self.calls]
+        return None if None in prices else sum(price for price in prices if price is not None)
+
 
 class SavedMetrics(_Part):
     """Tokens and US dollars of the whole run; None where a price is unknown."""
@@ -131,7 +141,6 @@ class Saved(_Part):
 
     @property
     def corpus(self) -> str:
-        """The corpus that was searched."""
         return str(self.engine.get("index") or "").partition(",")[0]
 
     @property
@@ -235,3 +244,46 @@ def parse_session(data: object) -> tuple[Saved, ...]:
     if len({saved.question for saved in traces}) != 1:
         raise DataError("it has no trace, or more than one question.", _HINT)
     return traces
+
+
+TOPIC = "q1"  # a session has one question
+COLUMNS = (
+    "question", "label", "strategy", "model", "corpus", "rank", "passage", "document", "title", "relevance",
+    "score", "scale", "cited", "voted_best", "text", "source", "notice",
+)  # fmt: skip
+_SPACE = re.compile(r"\s")
+
+
+def passages_csv(traces: Sequence[Saved]) -> str:
+    """One row per strategy and passage, in UTF-8 with a byte order mark, by which spreadsheets know it.
+
+    A text that a spreadsheet would run as a formula begins with an apostrophe (OWASP, CSV Injection).
+    """
+    written = io.StringIO()
+    rows = csv.writer(written)
+    rows.writerow(COLUMNS)
+    for trace in traces:
+        cited = {one.n for one in trace.answer.citations} if trace.answer else set()
+        voted = "" if trace.voted_best is None else "yes" if trace.voted_best else "no"
+        for rank, one in enumerate(trace.contexts, start=1):
+            cells = (
+                trace.question, trace.name, trace.strategy, trace.model, trace.corpus, rank, one.id, one.doc_id, one.title, one.label or "",
+                one.score, one.score_scale, "yes" if rank in cited else "no", voted, one.text, one.source, NOTICE,
+            )  # fmt: skip
+            rows.writerow([as_cell(cell) for cell in cells])
+    return f"\ufeff{written.getvalue()}"
+
+
+def trec_runs(traces: Sequence[Saved]) -> dict[str, str]:
+    """Label -> TREC run of the strategy's passages, for topic `TOPIC`; white space in an id becomes "_".
+
+    One run per strategy: a run ranks a document once per topic. The format has no place for our notice.
+    """
+    return {
+        trace.name: trec_lines({TOPIC: [_word(one.id) for one in trace.contexts]}, _word(trace.name))
+        for trace in traces
+    }
+
+
+def _word(text: str) -> str:
+    return _SPACE.sub("_", text)

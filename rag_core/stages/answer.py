@@ -66,7 +66,6 @@ class Generate(Stage):
         self.fills.check(self.name, self.template)
 
     def flow(self, before: Flow) -> Flow:
-        """The answer."""
         return replace(before, content="an answer")
 
     def __call__(self, state: State, ctx: Context) -> State:

@@ -64,7 +64,6 @@ class Stage(ABC):
 
     @property
     def params(self) -> Mapping[str, Any]:
-        """The parameters as plain JSON values."""
         plain = _plain(self)
         assert isinstance(plain, dict)  # a stage is a dataclass
         return plain

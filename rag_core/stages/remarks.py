@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from ..language.analysis import detect_language, language_of, sentences
 from ..values.answers import Remark, Suggestion
-from ..values.jurisdictions import name_of
 from ..values.labels import LABELS
-from ..values.sources import Source, difference, listed
+from ..values.sources import Source, difference, listed, name_of
 from ..values.translation import language_name, translate, translate_plural
 from ..values.types import Hit, Passage
 from .citations import cited_claims, unmarked

@@ -126,7 +126,6 @@ class WordOverlap:
     scale: Scale = "cross_encoder"
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
-        """One score per hit, and the bill."""
         scores = [float(len({*_words(query)} & {*_words(hit.passage.indexed_text)})) for hit in hits]
         return scores, ModelCall("rerank", self.name, 10 * len(hits), 0, 0.0, "tokenizer")
 
@@ -218,7 +217,7 @@ def sample_services(passages: Sequence[Passage] = PASSAGES, llm: ScriptedLlm | N
     return Services(
         index=MemoryIndex(passages, embedder),
         enriched=MemoryIndex(enriched, embedder),
-        asked=AskedIndex(asked, lambda: vectors, embedder, {one.id: one for one in passages}),
+        asked=AskedIndex(asked, lambda: [vectors], embedder, {one.id: one for one in passages}),
         embedder=embedder,
         llms=dict.fromkeys(("answer", "rewrite", "judge"), model),
         labels=LabelRules({}),

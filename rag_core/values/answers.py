@@ -64,7 +64,6 @@ class Grounded:
     reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """The sentence, its support and the passages."""
         return {"text": self.text, "support": self.support, "by": list(self.by)}
 
 
@@ -94,11 +93,9 @@ class Remark:
 
     @property
     def leads(self) -> bool:
-        """Whether to read it before the answer."""
         return self.kind in LEADING
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields, with lists for tuples."""
         return asdict(self) | {"citations": list(self.citations), "sentences": list(self.sentences)}
 
 
@@ -162,5 +159,4 @@ class Answer:
 
     @property
     def written(self) -> str:
-        """The text after the notice."""
         return self.text[len(self.notice) :].lstrip()

@@ -1,20 +1,4 @@
-"""Every error rag_core raises on purpose.
-
-RagError                  message: what happened and where; next_step: what to do about it
-├── ConfigError           an unknown strategy, control or metric, or an invalid value
-│   └── SettingsError     the environment or rag.toml is wrong, not the call
-├── InputError            the user's question or file cannot be used
-├── DataError             a corpus, document or result file is missing or malformed
-├── IndexDamaged          an index on disk is incomplete or corrupt (names the part)
-├── IndexBusy             another process is writing this index
-├── StorageError          the state folder cannot be written (permissions, full disk)
-├── MissingResource       a model, key or package the strategy needs is not installed
-├── ProviderError         a model provider refused, failed or timed out
-├── LimitReached          the run has reached its limit on calls or cost
-├── PanelError            a room is not there, or does not allow it: closed, or not the presenter
-├── StageError            a stage failed while running; names the strategy and the stage
-└── Stopped               the user stopped the run; not a failure
-"""
+"""Every error rag_core raises on purpose, and how those of others are put in our words."""
 
 from __future__ import annotations
 

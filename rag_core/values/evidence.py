@@ -26,5 +26,4 @@ class EvidenceScore:
 
     @property
     def enough(self) -> bool:
-        """Whether it is enough for an answer."""
         return self.score >= self.needed

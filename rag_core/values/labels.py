@@ -49,7 +49,6 @@ class Thresholds:
     shown: Mapping[Label, int] = field(default_factory=dict)
 
     def label(self, score: float) -> Label:
-        """The label of a score."""
         return "High" if score >= self.high else "Medium" if score >= self.medium else "Low"
 
 
@@ -87,7 +86,6 @@ class LabelRules:
         return self._rule == "rank"
 
     def has(self, scorer: Scorer, model: str) -> bool:
-        """Whether this model's scores can be labelled."""
         return self.by_rank or scorer in UNCALIBRATED or _key(scorer, model, "en") in self._thresholds
 
     def relevance(
@@ -158,7 +156,6 @@ def _relevance(bounds: Thresholds, scorer: Scorer, score: float, *remarks: Messa
 
 
 def _fitted(text: str) -> dict[tuple[str, ...], Thresholds]:
-    """Thresholds by scorer, model and language."""
     fitted: dict[tuple[str, ...], Thresholds] = {
         (scorer, model, language): _thresholds(row)
         for scorer, models in tomllib.loads(text).items()

@@ -74,11 +74,9 @@ class ModelChoice:
                 )
 
     def __bool__(self) -> bool:
-        """Whether anything was chosen."""
         return bool(self.named)
 
     def __str__(self) -> str:
-        """In a few words."""
         return ", ".join(f"{role.removesuffix('_model')}: {name}" for role, name in self.named.items())
 
 

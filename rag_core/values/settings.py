@@ -342,7 +342,6 @@ class Settings(BaseSettings):
         return ", ".join(variable for variable, value in named.items() if value == model)
 
     def model(self, role: Role) -> str:
-        """The name of a role's model."""
         match role:
             case "rewrite" | "enrich":
                 return self.rewriter_model
@@ -394,7 +393,6 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, then environment, then the TOML file."""
         return init_settings, env_settings, _TomlFile(settings_cls)
 
 

@@ -76,7 +76,6 @@ class Trace:
 
     @property
     def final(self) -> State:
-        """The state after the last stage."""
         return self.steps[-1].after
 
     @property
@@ -111,7 +110,6 @@ class Trace:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus that was searched."""
         return (self.engine.get("index") or "").partition(",")[0]
 
     def remarks(self, year: int | None = None) -> tuple[Remark, ...]:
@@ -153,7 +151,6 @@ class Trace:
         return self.cost.usd
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON that `rag query --json` prints."""
         return {
             "question": self.question,
             "strategy": self.strategy,

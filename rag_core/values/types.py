@@ -98,7 +98,6 @@ class Passage:
 
     @property
     def full_title(self) -> str:
-        """Title and heading path on one line."""
         return " › ".join(part for part in (self.title, self.heading) if part)
 
     @property
@@ -232,7 +231,6 @@ class Hit:
 
     @property
     def id(self) -> str:
-        """The passage's id."""
         return self.passage.id
 
     def with_votes(self, *votes: Vote) -> Hit:

@@ -88,7 +88,7 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
     press("Run", "g")
     for _ in range(4):
         assert asked.acquire(timeout=ANSWER_MS / 1000)
-    expect(page.get_by_text("The answers will appear together.")).to_have_count(4)
+    expect(page.locator(".rl-wait", has_text="The answers will appear together.")).to_have_count(4)
     expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none shows by its speed what it is
     press("Stop", "s")
     expect(page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(4)

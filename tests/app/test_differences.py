@@ -14,7 +14,8 @@ OFFER = "Replace C by a strategy that answers differently"
 
 
 def strips(app: AppTest) -> list[str]:
-    return [text(one.proto.body) for one in app.get("html") if 'class="rl-apart"' in one.proto.body]
+    drawn = [text(one.proto.body) for one in app.get("html") if 'class="rl-apart"' in one.proto.body]
+    return [one.removeprefix("What differs between the answers").strip() for one in drawn]
 
 
 def heads(app: AppTest) -> list[str]:
@@ -62,7 +63,7 @@ def test_of_many_figures_three_are_named_and_the_others_counted(drawn: AppTest) 
 
 def test_columns_that_decline_are_told_and_nothing_is_offered(drawn: AppTest) -> None:
     ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
-    assert strips(drawn) == ["A, B and C decline."]
+    assert strips(drawn) == []  # the verdict says so
     assert OFFER not in [one.label for one in drawn.button]
 
 

@@ -1,4 +1,4 @@
-"""The measurement that ships with the lab, on Compare: a line, and a figure at the head of the columns it holds for."""
+"""The measurement that ships with the lab: a line on Compare, and the score of a trace that ran as measured."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.shared import corpora, shipped
-from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
-from pages.shared.engine import engine
+from rag_core.lab.lab import Lab
 
 
 def words(label: str) -> str:
@@ -20,17 +19,8 @@ def words(label: str) -> str:
     return f"{score.mean:.2f} ({score.ci_low:.2f}–{score.ci_high:.2f})"
 
 
-def heads(app: AppTest) -> list[str]:
-    """The figures at the heads of the columns."""
-    drawn = [one.proto.body for one in app.get("html") if 'class="rl-measured"' in one.proto.body]
-    return [text(one).partition("nDCG@10: how early")[0] for one in drawn]
-
-
 def test_the_strategies_are_named_best_first_and_each_column_has_its_own_figure(drawn: AppTest) -> None:
     drawn.run()
-    assert heads(drawn) == [
-        f"Search quality {words(name)}, 334 questions" for name in DEFAULT_COLUMNS[:SHOWN_COLUMNS]
-    ]
     means = {name: STORED.primary_means[name] for name in rag_core.RECIPES}
     first, second, third, *_ = sorted(means, key=lambda name: -means[name])
     assert first == "ensemble"
@@ -43,60 +33,36 @@ def test_the_strategies_are_named_best_first_and_each_column_has_its_own_figure(
     assert (link.page, link.query_string) == ("evaluate", "view=results&run=shipped")
 
 
-def test_a_column_that_runs_otherwise_than_measured_has_no_figure(drawn: AppTest) -> None:
-    drawn.run()
-    drawn.session_state["2.bm25.k1"] = 1.2  # was not measured
-    drawn.session_state["0.runs.corpus"] = "ward"
-    assert heads(drawn.run()) == [f"Search quality {words('hybrid_rrf')}, 334 questions"]
-    drawn.session_state["2.bm25.k1"] = 1.5
-    drawn.session_state["2.bm25.b"] = 0.25  # the tuned setting was measured too
-    assert heads(drawn.run())[1] == f"Search quality {words('bm25_tuned')}, 334 questions"
-
-
-def test_hidden_names_hide_the_figures(drawn: AppTest) -> None:
+def test_hidden_names_and_own_documents_have_no_line(drawn: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn.session_state["presenting"] = True
-    assert heads(drawn.run()) == []
-    assert "judged questions" not in text(html(drawn))
+    assert "judged questions" not in text(html(drawn.run()))
+    drawn.session_state["presenting"] = False
+    monkeypatch.setattr(corpora, "chosen", lambda: "ward")
+    assert "judged questions" not in text(html(drawn.run()))
+
+
+def test_a_trace_that_ran_as_measured_has_its_score(lab: Lab) -> None:
+    score = STORED.strategies["bm25_tuned"].metrics["ndcg@10"]
+    trace = lab.run("When is labour induced?", "bm25@tuned")
+    assert shipped.measured(trace) == (score.mean, score.ci_low, score.ci_high)
+    assert shipped.measured(lab.run("When is labour induced?", "bm25", k1=1.2)) is None
 
 
 @pytest.mark.parametrize(
-    ("role", "kept"),
+    ("role", "strategy", "holds"),
     [
-        ("rewriter", ["hybrid_rrf", "bm25"]),  # which write no queries
-        ("answer_model", ["multi_query", "hybrid_rrf", "bm25"]),  # it writes no ranking
-        ("embedding_model", []),
-        ("index_content", []),
+        ("rewriter", "bm25", True),  # which writes no queries
+        ("rewriter", "multi_query", False),
+        ("answer_model", "multi_query", True),  # it writes no ranking
+        ("embedding_model", "bm25", False),
+        ("index_content", "bm25", False),
+        ("enriched_index", "bm25", True),
+        ("enriched_index", "contextual", False),
     ],
 )
-def test_another_model_takes_the_figure_from_the_columns_that_use_it(
-    drawn: AppTest, monkeypatch: pytest.MonkeyPatch, role: str, kept: list[str]
+def test_another_model_or_index_takes_the_score_from_what_uses_it(
+    lab: Lab, role: str, strategy: str, holds: bool
 ) -> None:
-    lab = engine().lab
-    assert lab is not None
-    monkeypatch.setattr(type(lab), "engine", {**lab.engine, role: "another"})
-    assert heads(drawn.run()) == [f"Search quality {words(name)}, 334 questions" for name in kept]
-
-
-def test_own_documents_have_neither_line_nor_figure(drawn: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "chosen", lambda: "ward")
-    drawn.run()
-    assert heads(drawn) == []
-    assert "judged questions" not in text(html(drawn))
-
-
-def test_contextual_retrieval_has_its_figure_on_the_measured_contexts_alone(
-    drawn: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn.session_state["strategy.0"] = "contextual"
-    assert heads(drawn.run())[0] == f"Search quality {words('contextual')}, 334 questions"
-    lab = engine().lab
-    assert lab is not None
-    monkeypatch.setattr(type(lab), "engine", {**lab.engine, "enriched_index": "obstetrics, enriched, other"})
-    assert len(heads(drawn.run())) == SHOWN_COLUMNS - 1
-
-
-def test_a_chosen_model_leaves_no_figure(drawn: AppTest) -> None:
-    drawn.run()
-    setup = rag_core.set_up("bm25")
-    assert words("bm25") in shipped.figure(setup)
-    assert shipped.figure(replace(setup, models=rag_core.set_up("bm25", model="gpt-4o").models)) == ""
+    trace = lab.run("When is labour induced?", strategy)
+    other = replace(trace, engine={**trace.engine, role: "obstetrics, enriched, other"})
+    assert (shipped.measured(other) is not None) is holds

@@ -36,8 +36,8 @@ from sklearn.preprocessing import StandardScaler
 
 import rag_core
 from rag_core.documents.benchmark import passage_key, read_qrels, read_questions
-from rag_core.evaluation.abstention import read_abstention
 from rag_core.evaluation.statistics import Interval, wilson
+from rag_core.evaluation.trust import read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.models.minilm import MINILM_WEIGHTS

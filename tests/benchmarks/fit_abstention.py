@@ -11,7 +11,7 @@ their own are left out. Thresholds are chosen on scores of questions left out of
   than DECLINED of those that it can;
 - model: the highest that declines at most MODEL_DECLINED of these, since a language model can decline by itself.
 
-`measure_abstention` (rag_core/evaluation/abstention.py) measures the result.
+`measure_abstention` (rag_core/evaluation/trust.py) measures the result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from rag_core.documents.benchmark import passage_key, read_builtin, read_qrels
-from rag_core.evaluation.abstention import read_abstention
+from rag_core.evaluation.trust import read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.analysis import LANGUAGES

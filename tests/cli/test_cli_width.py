@@ -8,7 +8,7 @@ import pytest
 from helpers.small import Rag
 from rich.cells import cell_len
 
-from rag_core.upkeep import builtin
+from rag_core.lab import builtin
 
 COMMANDS = (
     "strategies", "query", "compare", "index", "eval", "sweep", "answers", "results", "replay", "doctor",

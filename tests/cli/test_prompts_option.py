@@ -8,7 +8,7 @@ from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import provider_lab
 from helpers.small import Rag
 
-from rag_core.cli.show_prompts import prompts_json, show_prompts
+from rag_core.cli.show import prompts_json, show_prompts
 
 ASKED = ("query", "When is anti-D given?", "--strategy", "hyde")
 

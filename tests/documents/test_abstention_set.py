@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.small import ROOT
 
-from rag_core.evaluation.abstention import read_abstention
+from rag_core.evaluation.trust import read_abstention
 from rag_core.values.errors import DataError
 
 ROWS = {

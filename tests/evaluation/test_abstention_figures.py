@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rag_core.documents.benchmark import Benchmark, Question
-from rag_core.evaluation.abstention import AbstentionFigures, measure_abstention, outside_of
+from rag_core.evaluation.answer_scores import AbstentionFigures
 from rag_core.evaluation.statistics import wilson
+from rag_core.evaluation.trust import measure_abstention, outside_of
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import ConfigError
 

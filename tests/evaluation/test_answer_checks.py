@@ -19,11 +19,15 @@ from helpers.small import ROOT
 from rag_core.catalog import build
 from rag_core.cli import show_evaluation
 from rag_core.documents.benchmark import Benchmark, Question, read_builtin
-from rag_core.evaluation.answer_scores import CheckedAnswer, score_abstentions
+from rag_core.evaluation.answer_scores import (
+    CheckedAnswer,
+    Judgement,
+    check,
+    parse_judgement,
+    score_abstentions,
+)
 from rag_core.evaluation.answers import check_answers, ragas_rows, write_ragas
-from rag_core.evaluation.judge import Judgement, parse
 from rag_core.evaluation.statistics import wilson
-from rag_core.evaluation.support import check
 from rag_core.lab.engines import load_engines
 from rag_core.lab.lab import Lab
 from rag_core.models.llm import load_openai
@@ -286,12 +290,12 @@ class TestParse:
         ],
     )
     def test_scores_are_read(self, reply: str):
-        assert parse(reply) == Judgement(80, 60.5)
+        assert parse_judgement(reply) == Judgement(80, 60.5)
 
     @for_each("reply", BAD.values(), ids=BAD)
     def test_anything_else_is_refused(self, reply: str):
         with pytest.raises(ValueError, match=r"JSON|not a number from 0 to 100"):
-            parse(reply)
+            parse_judgement(reply)
 
 
 class TestJudge:

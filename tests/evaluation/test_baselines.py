@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from helpers.answers import answered, passage
 
-from rag_core.evaluation.baselines import BASELINES, answer_by
+from rag_core.evaluation.verdicts import BASELINES, answer_by
 from rag_core.values.trace import Trace
 from rag_core.values.types import Passage
 

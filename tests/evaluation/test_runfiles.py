@@ -10,7 +10,7 @@ import pytrec_eval
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag_core.evaluation.runfiles import read_run, write_run
+from rag_core.evaluation.run_folder import read_run, write_run
 from rag_core.values.errors import DataError, InputError
 
 RUN = "q1 Q0 d1 1 2.5 other\nq1 Q0 d2 2 1.5 other\nq2 Q0 d1 1 0.5 other\n"

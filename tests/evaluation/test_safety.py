@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rag_core.documents.benchmark import Benchmark, Question
-from rag_core.evaluation.answer_scores import CheckedAnswer
+from rag_core.evaluation.answer_scores import AnswerCheck, CheckedAnswer
 from rag_core.evaluation.answers import AnswerReport
-from rag_core.evaluation.safety import SafetyReport, urgent_only
-from rag_core.evaluation.support import AnswerCheck
+from rag_core.evaluation.trust import SafetyReport, urgent_only
 from rag_core.offline.safety import SafetyCheck, check_safety
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.answers import Answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers.answers import answered, passage
 
-from rag_core.evaluation.support import AnswerCheck, check
+from rag_core.evaluation.answer_scores import AnswerCheck, check
 from rag_core.values.answers import Grounded
 from rag_core.values.trace import Step, Trace
 from rag_core.values.types import State

@@ -6,13 +6,15 @@ import ast
 import tomllib
 from collections.abc import Iterator
 
+from jinja2 import Environment, nodes
+from upkeep.documents import TOPICS
+
 import rag_core
 from rag_core import evaluation as ev
 from rag_core.catalog import Choice
 from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
 from rag_core.documents.documents import builtin_profile
 from rag_core.explain.outline import outline
-from rag_core.upkeep.documents import TOPICS
 from rag_core.values.labels import LABELS
 from rag_core.values.prompt_injection import GIVES_ORDERS
 
@@ -25,7 +27,20 @@ MARKERS = {"t": 0, "declared": 0, "Message": 0, "translate": 1, **PLURALS}
 
 def messages() -> dict[str, str]:
     """Every message, a plural by its singular -> where it stands."""
-    return {**dict(_declared()), **dict(_in_code())}
+    return {**dict(_declared()), **dict(_in_code()), **dict(_in_templates())}
+
+
+def _in_templates() -> Iterator[tuple[str, str]]:
+    """The literal messages of the templates that HTML files are made from."""
+    for call, where in _template_calls("say", "say_plural"):
+        yield call.args[0].as_const(), where
+
+
+def _template_calls(*names: str) -> Iterator[tuple[nodes.Call, str]]:
+    for file in sorted((ROOT / "rag_core").rglob("templates/*.html")):
+        for call in Environment().parse(file.read_text(encoding="utf-8")).find_all(nodes.Call):
+            if isinstance(call.node, nodes.Name) and call.node.name in names:
+                yield call, f"{file.relative_to(ROOT)}:{call.lineno}"
 
 
 def _in_code() -> Iterator[tuple[str, str]]:
@@ -43,6 +58,8 @@ def plurals() -> dict[str, str]:
         place = PLURALS.get(_name(node.func))
         if place is not None and isinstance(one := node.args[place], ast.Constant):
             found[one.value] = node.args[place + 1].value
+    for call, _ in _template_calls("say_plural"):
+        found[call.args[0].as_const()] = call.args[1].as_const()
     return found
 
 

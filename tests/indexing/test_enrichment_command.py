@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.behaviours import Reply, Status
 from helpers.openai_server import OpenAIServer, serve
 from helpers.small import ROOT, Rag
 
-from rag_core.indexing import OfflineEnricher
+from rag_core.documents.asked import asked_folder, read_asked
+from rag_core.indexing import EnrichmentEstimate, OfflineEnricher, write_questions
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
+from rag_core.prompts.prompt import QUESTIONS_PROMPT
+from rag_core.testing import ScriptedLlm
+from rag_core.values.errors import Stopped
+from rag_core.values.pricing import PriceList
+from rag_core.values.types import Passage
 
 
 class TestBuiltIn:
@@ -42,11 +50,13 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """A provider that writes every context alike; the environment names it."""
+    """A provider that writes every context alike, and a question for each passage; the environment names it."""
     with serve() as running:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", running.url)
-        running.choose = lambda body: Reply("On the sea and the moon.")
+        running.choose = lambda body: Reply(
+            "What moves?" if WANTED in str(body) else "On the sea and the moon."
+        )
         yield running
 
 
@@ -58,6 +68,7 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
+WANTED = "Given the contextual information, generate"  # in the prompt for questions
 ENRICH = ("--corpus", "tides", "--enrich", "--json", "--yes")
 
 
@@ -100,15 +111,18 @@ class TestCommand:
     ) -> None:
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Reply("On the sea and the moon.", usage=(1000, 200))] * 2
+        server.script += [Reply("Who rose?", usage=(1000, 100))] * 2
         ran = rag("index", str(notes), "--corpus", "tides", "--enrich", "--yes")
         assert ran.code == 0
         assert "Contexts by gpt-4o: 2 calls, about" in ran.err
         # gpt-4o: 2.50 and 10 dollars a million; twice 1000 in and 200 out = 0.0090
         assert "2 of 2 passages, 2 newly embedded, 2 calls for $0.009000" in " ".join(ran.out.split())
+        # twice 1000 in and 100 out = 0.0070
+        assert "questions of 2 of 2 passages, 2 calls for $0.007000" in " ".join(ran.out.split())
         (notes / "moon.md").write_text("# Moon\n\nThe moon has no sea.\n")
         later = rag("index", str(notes), "--corpus", "tides")
         assert "rag index PATH --corpus tides --enrich" in later.out
-        assert len(server.requests) == 2
+        assert len(server.requests) == 4
 
     def test_nothing_is_paid_without_consent(
         self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
@@ -153,9 +167,8 @@ class TestCommand:
         server.requests.clear()
         again = rag(*asked).json
         assert again["enriched"]["enricher"] == first["enriched"]["enricher"]
-        assert [request.messages[1][1] for request in server.requests] == [
-            "Place this in Moon: The moon has no sea."
-        ]
+        sent = [request.messages[1][1] for request in server.requests]
+        assert [one for one in sent if WANTED not in one] == ["Place this in Moon: The moon has no sea."]
         assert ["--context-prompt standard" in note for note in again["notes"]] == [True]
         back = rag(*asked, "--context-prompt", "standard").json
         assert back["enriched"]["enricher"].endswith("/enrich")
@@ -189,3 +202,98 @@ class TestCommand:
         assert "failed contexts: 2 of 2 passages have no context and stay plain" in ran.out
         assert "run the same command again" in ran.out
         assert "sk-test" not in ran.out + ran.err
+
+
+class TestQuestions:
+    """What a model writes for `rag index --enrich` beside the contexts: a call a passage, once for its text."""
+
+    @pytest.fixture
+    def server(self, server: OpenAIServer) -> OpenAIServer:
+        def choose(body: dict[str, Any]) -> Reply:
+            if WANTED not in str(body):
+                return Reply("On the sea and the moon.")
+            asked = "the moon" if "The moon" in str(body) else "the tides"
+            return Reply(f"Here they are:\n1. What is {asked}?\n- **Who saw {asked}?**\n")
+
+        server.choose = choose
+        return server
+
+    @staticmethod
+    def asked_for_questions(server: OpenAIServer) -> int:
+        return sum(WANTED in str(one.body) for one in server.requests)
+
+    def test_each_text_is_asked_for_once_and_its_questions_are_kept(
+        self, notes: Path, rag: Rag, server: OpenAIServer
+    ) -> None:
+        home = Path(os.environ["RAG_HOME"])
+        first = rag("index", str(notes), *ENRICH)
+        assert "Questions by" in first.err
+        assert [first.json["questions"][name] for name in ("passages", "calls", "without_context")] == [
+            2,
+            2,
+            0,
+        ]
+        kept = read_asked(asked_folder(home, "tides"))
+        assert {(one.document, one.question) for one in kept} == {
+            ("moon.md", "What is the moon?"),
+            ("moon.md", "Who saw the moon?"),
+            ("tides.md", "What is the tides?"),
+            ("tides.md", "Who saw the tides?"),
+        }
+        again = rag("index", str(notes), *ENRICH)
+        assert (again.json["questions"]["passages"], again.json["questions"]["calls"]) == (2, 0)
+        (notes / "moon.md").write_text("# Moon\n\nThe moon has no sea.\n")
+        assert rag("index", str(notes), *ENRICH).json["questions"]["calls"] == 1
+        assert self.asked_for_questions(server) == 3
+        assert len(read_asked(asked_folder(home, "tides"))) == 4  # those of the earlier text went
+        rag("forget", str(notes / "moon.md"), "--yes")
+        assert {one.document for one in read_asked(asked_folder(home, "tides"))} == {"tides.md"}
+
+    def test_what_fails_is_said_and_asked_for_again(
+        self, notes: Path, rag: Rag, server: OpenAIServer
+    ) -> None:
+        choose, failing = server.choose, [True]
+
+        def sometimes(body: dict[str, Any]) -> Reply:
+            reply = choose(body)
+            return Reply("I cannot.") if failing and "What is the moon?" in reply.text else reply
+
+        server.choose = sometimes
+        ran = rag("index", str(notes), *ENRICH).json
+        assert (ran["questions"]["passages"], ran["questions"]["without_context"]) == (2, 1)
+        assert [one["file"] for one in ran["failed"]] == ["questions"]
+        assert "1 of 2 passages have no questions" in ran["failed"][0]["reason"]
+        failing.clear()
+        again = rag("index", str(notes), *ENRICH).json["questions"]
+        assert (again["passages"], again["without_context"], again["calls"]) == (2, 0, 1)
+        assert self.asked_for_questions(server) == 3
+
+    def test_a_run_that_is_stopped_goes_on_where_it_was(
+        self, tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("rag_core.indexing.enrich.BATCH", 2)
+        passages = [Passage(f"d:{place}:{place:08d}", "d", "T", f"Text {place}.") for place in range(5)]
+        llm, stopped = ScriptedLlm("When is it?\nWho is it?"), [Stopped()]
+
+        def progress(done: int, total: int) -> None:
+            if done == 4 and stopped:
+                raise stopped.pop()
+
+        told: list[EnrichmentEstimate] = []
+        more = (tmp_path, "notes", passages, llm, PriceList({}), told.append, progress)
+        with pytest.raises(Stopped) as ended:
+            write_questions(*more)
+        assert len(ended.value.calls) == len(llm.prompts) == 4
+        written = write_questions(*more)
+        assert (written.passages, written.without_context, len(written.calls)) == (5, 0, 1)
+        assert [(one.what, one.calls, one.known) for one in told] == [
+            ("Questions", 5, 0),
+            ("Questions", 1, 4),
+        ]
+        assert len(read_asked(asked_folder(tmp_path, "notes"))) == 10
+
+    def test_the_prompt_is_that_of_llamaindex_without_summaries(self) -> None:
+        from llama_index.core.extractors.metadata_extractors import DEFAULT_QUESTION_GEN_TMPL
+
+        theirs = " ".join(DEFAULT_QUESTION_GEN_TMPL.partition("Higher-level")[0].split())
+        assert " ".join(QUESTIONS_PROMPT.text.split()) == theirs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from rag_core.indexing.temporary import clear_leftovers, temporary_folder
+from rag_core.indexing.uploads import clear_leftovers, temporary_folder
 
 PREFIX = "rag-test-"
 

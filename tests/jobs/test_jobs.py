@@ -263,6 +263,9 @@ class Slow:
     def __getattr__(self, name: str) -> object:
         return getattr(self._lab, name)
 
+    def untaught(self) -> Slow:
+        return self
+
     def services(self) -> object:
         self.permits.acquire(timeout=SOON)
         self.asked += 1

@@ -10,7 +10,7 @@ from helpers.looping import for_each
 from helpers.provider_calls import PROMPT, ask, billed, failure_of, never
 from helpers.provider_lab import obliging
 
-from rag_core.evaluation.judge import judge
+from rag_core.evaluation.answer_scores import judge
 from rag_core.indexing.enrich import DocumentPassages, LlmEnricher
 from rag_core.models.reasoning import WithoutReasoning
 from rag_core.models.reply import MAX_REPLY

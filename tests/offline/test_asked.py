@@ -21,7 +21,7 @@ ROWS = [
 @pytest.fixture
 def index() -> AskedIndex:
     embedder = BagOfWords()
-    return AskedIndex(ROWS, lambda: embedder.embed([one.question for one in ROWS])[0], embedder, PASSAGES)
+    return AskedIndex(ROWS, lambda: [embedder.embed([one.question for one in ROWS])[0]], embedder, PASSAGES)
 
 
 def test_a_passage_scores_by_its_nearest_question_and_names_it(index: AskedIndex) -> None:
@@ -47,7 +47,7 @@ def test_how_near_passages_are_is_told_in_their_order(index: AskedIndex) -> None
 def test_its_key_is_that_of_questions_and_model() -> None:
     embedder = BagOfWords()
     keys = {
-        AskedIndex(rows, lambda: embedder.embed([])[0], embedder, PASSAGES).key
+        AskedIndex(rows, lambda: [embedder.embed([])[0]], embedder, PASSAGES).key
         for rows in (ROWS, ROWS[:3], [*ROWS[:3], ROWS[3]._replace(passage="dogs")])
     }
     assert len(keys) == 3

@@ -128,7 +128,7 @@ class TestTheOfflineScorer:
         rows = [Asked(HITS[0].id, "en", "Who needs anti-D?"), Asked(HITS[3].id, "en", QUESTION)]
         texts = [one.question for one in rows]
         passages = {one.id: one.passage for one in HITS}
-        asked = AskedIndex(rows, lambda: scorer.embedder.embed(texts)[0], scorer.embedder, passages)
+        asked = AskedIndex(rows, lambda: [scorer.embedder.embed(texts)[0]], scorer.embedder, passages)
         knowing = scorer.knowing(asked)
         known = [one.known for one in knowing.standing(QUESTION, HITS)]
         without = [one.sentence for one in scorer.standing(QUESTION, HITS)]

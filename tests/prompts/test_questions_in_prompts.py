@@ -15,7 +15,7 @@ from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.evaluation.judge import judge
+from rag_core.evaluation.answer_scores import judge
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts import prompt as prompts
 from rag_core.prompts import templates
@@ -69,6 +69,8 @@ def filled(template: Template, question: str) -> Prompt:
         "document": Block("One.\n\nTwo."),
         "passage": Block("Two."),
         "answer": Block("Yes [1].\nNo [2]."),
+        "context_str": Block("Two."),
+        "num_questions": 5,
     }
     wanted = re.findall(r"\{(\w+)\}", template.text)
     values = {name: question if name == "question" else others[name] for name in wanted}

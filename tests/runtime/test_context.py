@@ -14,7 +14,7 @@ from helpers.plane import hit
 from helpers.small import WordEmbedder
 
 from rag_core.catalog import build
-from rag_core.evaluation.judge import Judgement, judge
+from rag_core.evaluation.answer_scores import Judgement, judge
 from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import collect, stream
 from rag_core.prompts.prompt import Prompt, Template

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rag_core
-from rag_core.evaluation.runfiles import read_run
+from rag_core.evaluation.run_folder import read_run
 from rag_core.explain.flow import stage_title
 from rag_core.lab.lab import Lab
 from rag_core.runtime.services import Services

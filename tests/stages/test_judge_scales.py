@@ -11,7 +11,7 @@ from helpers.fuzzing_text import judged
 from helpers.looping import for_each, fuzzed
 from hypothesis import given
 
-from rag_core.evaluation.judge import parse
+from rag_core.evaluation.answer_scores import parse_judgement
 from rag_core.prompts.prompt import JUDGE_PASSAGE
 
 
@@ -50,12 +50,12 @@ def test_a_prompt_that_asks_for_0_or_1_gets_them_read_so():
 )
 def test_a_judged_answer_on_0_to_1_is_asked_for_again(reply):
     with pytest.raises(ValueError, match="give them from 0 to 100"):
-        parse(reply)
+        parse_judgement(reply)
 
 
 @pytest.mark.parametrize(("faithfulness", "relevance"), [(0, 0), (1, 80), (0, 100)])
 def test_a_judged_answer_on_0_to_100_is_taken(faithfulness, relevance):
-    found = parse(json.dumps({"faithfulness": faithfulness, "relevance": relevance}))
+    found = parse_judgement(json.dumps({"faithfulness": faithfulness, "relevance": relevance}))
     assert (found.faithfulness, found.relevance) == (faithfulness, relevance)
 
 

@@ -9,7 +9,7 @@ import pytest
 from helpers.answers import passage
 
 from rag_core.documents.benchmark import read_questions
-from rag_core.upkeep.answer_sets import check_answer_sets
+from upkeep.answer_sets import check_answer_sets
 
 PASSAGES = {
     "en-bleeding:0": passage("Bleeding is common. Go to the hospital now if:\n\n- it is heavy\n- you faint"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag_core.upkeep.asked import asked_problems
+from upkeep.asked import asked_problems
 
 ONE, OTHER = "en-one:0:aaaaaaaa", "en-other:0:bbbbbbbb"
 

@@ -17,15 +17,17 @@ from helpers.small import Rag
 from rag_core.documents.benchmark import KINDS, passage_key, read_builtin, read_qrels, read_questions
 from rag_core.documents.documents import Document, read_collection
 from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
+from rag_core.lab import builtin
 from rag_core.lab.lab import Lab
-from rag_core.upkeep.answer_sets import label_problems
-from rag_core.upkeep.builtin import PASSAGES, check, thesaurus_problems, vector_texts, write_vectors
-from rag_core.upkeep.documents import check_collection
 from rag_core.values.errors import DataError
 from rag_core.values.notice import NOTICE
+from upkeep.answer_sets import label_problems
+from upkeep.builtin import PASSAGES, check, thesaurus_problems, vector_texts, write_vectors
+from upkeep.documents import check_collection
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = ROOT / "data" / "corpus"
+ASKED = ROOT / "data" / "asked"
 
 GOOD = """---
 id: en-good
@@ -186,6 +188,33 @@ def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
     assert counts["gloss"]["entries"] >= 12_000
 
 
+def test_an_owner_counts_the_documents_and_their_questions(rag: Rag, documents: list[Document]) -> None:
+    ran = rag("index", "--check", "--json")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    assert told["problems"] == []
+    assert sum(told["counts"]["documents"].values()) == len(documents)
+    rows = [len(path.read_text(encoding="utf-8").splitlines()) - 1 for path in ASKED.glob("*.tsv")]
+    assert sum(told["counts"]["asked"].values()) == sum(rows)
+
+
+def test_an_owner_is_told_which_questions_to_read_again(tmp_path: Path, lab: Lab) -> None:
+    (tmp_path / "corpus" / "en").mkdir(parents=True)
+    path = tmp_path / "corpus" / "en" / "epidural.md"
+    text = (COLLECTION / "en" / "epidural.md").read_text(encoding="utf-8")
+    first, second, rest = text.split("\n## ", 2)
+    path.write_text("\n## ".join([first, f"{second.rstrip()} It rained.\n", rest]), encoding="utf-8")
+    (tmp_path / "asked").mkdir()
+    shutil.copy(ASKED / "en-epidural.tsv", tmp_path / "asked")
+    with (tmp_path / "asked" / "en-epidural.tsv").open("a", encoding="utf-8") as file:
+        file.write("en-epidural:99:0\ten\tWhat is it?\n")
+    counts, problems = builtin.check(tmp_path, lab.engines.embedder)
+    assert (counts["documents"], counts["asked"]["es"] > 0) == ({"en": 1}, True)
+    assert len(problems) == 2, problems
+    assert "the text has changed" in problems[0]
+    assert problems[1] == "asked: en-epidural:99:0: there is no such section"
+
+
 def test_more_than_a_third_of_the_emergency_questions_are_look_alikes() -> None:
     questions = [q for code in ("en", "es") for q in read_questions(ROOT / "data" / "questions" / code)]
     levels = Counter(question.level for question in questions if question.kind == "emergency")
@@ -277,7 +306,7 @@ def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_p
     path = data / "corpus" / "en" / "epidural.md"
     path.write_text(path.read_text(encoding="utf-8").replace("epidural", "Epidural", 3), encoding="utf-8")
     _, problems = check(data, embedder, enricher_of(lab))
-    assert any("stale" in problem and "rag index --vectors" in problem for problem in problems)
+    assert any("stale" in problem and "make vectors" in problem for problem in problems)
     assert any("does not exist" in problem for problem in problems)  # judgements of the documents removed
     assert write_vectors(data, embedder, enricher_of(lab)) > 0
     assert not any("stale" in problem for problem in check(data, embedder, enricher_of(lab))[1])

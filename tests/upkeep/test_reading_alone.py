@@ -6,8 +6,8 @@ import pytest
 
 from rag_core.documents.documents import Document
 from rag_core.indexing.cutting import cut
-from rag_core.upkeep.reading_alone import advice_problems, passage_problems
 from rag_core.values.types import Passage
+from upkeep.reading_alone import advice_problems, passage_problems
 
 # The kinds of passages that cutting by size made: section, where it was cut, and what a reader then misses.
 CUT_BADLY = {

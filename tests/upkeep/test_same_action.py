@@ -11,8 +11,8 @@ from helpers.looping import for_each
 from rag_core.documents.documents import Document, read_collection
 from rag_core.language.analysis import LANGUAGES
 from rag_core.safety.urgency.signs import Sign, signs
-from rag_core.upkeep.same_action import Advice, action_problems, signs_advised
 from rag_core.values.types import Passage
+from upkeep.same_action import Advice, action_problems, signs_advised
 
 DATA = Path(__file__).parents[2] / "data"
 CALL = "the emergency number at once"

@@ -11,8 +11,16 @@ from helpers.small import ROOT
 from rag_core.documents.documents import read_collection
 from rag_core.safety.urgency.helplines import countries
 from rag_core.values.answers import Answer, Citation
-from rag_core.values.jurisdictions import JURISDICTIONS
-from rag_core.values.sources import OLD_YEARS, Source, age_note, age_years, difference, is_old, leading
+from rag_core.values.sources import (
+    JURISDICTIONS,
+    OLD_YEARS,
+    Source,
+    age_note,
+    age_years,
+    difference,
+    is_old,
+    leading,
+)
 from rag_core.values.trace import Step, Trace
 from rag_core.values.triage import Triage
 from rag_core.values.types import Passage, Query, Ranking, State

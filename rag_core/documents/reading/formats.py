@@ -11,12 +11,15 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ...values.errors import DataError
 from ...values.message import Message
-from ..documents import Document, as_seen, json_documents, parse_document
+from ..documents import Document, as_seen, json_documents, parse_document, questions_in
 from ..files import read_bytes
+from ..hidden import reported
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
 from ..markdown import take_markdown
 from .reasons import EMPTY, reason_of
@@ -98,18 +101,29 @@ class File:
         return decoded(self.content)
 
     def document(self, text: str, title: str = "", hidden: tuple[str, ...] = ()) -> Document:
-        """The file as one document."""
         return Document(self.name, title or self.path.stem, "", text, hidden=hidden)
 
 
 def _markdown(file: File) -> Iterator[Document]:
     text = file.text
-    if text.startswith("---\n") and "\nsources:" in text.split("\n---", 1)[0]:
+    header = text.split("\n---", 1)[0] if text.startswith("---\n") else ""
+    if "\nsources:" in header:
         yield parse_document(text, file.path)
-    else:
-        text, hidden = take_markdown(text)
-        heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
-        yield file.document(text, heading, hidden)
+        return
+    fields: dict[str, Any] = {}
+    if "\nquestions:" in header:
+        from ..front_matter import split_front_matter
+
+        fields, text = split_front_matter(text)
+    text, hidden = take_markdown(text)
+    heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
+    rest = (  # lists, by aliases, may be endless when written out
+        str(name) if isinstance(value, list | dict | set | tuple) else f"{name}: {value}"
+        for name, value in fields.items()
+        if name != "questions"
+    )
+    document = file.document(text, heading, reported([*hidden, *rest]))
+    yield replace(document, questions=questions_in(fields))
 
 
 def _plain_text(file: File) -> Iterator[Document]:

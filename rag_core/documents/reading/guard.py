@@ -72,7 +72,6 @@ class GuardedReader:
 
     @property
     def pid(self) -> int | None:
-        """The process's id, if there is one."""
         return self._process.pid if self._process else None
 
     def read(self, path: Path, name: str) -> tuple[list[Document], str]:
@@ -101,7 +100,6 @@ class GuardedReader:
         return [_document(fields) for fields in reply["documents"]], from_parts(reply["reason"])
 
     def close(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process:
             process.kill()
@@ -178,7 +176,7 @@ def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tu
 
 
 def _document(fields: list[Any]) -> Document:
-    identity, title, language, text, topic, sources, marks, hidden, patient = fields
+    identity, title, language, text, topic, sources, marks, hidden, patient, questions = fields
     return _with_language(
         Document(
             identity,
@@ -190,6 +188,7 @@ def _document(fields: list[Any]) -> Document:
             tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in marks),
             tuple(hidden),
             patient,
+            tuple((heading, question) for heading, question in questions),
         )
     )
 

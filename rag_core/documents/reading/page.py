@@ -275,7 +275,6 @@ def _around(element: Tag, names: set[str]) -> Tag | None:
 
 
 def _is_last_of(element: Tag, name: str) -> bool:
-    """Whether an element is the second half of a formula of two."""
     around = element.parent
     return bool(
         around

@@ -137,7 +137,6 @@ def _document(row: Row, names: Sequence[str], title: str) -> Document:
 
 
 def _distinct(key: str, taken: set[str]) -> str:
-    """An id that no other row has."""
     own, number = key, 1
     while own in taken:
         number += 1

@@ -97,7 +97,6 @@ class _Document:
         return whole
 
     def _settled(self, element: Element) -> list[Element]:
-        """What stands in an element's place."""
         kind = _kind(element)
         if kind in _TRANSPARENT:
             return [one for child in element for one in self._settled(child)]
@@ -143,7 +142,6 @@ def _why_not_read(element: Element, kind: str) -> str:
 
 
 def _properties(element: Element, group: str, name: str) -> bool:
-    """Whether a property is set, and on."""
     for properties in element:
         if _kind(properties) == group:
             return any(
@@ -153,7 +151,6 @@ def _properties(element: Element, group: str, name: str) -> bool:
 
 
 def _formula(element: Element) -> str:
-    """A formula on one line."""
     inner = [(kind, _formula(child)) for child in element if not (kind := _kind(child)).endswith("Pr")]
     named = dict(inner)
     match _kind(element):
@@ -175,7 +172,6 @@ def _grouped(text: str) -> str:
 
 
 def _beside(parts: dict[str, bytes]) -> Iterator[str]:
-    """What stands outside the text."""
     for kind, names in _BESIDE.items():
         for name, part in parts.items():
             if re.fullmatch(names, name) and (text := _text(fromstring(part))):
@@ -225,7 +221,6 @@ def _all(element: Element, kind: str) -> list[Element]:
 
 
 def _like(kind: str, text: str = "") -> Element:
-    """An element of Word's own vocabulary."""
     made = Element(f"{{http://schemas.openxmlformats.org/wordprocessingml/2006/main}}{kind}")
     made.text = text
     return made

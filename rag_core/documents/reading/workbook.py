@@ -81,7 +81,6 @@ def _pieces(book: Any, archive: zipfile.ZipFile, stem: str, name: str) -> Iterat
 
 
 def _beginning(texts: Iterable[str]) -> str:
-    """As much of some texts as a report shows."""
     said = ""
     for text in filter(None, texts):
         said += f", {text}" if said else text
@@ -178,7 +177,6 @@ def _text(cell: Any, rich: Any, reports: list[str]) -> str:
 
 
 def _aside(archive: zipfile.ZipFile, path: str) -> _Aside:
-    """What stands in the XML of a sheet and of the parts that belong to it."""
     aside = _Aside()
     at = 0
     with archive.open(path) as sheet:
@@ -230,7 +228,6 @@ def _area(reference: str) -> Area:
 
 
 def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:
-    """The comments and drawings of a sheet."""
     from openpyxl.packaging.relationship import get_dependents, get_rels_path
 
     names = set(archive.namelist())
@@ -254,7 +251,6 @@ def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:
 
 
 def _said(element: Element) -> str:
-    """The words in an element."""
     texts = (
         "\n" if _kind(one) == "p" else one.text or ""
         for one in element.iter()

@@ -44,12 +44,10 @@ class BillLine:
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Tokens sent and received."""
         return token_counts(self.calls)
 
     @property
     def cost(self) -> Cost:
-        """Of its calls."""
         return Cost.of(self.calls)
 
     @property

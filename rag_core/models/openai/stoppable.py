@@ -40,7 +40,6 @@ class StoppableBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Look up the host and connect."""
         stream = _unless_stopped(
             lambda: self._inner.connect_tcp(host, port, timeout, local_address, socket_options),
             self._stopped,
@@ -51,7 +50,6 @@ class StoppableBackend(httpcore.NetworkBackend):
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.NetworkStream:
-        """Connect to a local socket."""
         return StoppableStream(self._inner.connect_unix_socket(path, timeout, socket_options), self._stopped)
 
 
@@ -63,7 +61,6 @@ class StoppableStream(httpcore.NetworkStream):
         self._stopped = stopped
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Wait for data."""
         deadline = time.monotonic() + (FOREVER if timeout is None else timeout)
         while True:
             if self._stopped():
@@ -76,17 +73,14 @@ class StoppableStream(httpcore.NetworkStream):
                     raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send data."""
         _unless_stopped(lambda: self._inner.write(buffer, timeout), self._stopped)
 
     def close(self) -> None:
-        """Close the connection."""
         self._inner.close()
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        """Encrypt the connection."""
         stream = _unless_stopped(
             lambda: self._inner.start_tls(ssl_context, server_hostname, timeout),
             self._stopped,
@@ -95,7 +89,6 @@ class StoppableStream(httpcore.NetworkStream):
         return StoppableStream(stream, self._stopped)
 
     def get_extra_info(self, info: str) -> Any:
-        """The socket and its addresses."""
         return self._inner.get_extra_info(info)
 
 

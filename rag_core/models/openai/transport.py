@@ -26,7 +26,6 @@ class Sent:
 
     @property
     def accepted(self) -> bool:
-        """Whether it got a successful response."""
         return self.response is not None and self.response.is_success
 
     @property
@@ -48,7 +47,6 @@ class Call:
 
     @property
     def response(self) -> httpx.Response | None:
-        """The response to the last request."""
         return self.requests[-1].response if self.requests else None
 
     @property
@@ -58,7 +56,6 @@ class Call:
 
     @property
     def accepted(self) -> bool:
-        """Whether the last request got a successful response."""
         return bool(self.requests) and self.requests[-1].accepted
 
 

@@ -19,8 +19,7 @@ from stdnum.pe import ruc
 from stdnum.us import ssn
 
 from .contacts import is_of_a_service
-from .dates import DATE
-from .spans import Kind, PrivateSpan, any_of
+from .spans import DATE, Kind, PrivateSpan, any_of
 
 _OPEN, _CLOSE = r"(?<![\w.,/-])", r"(?![\w/]|[.,-]\w)"
 

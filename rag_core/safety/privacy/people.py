@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dates import DATE
-from .spans import PrivateSpan, any_of
+from .spans import DATE, PrivateSpan, any_of
 
 WINDOW = 110  # characters on either side of a date in which a name is looked for
 

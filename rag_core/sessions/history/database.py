@@ -120,7 +120,6 @@ class Kept(ABC):
 
     @property
     def _oldest(self) -> str | None:
-        """The moment since which things are kept."""
         return None if self._days is None else moment(datetime.now(UTC) - timedelta(days=self._days))
 
     @abstractmethod
@@ -173,7 +172,6 @@ class Kept(ABC):
 
     @property
     def _file(self) -> Path | None:
-        """The file of an SQLite database."""
         url = self._engine.url
         named = str(url.database or "")
         is_file = url.get_backend_name() == "sqlite" and named and not named.startswith((":memory:", "file:"))
@@ -181,7 +179,6 @@ class Kept(ABC):
 
 
 def _server(address: str) -> tuple[URL, Engine]:
-    """The database of RAG_DATABASE_URL."""
     try:
         url = make_url(address)
         if url.drivername == "postgres":  # as hosts of databases write it

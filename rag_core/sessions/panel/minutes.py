@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from ...values.message import Message
-from ..html_report import as_text, page
+from ..html_report import page
 from .ranking import TIE, UNSAFE, Gap, PanelRanking, Standing, ballots, parts, rank_panel
 from .room import Round, Vote
 from .session import PanelSession
@@ -71,68 +72,44 @@ def minutes(session: PanelSession) -> str:
         for (of, name), part in parts(rounds).items()
         if (cast := ballots(part, votes))
     }
-    rankings = "".join(_ranking(title, found) for title, found in {"Ranking": whole, **by_part}.items())
-    versions = ", ".join(f"{name} {version}" for name, version in session.versions.items())
     return page(
+        "minutes.html",
         room.title,
-        '<p class="soft">Minutes of a panel that voted without seeing names · '
-        f"room {as_text(room.code)} · {room.opened:%d %B %Y, %H:%M} UTC</p><h1>{as_text(room.title)}</h1>"
-        f"{_summary(whole)}{rankings}{_gaps(whole)}{''.join(_question(one, votes) for one in rounds)}"
-        f'<section><h2>What this rests on</h2><p class="soft">{as_text(versions)}</p>'
-        f"<p>SHA-256 of the session file's last entry: <code>{as_text(session.sha256)}</code></p></section>",
+        room=room,
+        whole=whole,
+        heads=HEADS,
+        rankings=[(name, found, _tables(found)) for name, found in {"Ranking": whole, **by_part}.items()],
+        gaps=[
+            (gap_in_words(one, _labels(whole)), f"{one.difference:.2f} ({one.low:.2f} to {one.high:.2f})")
+            for one in whole.gaps
+        ],
+        questions=[_question(asked, votes) for asked in rounds],
+        versions=", ".join(f"{name} {version}" for name, version in session.versions.items()),
+        sha256=session.sha256,
     )
 
 
-def _summary(found: PanelRanking) -> str:
-    agreed = "not defined" if found.agreement is None else f"{found.agreement:.2f}"
-    return (
-        f"<p>Questions: {found.questions}. People: {found.people}. Votes: {found.votes}. "
-        f"Both answers unsafe: {found.unsafe}, left out of the preference. "
-        f"Agreement (Krippendorff's α, nominal: 1 full, 0 by chance): {agreed}.</p>"
-    )
+def _labels(found: PanelRanking) -> dict[str, str]:
+    return {one.label: one.label for one in found.standings}
 
 
-def _ranking(title: str, found: PanelRanking) -> str:
-    names = {one.label: one.label for one in found.standings}
-    apart = (
-        "" if found.comparable else '<p class="warning">Not comparable: no votes connect these tables.</p>'
-    )
-    tables = "".join(_table(HEADS, [row for _, row in group]) for group in ranking_tables(found, names))
-    return f"<section><h2>{as_text(title)}</h2>{apart}{tables}</section>"
+def _tables(found: PanelRanking) -> list[list[tuple[str, ...]]]:
+    return [[row for _, row in group] for group in ranking_tables(found, _labels(found))]
 
 
-def _gaps(found: PanelRanking) -> str:
-    names = {one.label: one.label for one in found.standings}
-    rows = [
-        (gap_in_words(one, names), f"{one.difference:.2f} ({one.low:.2f} to {one.high:.2f})")
-        for one in found.gaps
-    ]
-    table = _table(("Strategies", "Difference (95 % intervals that hold together)"), rows)
-    return f"<section><h2>Differences</h2>{table}</section>" if rows else ""
-
-
-def _question(asked: Round, votes: Sequence[Vote]) -> str:
+def _question(asked: Round, votes: Sequence[Vote]) -> dict[str, Any]:
     """How people voted on a question, and what they said of it."""
     counts = Counter((one.pair, one.choice) for one in ballots([asked], votes))
-    rows = [
-        (" / ".join(pair), *(counts[pair, choice] for choice in (*pair, TIE, UNSAFE)))
-        for pair in sorted({pair for pair, _ in counts})
-    ]
     own = [one for one in votes if one.round == asked.number]
     reasons = Counter(reason for one in own for reason in one.reasons).most_common()
-    given = ", ".join(f"{reason} {count}" for reason, count in reasons)
-    urgent = asked.question.triage
-    return (
-        f"<section><h2>{asked.number}. {as_text(asked.question.text)}</h2>"
-        + (f'<p class="warning">{as_text(urgent.action)}</p>' if urgent.urgent else "")
-        + _table(("Pair", "First better", "Second better", "Tie", "Both unsafe"), rows)
-        + (f"<p>Reasons: {as_text(given)}.</p>" if given else "")
-        + "".join(f"<blockquote>{as_text(one.comment)}</blockquote>" for one in own if one.comment)
-        + "</section>"
-    )
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    head = "".join(f"<th>{as_text(one)}</th>" for one in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{as_text(one)}</td>' for one in row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return {
+        "number": asked.number,
+        "text": asked.question.text,
+        "triage": asked.question.triage,
+        "rows": [
+            (" / ".join(pair), *(counts[pair, choice] for choice in (*pair, TIE, UNSAFE)))
+            for pair in sorted({pair for pair, _ in counts})
+        ],
+        "reasons": ", ".join(f"{reason} {count}" for reason, count in reasons),
+        "comments": [one.comment for one in own if one.comment],
+    }

@@ -1,17 +1,22 @@
-"""The order of strategies by a panel's votes, with intervals that know how few people and questions there were."""
+"""The order of strategies by a panel's votes, with intervals that know how few people and questions there were.
+
+Beside the votes stands what is measured of the answers, and where the two disagree.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...values.trace import Trace
 from .room import Round, Vote
 
 Floats = NDArray[np.float64]
@@ -84,7 +89,6 @@ class Gap:
 
     @property
     def apart(self) -> bool:
-        """Whether the votes tell them apart."""
         return self.low > 0
 
 
@@ -315,3 +319,60 @@ def _quantile(together: int, freedom: int) -> float:
     from scipy.stats import studentized_range
 
     return float(studentized_range.ppf(LEVEL, together, freedom) / math.sqrt(2))
+
+
+Measured: TypeAlias = tuple[float, float, float]  # a mean and its interval, from low to high
+Agreement: TypeAlias = Literal["same", "opposite", "votes", "figure", "neither", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one strategy's answers in a room.
+
+    Args:
+        traces: of its answers, in the order of the questions.
+        supported, sentences: sentences that their passages support, and all of them.
+        cost_usd: of one answer, the mean; None where a price is unknown.
+    """
+
+    traces: tuple[Trace, ...]
+    supported: int
+    sentences: int
+    cost_usd: float | None
+
+
+def figures(rounds: Collection[Round]) -> dict[str, Figures]:
+    """Label -> what is measured of its answers to these questions."""
+    traces: dict[str, list[Trace]] = {}
+    for asked in rounds:
+        for one in asked.question.answers:
+            traces.setdefault(one.label, []).append(one.trace)
+    return {label: _figures(found) for label, found in traces.items()}
+
+
+def _figures(traces: Collection[Trace]) -> Figures:
+    sentences = [one for trace in traces if trace.answer for one in trace.answer.sentences]
+    costs = [trace.cost_usd for trace in traces]
+    known = [cost for cost in costs if cost is not None]
+    return Figures(
+        tuple(traces),
+        sum(one.support == "supported" for one in sentences),
+        len(sentences),
+        sum(known) / len(known) if len(known) == len(costs) else None,
+    )
+
+
+def compare(gap: Gap, measured: Mapping[str, Measured | None]) -> Agreement:
+    """Whether a figure, the higher the better, orders two strategies as the votes do.
+
+    Votes tell them apart as the ranking says; a figure does where its intervals do not meet. "votes" and "figure": only
+    that one tells them apart; "unknown": one of them was not measured.
+    """
+    better, worse = measured.get(gap.better), measured.get(gap.worse)
+    if better is None or worse is None:
+        return "unknown"
+    if better[1] <= worse[2] and worse[1] <= better[2]:
+        return "votes" if gap.apart else "neither"
+    if not gap.apart:
+        return "figure"
+    return "same" if better[0] > worse[0] else "opposite"

@@ -77,7 +77,6 @@ class Question:
 
     @property
     def readings(self) -> int:
-        """How many pairs a person judges."""
         return len({self.words(pair) for pair in self.pairs})
 
 

@@ -83,7 +83,6 @@ class Rooms(Kept):
         return last[0] if last else None
 
     def rounds(self, code: str) -> tuple[Round, ...]:
-        """Every question that was asked, in order."""
         return self._rounds(code, select(ROUNDS).order_by(ROUNDS.c.number))
 
     def join(self, code: str, token: str = "") -> str:
@@ -166,7 +165,6 @@ class Rooms(Kept):
             connection.execute(added.on_conflict_do_update(index_elements=[*key], set_=row))
 
     def people(self, code: str) -> int:
-        """How many joined the room."""
         with self._begin() as connection:
             return _joined(connection, _known(connection, code).code)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from helpers.small import ROOT
+from upkeep.spanish_words import list_problems
 
 from rag_core.language.spanish import Gloss
 from rag_core.language.thesaurus import Thesaurus
-from rag_core.upkeep.spanish_words import list_problems
 from rag_core.values.errors import DataError
 
 LIST = ROOT / "data" / "gloss" / "es.tsv"

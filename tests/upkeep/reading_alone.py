@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from ..documents.documents import Document
-from ..language.analysis import LIST_ITEM, sentences, tokens
-from ..safety.urgency.advice import calls_for_help, points_back
-from ..safety.urgency.reading import plain
-from ..safety.urgency.signs import clause_words, named, names_sign
-from ..values.types import Passage
+from rag_core.documents.documents import Document
+from rag_core.language.analysis import LIST_ITEM, sentences, tokens
+from rag_core.safety.urgency.advice import calls_for_help, points_back
+from rag_core.safety.urgency.reading import plain
+from rag_core.safety.urgency.signs import clause_words, named, names_sign
+from rag_core.values.types import Passage
 
 _SECTIONS = re.compile(r"^#{1,6}[ \t]+.*$", re.MULTILINE)
 _ACTION_ONLY = {  # words of an instruction that say nothing of what it is for

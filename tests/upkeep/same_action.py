@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..language.analysis import LIST_ITEM, sentences
-from ..safety.urgency.advice import points_back
-from ..safety.urgency.reading import plain
-from ..safety.urgency.signs import Sign, clause_words, signs, steps
-from ..values.types import Passage
+from rag_core.language.analysis import LIST_ITEM, sentences
+from rag_core.safety.urgency.advice import points_back
+from rag_core.safety.urgency.reading import plain
+from rag_core.safety.urgency.signs import Sign, clause_words, signs, steps
+from rag_core.values.types import Passage
 
 _BETWEEN = re.compile(
     r"(; (?:and |but |or |y |e |pero |o )?|, (?:and|but|or|while|y|e|pero|o|mientras(?: que)?) )"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..documents.asked import placed, read_asked
-from ..documents.benchmark import (
+from rag_core.documents.asked import placed, read_asked
+from rag_core.documents.benchmark import (
     GRADES,
     KINDS,
     SPLITS,
@@ -24,28 +23,25 @@ from ..documents.benchmark import (
     read_qrels,
     read_questions,
 )
-from ..documents.documents import Document, read_collection
-from ..indexing import (
+from rag_core.documents.documents import Document, read_collection
+from rag_core.indexing import (
     DocumentPassages,
     Enricher,
     LanguageText,
     chunked,
     read_shipped,
-    shipped_keys,
     text_key,
-    write_shipped,
 )
-from ..language.analysis import LANGUAGES
-from ..language.spanish import read_entries
-from ..offline.memory import compared_texts
-from ..runtime.services import Embedder
-from ..safety.urgency.signs import steps
-from ..values.data_files import read_data_file
-from ..values.errors import unwritable
-from ..values.message import Message
-from ..values.notice import NOTICE
-from ..values.sources import is_old
-from ..values.types import Passage
+from rag_core.lab.builtin import LEVELS
+from rag_core.language.analysis import LANGUAGES
+from rag_core.language.spanish import read_entries
+from rag_core.offline.memory import compared_texts
+from rag_core.runtime.services import Embedder
+from rag_core.safety.urgency.signs import steps
+from rag_core.values.data_files import read_data_file
+from rag_core.values.sources import is_old
+from rag_core.values.types import Passage, Vectors
+
 from .answer_sets import check_answer_sets, label_problems
 from .asked import asked_problems
 from .documents import check_collection
@@ -55,7 +51,6 @@ from .spanish_words import list_problems, redundant
 
 # how the file of a document's passages ends; the other has sentences and questions
 PASSAGES = "-passages.npy"
-LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
 
 
@@ -184,63 +179,6 @@ def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
     return sum(map(len, files.values()))
 
 
-def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
-    """Write BEIR folders: en, es and all, each judged by document and by passage, and our notice beside them.
-
-    Returns:
-        The folders written.
-
-    Raises:
-        StorageError: a folder cannot be written.
-    """
-    try:
-        return _export(data, target, embedder)
-    except OSError as error:
-        raise unwritable(
-            error.filename or target, error, Message("Name a new or empty folder on a disk with space.")
-        ) from error
-
-
-def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
-    documents = read_collection(data / "corpus")
-    rows = {
-        "documents": [
-            {"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents
-        ],
-        "passages": [
-            {
-                "_id": passage_key(p.id),
-                "title": p.full_title,
-                "text": p.text,
-                "language": p.language,
-                "source": p.source,
-            }
-            for p in chunked(documents, embedder)
-        ],
-    }
-    target.mkdir(parents=True, exist_ok=True)
-    _write_lines(target / "NOTICE.txt", [NOTICE])  # BEIR's files have no place for it
-    written = []
-    for level, qrels in LEVELS.items():
-        for name, languages in {**{code: (code,) for code in LANGUAGES}, "all": tuple(LANGUAGES)}.items():
-            folder = target / level / name
-            (folder / "qrels").mkdir(parents=True, exist_ok=True)
-            _write_lines(
-                folder / "corpus.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows[level]]
-            )
-            sources = [data / "questions" / language for language in languages]
-            _write_lines(
-                folder / "queries.jsonl",
-                [line for source in sources for line in _lines(source / "queries.jsonl")],
-            )
-            for split in SPLITS:
-                judged = [_lines(source / qrels / f"{split}.tsv") for source in sources]
-                body = [line for lines in judged for line in lines[1:]]
-                _write_lines(folder / "qrels" / f"{split}.tsv", [judged[0][0], *body])
-            written.append(folder)
-    return written
-
-
 def read_thesaurus(path: Path) -> dict[str, list[dict[str, Any]]]:
     """The tables of the thesaurus: its concepts, and the readings of ambiguous abbreviations.
 
@@ -297,7 +235,7 @@ def _vector_problems(folder: Path, files: Mapping[Path, Iterable[str]]) -> Itera
         if needed != shipped:
             yield (
                 f"{path}: stale: {len(needed - shipped)} texts have no vector, {len(shipped - needed)} vectors have "
-                "no text; run `rag index --vectors`"
+                "no text; run `make vectors`"
             )
 
 
@@ -341,9 +279,35 @@ def _qrels_problems(
             yield f"{folder}: {name}: {len(missing)} questions are not judged, {min(missing)} among them"
 
 
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
+def shipped_keys(path: Path) -> list[bytes]:
+    """The keys of one file of shipped vectors; none if there is no file."""
+    keys: list[bytes] = np.load(path)["key"].tolist() if path.is_file() else []
+    return keys
 
 
-def _write_lines(path: Path, lines: Sequence[str]) -> None:
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def write_shipped(path: Path, texts: Sequence[str], vectors: Vectors, *, small: bool = False) -> None:
+    """Write vectors in key order, so that the same texts give the same file.
+
+    Each row has a key, its numbers, and the scale that gives them length 1.
+
+    Args:
+        small: numbers in 8 bits instead of 16; cosines change by less than 0.002 instead of 0.0002.
+    """
+    keys = [text_key(text) for text in texts]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    ordered = np.array(vectors, np.float32)[order]
+    if small:
+        ordered = np.rint(ordered * (127 / np.maximum(np.abs(ordered).max(axis=1, keepdims=True), 1e-12)))
+    numbers = ordered.astype(np.int8 if small else np.float16)
+    rows = np.zeros(
+        len(keys),
+        [("key", "V32"), ("scale", "<f4"), ("vector", numbers.dtype.newbyteorder("<"), numbers.shape[1:])],
+    )
+    rows["key"] = np.array([keys[place] for place in order], "V32")
+    rows["scale"] = 1 / np.maximum(np.linalg.norm(numbers.astype(np.float32), axis=1), 1e-12)
+    rows["vector"] = numbers
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".new")
+    with draft.open("wb") as file:
+        np.save(file, rows)
+    draft.replace(path)  # changes the time of the folder, by which what was read is kept

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..documents.documents import Document, markdown_files, read_document
-from ..language.analysis import LANGUAGES, language_of
-from ..values.errors import DataError
-from ..values.jurisdictions import JURISDICTIONS
+from rag_core.documents.documents import Document, markdown_files, read_document
+from rag_core.language.analysis import LANGUAGES, language_of
+from rag_core.values.errors import DataError
+from rag_core.values.sources import JURISDICTIONS
 
 TOPICS = frozenset([
     "antenatal", "screening", "complications", "labour", "birth", "postpartum", "newborn", "breastfeeding",

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from ..documents.answer_set import JudgedAnswer, answer_file, read_answer_set, sentence_terms
-from ..documents.benchmark import SPLITS, Question, read_builtin, read_qrels
-from ..documents.documents import beir_rows
-from ..language.analysis import LANGUAGES
-from ..language.patterns import Term
-from ..values.errors import DataError
-from ..values.types import Passage
+from rag_core.documents.answer_set import JudgedAnswer, answer_file, read_answer_set, sentence_terms
+from rag_core.documents.benchmark import SPLITS, Question, read_builtin, read_qrels
+from rag_core.documents.documents import beir_rows
+from rag_core.language.analysis import LANGUAGES
+from rag_core.language.patterns import Term
+from rag_core.values.errors import DataError
+from rag_core.values.types import Passage
 
 FLAGS = frozenset({"violence", "self_harm"})
 REGIONS = frozenset({"Spain", "Mexico", "Andes", "Southern Cone", "other"})

@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..documents.asked import placed, read_asked
-from ..language.analysis import LANGUAGES
+from rag_core.documents.asked import placed, read_asked
+from rag_core.lab.builtin import outdated
+from rag_core.language.analysis import LANGUAGES
 
 FEWEST = 6  # questions of a section in its document's language; in the other it needs one
 
@@ -20,11 +21,7 @@ def asked_problems(data: Path, passages: Sequence[str]) -> tuple[Counter[str], l
         passages: the ids of its passages; a document's language is the beginning of its id.
     """
     asked, changed, lost = placed(read_asked(data / "asked"), passages)
-    problems = [
-        f"asked: {one}: the text has changed; read its questions again"
-        for one in {c.passage: 0 for c in changed}
-    ]
-    problems += [f"asked: {one}: there is no such section" for one in {gone.passage: 0 for gone in lost}]
+    problems = outdated(changed, lost)
     known = Counter((one.passage, one.language) for one in asked)
     for passage in passages:
         spoken = passage.partition("-")[0]

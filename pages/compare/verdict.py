@@ -1,0 +1,267 @@
+"""Which answer answers the question: a line above the columns, and how the others lost the section that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import rag_core
+from pages.compare import differences, presenter
+from pages.drawing import untrusted
+from pages.drawing.tips import tip
+from pages.drawing.translate import declared, in_words, problem, t, translated
+from pages.drawing.untrusted import bold, escape, label
+from pages.shared import setups
+from pages.shared.engine import engine
+from pages.shared.live import LETTERS, Column, Comparison
+from rag_core.explain import WhyNot, flow_columns
+
+if TYPE_CHECKING:
+    from rag_core import evaluation as ev
+
+# (what the verdict is, what it rests on) -> the sentence on one column, on several; best first
+SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("answers", "judged"): (declared("**{columns}** answers."), declared("**{columns}** answer.")),
+    ("answers", "estimated"): (
+        declared("**{columns}** probably answers."),
+        declared("**{columns}** probably answer."),
+    ),
+    ("partly", "judged"): (
+        declared("**{columns}** answers in part: it leaves out “{lacks}”."),
+        declared("**{columns}** answer in part: they leave out “{lacks}”."),
+    ),
+    ("partly", "estimated"): (
+        declared("**{columns}** may answer: it begins with “{begins}”."),
+        declared("**{columns}** may answer: they begin with “{begins}”."),
+    ),
+    ("misses", "judged"): (
+        declared("**{columns}** does not answer: it begins with “{begins}”."),
+        declared("**{columns}** do not answer: they begin with “{begins}”."),
+    ),
+    ("misses", "estimated"): (
+        declared("**{columns}** probably does not answer: it begins with “{begins}”."),
+        declared("**{columns}** probably do not answer: they begin with “{begins}”."),
+    ),
+    ("declines_rightly", "judged"): (
+        declared("**{columns}** declines, rightly: the documents do not cover this."),
+        declared("**{columns}** decline, rightly: the documents do not cover this."),
+    ),
+    ("declines", "judged"): (
+        declared("**{columns}** declines, though the documents answer this."),
+        declared("**{columns}** decline, though the documents answer this."),
+    ),
+    ("declines", "estimated"): (
+        declared("**{columns}** gives no answer."),
+        declared("**{columns}** give no answer."),
+    ),
+    ("harmful", "judged"): (
+        declared("**{columns}** may do harm: it says “{says}”."),
+        declared("**{columns}** may do harm: they say “{says}”."),
+    ),
+}
+MISSED = ("partly", "misses", "declines", "harmful")  # what a column is asked why for
+ORDER = [*SENTENCES]
+
+
+def draw(run: Comparison) -> None:
+    """Draw the verdict and what differs; while columns are still running, the room for it."""
+    with st.container(key="verdict", gap="xsmall"):
+        if not run.over:
+            untrusted.draw(f'<p class="rl-verdict">{t("Which answer is better will stand here.")}</p>')
+            with _row():
+                untrusted.draw('<p class="rl-missed">&nbsp;</p>')
+            return
+        if presenter.blind():
+            with _row():
+                differences.draw(run)
+            return
+        from rag_core import evaluation as ev  # not with the first page
+
+        columns = presenter.seen(run)
+        try:
+            found: Sequence[ev.ColumnVerdict | None] = ev.column_verdicts(
+                [column.trace for column in columns], rag_core.read_settings()
+            )
+        except rag_core.RagError as error:  # the judgements cannot be read
+            st.caption(label(problem(error)))
+            found = (None,) * len(columns)
+        untrusted.draw(
+            f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(found)}</p>'
+        )
+        with _row():
+            _why(run, columns, found)
+            differences.draw(run)
+
+
+def _row() -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart")
+
+
+def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Iterator[str]:
+    """What is to be said of each column, best first; of those of whom it is the same at once."""
+    groups: dict[tuple[int, str, str, str], list[int]] = {}
+    for place, one in enumerate(found):
+        if one:
+            order = ORDER.index((one.kind, one.basis))
+            begins = (
+                (one.begins.heading or one.begins.title)
+                if one.begins and "{begins}" in SENTENCES[ORDER[order]][0]
+                else ""
+            )
+            groups.setdefault((order, one.lacks, one.says, begins), []).append(place)
+    for (order, lacks, says, begins), places in sorted(
+        groups.items(), key=lambda each: (each[0][0], each[1])
+    ):
+        single, several = SENTENCES[ORDER[order]]
+        sentence = several if len(places) > 1 else single
+        columns = differences.letters(places)
+        yield bold(t(sentence, columns=columns, lacks=lacks, says=says, begins=begins or t("no source")))
+    if run.best:
+        voted = [place for place, column in enumerate(presenter.places(run)) if column in run.best]
+        yield bold(t("Voted best here: **{columns}**.", columns=differences.letters(voted)))
+    elif not groups:
+        yield escape(t("Not judged: which answer is better?"))
+
+
+def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
+    """What the verdicts rest on: a word, and more on hover or focus."""
+    bases = {one.basis for one in found if one}
+    if "judged" in bases:
+        return tip(
+            t("Judged"),
+            t(
+                "Judged by what an answer to this question must say; language models wrote that, no clinician has "
+                "reviewed it."
+            ),
+            "rl-how",
+        )
+    if "estimated" in bases:
+        from rag_core import evaluation as ev
+
+        counts = (
+            t("{label} {answered} of {of}", label=translated(name), answered=one.answered, of=one.of)
+            for name, one in ev.estimates(rag_core.read_settings().data).items()
+        )
+        return tip(
+            t("Estimated"),
+            t(
+                "Estimated by the label of the section that each begins with. Test answers that began so and did "
+                "answer: {counts}.",
+                counts=", ".join(counts),
+            ),
+            "rl-how",
+        )
+    return ""
+
+
+def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVerdict | None]) -> None:
+    """What became, in each column that does not answer, of the section that does."""
+    from rag_core import evaluation as ev
+
+    traces = [column.trace for column in columns]
+    try:
+        lab = engine().wait(run.corpus)
+        section = ev.would_answer(traces, found, lab.passages, lab.settings)
+        if section is None:
+            return
+        missed = {
+            place: trace
+            for place, (trace, one) in enumerate(zip(traces, found, strict=True))
+            if trace
+            and trace.corpus == lab.corpus
+            and one
+            and one.kind in MISSED
+            and _overlooks(trace, section.id)
+        }
+        lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
+    except rag_core.RagError as error:
+        st.caption(label(problem(error)))
+        return
+    if not lost:
+        return
+    told = [t("“{title}” answers it.", title=section.heading or section.title)]
+    told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in lost.items()]
+    untrusted.draw(f'<p class="rl-missed">{bold(" ".join(told))}</p>')
+    if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
+        st.dialog(t("How it was lost"), width="large")(_way)(run, columns, section)
+
+
+def _overlooks(trace: rag_core.Trace, passage: str) -> bool:
+    """Whether its answer does not cite the passage."""
+    cited = trace.answer.citations if trace.answer else ()
+    return all(one.context_id != passage for one in cited)
+
+
+def _lost(found: WhyNot) -> str:
+    if found.fate is None:
+        return t("never found it.")
+    if found.fate.used:
+        return t("had it at {rank} and quoted another first.", rank=found.fate.rank)
+    return t("lost it: {how}.", how=translated(found.fate.text))
+
+
+def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) -> None:
+    """The way of a section through the stages of every column, and the control values that would bring it back."""
+    st.markdown(f"**{label(section.full_title)}**")
+    lab = engine().wait(run.corpus)
+    for place, column in zip(presenter.places(run), columns, strict=True):
+        trace = column.trace
+        if trace is None or trace.corpus != lab.corpus:
+            continue
+        found = lab.why_not(trace, section.id)
+        steps = _steps(trace, found)
+        text = translated(found.text)
+        untrusted.draw(
+            f"<h4>{escape(LETTERS[columns.index(column)])} · {escape(setups.title(column.setup))}</h4>"
+            f'<p class="rl-note">{steps}</p><p>{escape(text)}</p>'
+        )
+        if found.fate is None or not found.fate.used:
+            _bring_back(run, place, lab, trace, section)
+
+
+def _steps(trace: rag_core.Trace, found: WhyNot) -> str:
+    """Its rank after every stage, and a cross at the one that lost it."""
+    if found.fate is None:
+        return ""
+    flow = flow_columns(trace)
+    ranked = [
+        f"{escape(translated(one.title))} {f'#{rank:d}' if rank else '✕'}"
+        for one, rank in zip(flow, found.fate.ranks(flow), strict=True)
+    ]
+    return " → ".join(ranked)
+
+
+def _bring_back(
+    run: Comparison, place: int, lab: rag_core.Lab, trace: rag_core.Trace, section: rag_core.Passage
+) -> None:
+    """The nearest value of each control with which the column uses the section, and a button that sets it."""
+    with st.spinner(t("Trying values; no model is called…")):
+        tips = lab.tipping_points(trace)
+    points = [
+        (one, point) for one in tips for point in one.points if section in [each for _, each in point.gained]
+    ]
+    for one, point in points:
+        st.button(
+            t(
+                "Set {control} to {value} and run again",
+                control=label(translated(one.label)),
+                value=label(in_words(point.value)),
+            ),
+            key=f"verdict.set.{place}.{one.control}.{point.value}",
+            disabled="[" in one.control,
+            on_click=_set,
+            args=(run, place, one.control, point.value),
+        )
+    if not points:
+        st.caption(t("No single control brings it back."))
+
+
+def _set(run: Comparison, place: int, control: str, value: object) -> None:
+    setup = run.columns[place].setup
+    strategy = rag_core.build((setup.strategy.name, {**setup.strategy.controls, control: value}))
+    setups.put(place, replace(setup, strategy=strategy))
+    st.session_state[differences.REPLACED] = run.question

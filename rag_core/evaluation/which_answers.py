@@ -1,0 +1,124 @@
+"""Which answers of a comparison answer the question, what says so, and the section that the others missed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ..documents.benchmark import passage_key
+from ..values.data_files import read_data_file
+from ..values.settings import Settings
+from ..values.trace import Trace
+from ..values.types import Hit, Label, Passage
+from .datasets import judged_answer
+from .verdicts import AnswerVerdict, Assessment, assess
+
+Kind = Literal["answers", "partly", "misses", "harmful", "declines", "declines_rightly"]
+Basis = Literal["judged", "estimated"]
+
+JUDGED: Mapping[AnswerVerdict, Kind] = {
+    "acceptable": "answers",
+    "incomplete": "partly",
+    "off_topic": "misses",
+    "harmful": "harmful",
+    "abstained_wrongly": "declines",
+    "abstained_rightly": "declines_rightly",
+}
+# By the label of the section that an answer quotes first; see `estimates`.
+ESTIMATED: Mapping[Label, Kind] = {"High": "answers", "Medium": "partly", "Low": "misses"}
+
+
+class Estimate(NamedTuple):
+    """Of `of` test answers that begin with a section of a label, `answered` answer the question."""
+
+    answered: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnVerdict:
+    """Whether the answer of one column answers the question.
+
+    Args:
+        basis: "judged" by the statements that an answer to this question must and must not make, "estimated" by the
+            relevance label of the section that it quotes first.
+        lacks: a statement that it should make, and does not; may be empty.
+        says: a statement that it must not make; may be empty.
+        begins: the section that it quotes first; None where it cites none.
+    """
+
+    kind: Kind
+    basis: Basis
+    lacks: str = ""
+    says: str = ""
+    begins: Passage | None = None
+
+
+def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple[ColumnVerdict | None, ...]:
+    """The verdict on the answer of each column; None where nothing can be said of it.
+
+    Nothing calls a model, and no average of a strategy counts.
+
+    Raises:
+        DataError: the built-in questions or their answers cannot be read.
+    """
+    return tuple(_verdict(trace, settings) if trace and trace.answer else None for trace in traces)
+
+
+def _verdict(trace: Trace, settings: Settings) -> ColumnVerdict | None:
+    first = first_quoted(trace)
+    begins = first.passage if first else None
+    if known := judged_answer(trace, settings):
+        found: Assessment = assess(known[0], trace, known[1])
+        lacks, says = ("".join(each[:1]) for each in (found.missing, found.unwanted))
+        return ColumnVerdict(JUDGED[found.verdict], "judged", lacks, says, begins)
+    if trace.answer and trace.answer.abstained:
+        return ColumnVerdict("declines", "estimated")
+    if first is None or first.relevance is None or first.relevance.scorer == "rank":
+        return None  # a label by rank says nothing of the question
+    return ColumnVerdict(ESTIMATED[first.relevance.label], "estimated", begins=begins)
+
+
+def first_quoted(trace: Trace) -> Hit | None:
+    """The passage of the answer's first citation."""
+    if not trace.answer or not trace.answer.citations:
+        return None
+    first = trace.answer.citations[0].context_id
+    return next((hit for hit in trace.ranking if hit.id == first), None)
+
+
+def would_answer(
+    traces: Sequence[Trace | None],
+    verdicts: Sequence[ColumnVerdict | None],
+    passages: Mapping[str, Passage],
+    settings: Settings,
+) -> Passage | None:
+    """The section that the columns which do not answer should have quoted; None where it is not known.
+
+    For a judged question the first that says what an answer must say, otherwise what the best column begins with.
+
+    Args:
+        passages: of the corpus that was searched, by id.
+    """
+    best = next((one for one in verdicts if one and one.kind == "answers"), None)
+    if best and best.begins:
+        return best.begins
+    known = next((known for trace in traces if trace and (known := judged_answer(trace, settings))), None)
+    needed = [key for one in known[0].must for key in one.passages] if known else []
+    keyed = {passage_key(name): one for name, one in passages.items()}
+    return next((keyed[key] for key in needed if key in keyed), None)
+
+
+@lru_cache(maxsize=1)
+def estimates(data: Path) -> Mapping[Label, Estimate]:
+    """How often answers that begin with a section of each label answered, as tests/benchmarks/fit_estimates.py counted.
+
+    Raises:
+        DataError: data/estimates.toml cannot be read.
+    """
+    found = read_data_file(data / "estimates.toml", tomllib.loads)
+    return {label: Estimate(**found[label]) for label in ESTIMATED}

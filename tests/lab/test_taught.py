@@ -1,0 +1,140 @@
+"""Questions that people teach: found by whoever asks them next, never by a measurement, gone with their documents."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from rag_core.documents.asked import TAUGHT, asked_folder
+from rag_core.indexing import Upload
+from rag_core.indexing.uploads import UPLOADS
+from rag_core.jobs.measuring import _opened
+from rag_core.lab.adding import add_files
+from rag_core.lab.asked import delete_question, kept_questions, teach
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import open_lab
+from rag_core.lab.removing import remove_corpus, remove_file
+from rag_core.language.questions import MAX_QUESTION
+from rag_core.values.errors import DataError, InputError
+from rag_core.values.settings import Settings
+
+FILES = {
+    "visits.md": "# Visits\n\nVisiting hours on the ward are from 2 to 8 in the afternoon.",
+    "meals.md": "# Meals\n\nLunch is served at noon.",
+}
+QUESTION = "Where do I leave my umbrella?"
+
+
+@pytest.fixture
+def settings(lab: Lab, tmp_path: Path) -> Settings:
+    settings = Settings(home=tmp_path / "home", llm="offline")
+    uploads = [Upload(name, text.encode()) for name, text in FILES.items()]
+    add_files(uploads, "ward", settings, lab.engines)
+    return settings
+
+
+@pytest.fixture
+def ward(lab: Lab, settings: Settings) -> Lab:
+    return open_lab("ward", settings=settings, engines=lab.engines)
+
+
+def section(ward: Lab, document: str) -> str:
+    return next(one.id for one in ward.passages.values() if one.doc_id == document)
+
+
+def taught(ward: Lab, document: str = "meals.md", question: str = QUESTION, **more: str) -> str:
+    passage = section(ward, document)
+    teach(ward.settings, "ward", passage, question, **more)
+    return passage
+
+
+def first_by(ward: Lab, question: str = QUESTION) -> tuple[str, str] | None:
+    """The passage that a corpus finds first by its known questions, and by which."""
+    hits = ward.run(question, "question_index").ranking.hits
+    return next(((hit.id, vote.note) for hit in hits for vote in hit.votes if vote.stage == "Asked"), None)
+
+
+def test_the_next_run_finds_the_section_and_says_by_which_taught_question(ward: Lab) -> None:
+    before = ward.engine
+    assert "taught" not in before
+    passage = taught(ward, by="Ana")
+    (kept,) = kept_questions(ward.settings, "ward")
+    assert (kept.passage, kept.language, kept.question, kept.by) == (passage, "en", QUESTION, "Ana")
+    assert first_by(ward) == (passage, f"{QUESTION} (taught on {kept.taught[:10]})")
+    assert ward.engine["taught"] == "1"
+    assert ward.engine["asked"] != before["asked"]
+    path = asked_folder(ward.settings.home, "ward") / TAUGHT
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_measurements_never_find_it(ward: Lab) -> None:
+    before = ward.engine
+    taught(ward)
+    job = type("Job", (), {"report": lambda *_, **__: None, "status": type("Status", (), {"bill": None})})()
+    for measured in (
+        ward.untaught(),
+        ward.untaught().with_engines(ward.engines),
+        _opened(job, lambda _: ward),
+    ):
+        assert measured.engine == before
+        assert first_by(measured) is None
+    assert first_by(ward) is not None
+
+
+def test_taught_again_it_moves_and_deleted_it_is_found_no_more(ward: Lab) -> None:
+    taught(ward)
+    there = taught(ward, "visits.md", QUESTION.upper())
+    (kept,) = kept_questions(ward.settings, "ward")
+    assert kept.passage == there
+    assert (found := first_by(ward)) is not None
+    assert found[0] == there
+    delete_question(ward.settings, "ward", kept)
+    assert kept_questions(ward.settings, "ward") == []
+    assert first_by(ward) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Call me on 07700 900854, when is lunch?", "private data"),
+        ("w" * (MAX_QUESTION + 1), "the limit is"),
+        (" \n", "empty"),
+    ],
+)
+def test_what_cannot_be_taught_is_said(ward: Lab, question: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        taught(ward, question=question)
+    assert kept_questions(ward.settings, "ward") == []
+
+
+def test_a_corpus_is_taught_only_so_many(ward: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_core.lab.asked.MOST_TAUGHT", 1)
+    taught(ward)
+    taught(ward, "visits.md")  # moves
+    with pytest.raises(InputError, match="1 questions have been taught"):
+        taught(ward, question="When is lunch?")
+
+
+def test_tabs_and_lines_in_a_question_stay_one_row(ward: Lab) -> None:
+    taught(ward, question="When\tis\nlunch?", by="A\tna")
+    (kept,) = kept_questions(ward.settings, "ward")
+    assert (kept.question, kept.by) == ("When is lunch?", "A na")
+
+
+def test_it_goes_with_its_document_and_with_the_corpus(ward: Lab) -> None:
+    settings = ward.settings
+    taught(ward)
+    taught(ward, "visits.md", "When may people visit me?")
+    remove_file("ward", UPLOADS, "meals.md", settings, ward.engines)
+    assert [one.document for one in kept_questions(settings, "ward")] == ["visits.md"]
+    remove_corpus("ward", settings)
+    assert not asked_folder(settings.home, "ward").exists()
+
+
+def test_a_damaged_file_is_named(ward: Lab) -> None:
+    taught(ward)
+    (asked_folder(ward.settings.home, "ward") / TAUGHT).write_text("not a table\n")
+    with pytest.raises(DataError, match=rf"{TAUGHT}, line 1"):
+        teach(ward.settings, "ward", section(ward, "meals.md"), QUESTION)
