@@ -248,7 +248,7 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
     evidence, asked = ctx.services.evidence, ctx.services.asked
     if evidence is None:
         return None
-    if asked and any((near or 0) >= SAME for near in asked.likeness(question, (hit.id for hit in hits))):
+    if asked and any((near or 0) >= SAME for near in asked.likeness(question, [hit.id for hit in hits])):
         return None  # somebody has said which of them answers it
     if not evidence.fitted:
         ctx.warn(
