@@ -184,7 +184,13 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         return
     if not lost:
         return
-    told = [t("“{title}” answers it.", title=section.heading or section.title)]
+    judged = any(one and one.basis == "judged" for one in found)
+    title = section.heading or section.title
+    told = [
+        t("“{title}” answers it.", title=title)
+        if judged
+        else t("“{title}” probably answers it.", title=title)
+    ]
     told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in lost.items()]
     untrusted.draw(f'<p class="rl-missed">{bold(" ".join(told))}</p>')
     if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
@@ -209,7 +215,7 @@ def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) 
     """The way of a section through the stages of every column, and the control values that would bring it back."""
     st.markdown(f"**{label(section.full_title)}**")
     lab = engine().wait(run.corpus)
-    for place, column in zip(presenter.places(run), columns, strict=True):
+    for letter, place, column in zip(LETTERS, presenter.places(run), columns, strict=False):
         trace = column.trace
         if trace is None or trace.corpus != lab.corpus:
             continue
@@ -217,7 +223,7 @@ def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) 
         steps = _steps(trace, found)
         text = translated(found.text)
         untrusted.draw(
-            f"<h4>{escape(LETTERS[columns.index(column)])} · {escape(setups.title(column.setup))}</h4>"
+            f"<h4>{escape(letter)} · {escape(setups.title(column.setup))}</h4>"
             f'<p class="rl-note">{steps}</p><p>{escape(text)}</p>'
         )
         if found.fate is None or not found.fate.used:
