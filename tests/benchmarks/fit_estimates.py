@@ -27,7 +27,7 @@ def main() -> None:
     judged = read_judged("builtin", "test", settings)
     answers = read_answers("builtin", judged, settings)
     assert answers is not None
-    lab, began, answered = open_lab(settings), Counter[str](), Counter[str]()
+    lab, began, answered = open_lab(settings=settings), Counter[str](), Counter[str]()
     grades = answers.extend(judged).qrels
     for name, one in answers.answers.items():
         relevant = {document for document, grade in grades.get(name, {}).items() if grade}
