@@ -7,6 +7,9 @@ import re
 from helpers.in_process import ask, html, press, text
 from streamlit.testing.v1 import AppTest
 
+from rag_core.evaluation import estimates
+from rag_core.lab.lab import Lab
+
 CONTRACTIONS = "When should I go to the hospital if I have contractions?"  # with a judged answer
 IBUPROFEN = "Can I take ibuprofen at 30 weeks?"  # without
 
@@ -37,11 +40,14 @@ def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(d
     assert verdict(app).startswith("A, B and C answer. Judged")
 
 
-def test_any_other_question_has_an_estimate_that_says_how_often_such_were_right(drawn: AppTest) -> None:
+def test_any_other_question_has_an_estimate_that_says_how_often_such_were_right(
+    drawn: AppTest, lab: Lab
+) -> None:
     told = verdict(ask(drawn.run(), IBUPROFEN))
     assert re.match(r"[ABC]((, B)? and [BC])? probably answers?\.", told)
     assert "Estimated by the label of the section" in told
-    assert "High 91 of 122" in told
+    high = estimates(lab.settings.data)["High"]
+    assert f"High {high.answered} of {high.of}" in told
 
 
 def test_columns_that_decline_are_told_once(drawn: AppTest) -> None:
