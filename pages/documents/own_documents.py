@@ -9,6 +9,7 @@ from pages.documents import chunking_form, library, questions
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared import account, corpora
+from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
 from rag_core.indexing import UPLOADS, CorpusIndex, find_file
@@ -137,10 +138,15 @@ def _remove(corpus: str, root: str = "", file: str = "") -> None:
 
 
 def _forget_questions(corpus: str, root: str, file: str) -> list[rag_core.Message]:
-    """Delete the questions whose results have text of what is about to be deleted; says how many there were."""
+    """Delete the questions whose results have text of what is about to be deleted; says how many the history had."""
     kept, settings = history(), engine().settings
-    if kept is None or settings is None:
-        return []
+    assert settings is not None
     documents = find_file(settings.home, corpus, root, file).documents if file else None
-    count = kept.forget(kept.showing(corpus, documents))
+    comparisons().forget_showing(corpus, documents)
+    if kept is None:
+        return []
+    showing = kept.showing(corpus, documents)
+    for name in showing:
+        comparisons().forget(name)
+    count = kept.forget(showing)
     return [rag_core.Message("Questions with its text deleted from the history: {count}.", count=count)]

@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, plural, problem, t, translated, when
-from pages.shared import account, tuning
+from pages.shared import account
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
@@ -173,7 +173,7 @@ def _delete(kept: History, identity: str) -> None:
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return
-    _forget(identity)
+    comparisons().forget(identity)
 
 
 def _delete_all(kept: History) -> None:
@@ -184,17 +184,7 @@ def _delete_all(kept: History) -> None:
         st.error(untrusted.label(problem(error)))
         return
     for identity in identities:
-        _forget(identity)
-
-
-def _forget(identity: str) -> None:
-    """Drop a deleted comparison from the server's memory, and from this session."""
-    comparisons().forget(identity)
-    for key in ("run", tuning.RUN):
-        run = st.session_state.get(key)
-        if run is not None and run.id.partition(".")[0] == identity:
-            run.stop()
-            del st.session_state[key]
+        comparisons().forget(identity)
 
 
 main()

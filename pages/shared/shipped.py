@@ -17,7 +17,6 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import corpora
 from rag_core.documents.documents import BUILTIN
 
 RESULTS = Path(__file__).parents[2] / "data" / "results.json"
@@ -85,9 +84,9 @@ def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> 
     return same
 
 
-def draw() -> None:
+def draw(corpus: str) -> None:
     """The strategies in one line, best first, its intervals one click away; nothing for one's own documents."""
-    if corpora.chosen() != BUILTIN:
+    if corpus != BUILTIN:
         return
     with st.container(horizontal=True, vertical_alignment="top", gap="small", key="shipped"):
         untrusted.draw(_line())
