@@ -158,12 +158,12 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
     app.query_params["corpus"] = "ward"
     app.run().switch_page("pages/documents/documents.py").run()
     for left in ({"meals"}, set()):
-        confirm = [one for one in app.text_input if one.key == "own.sure"]
         if left:
             app.query_params["document"] = "visits.md"
             press(app.run(), "Delete it for good")
         else:
-            confirm[0].set_value("ward").run()
+            app.query_params["view"] = "delete"
+            app.run().text_input(key="own.sure").set_value("ward").run()
             press(app, "Delete the collection for good")
         assert {one.id for one in history.search()} == left
         assert [
@@ -198,6 +198,7 @@ def test_what_a_deleted_collection_answered_is_shown_to_nobody(
         if "document" in named:
             press(app, "Delete it for good")
         else:
+            app.segmented_control(key="view").set_value("delete").run()
             [box] = [one for one in app.text_input if one.key == "own.sure"]
             box.set_value(named["corpus"]).run()
             press(app, "Delete the collection for good")
