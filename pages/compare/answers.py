@@ -148,7 +148,11 @@ def _marked(sentence: Grounded, drawn: str) -> str:
     """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
     named = f" {escape(translated(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
     mark = f'<small class="rl-mark">{named}</small>' if named else ""
-    by = t(" by {passages}", passages=_numbers(sentence.by)) if sentence.support == "supported" else ""
+    support = translated(SUPPORT[sentence.support])
+    if sentence.support == "supported":
+        copied = sentence.text in sentence.quote
+        support = t("Copied from its source, which may not answer you") if copied else support
+        support += f": {_numbers(sentence.by)}"
     reason = f" {escape(translated(sentence.reason))}" if sentence.reason else ""
     quote = (
         f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' … '.join(sentence.quote)))}</small>"
@@ -157,7 +161,7 @@ def _marked(sentence: Grounded, drawn: str) -> str:
     )
     return (
         f'<span class="rl-tip rl-sentence rl-{escape(sentence.support)}" tabindex="0">{drawn}{mark}'
-        f'<span role="tooltip"><b>{translated(SUPPORT[sentence.support])}{by}.</b>{reason}{quote}</span></span>'
+        f'<span role="tooltip"><b>{support}.</b>{reason}{quote}</span></span>'
     )
 
 

@@ -111,10 +111,14 @@ def _row(kept: History, entry: Entry) -> None:
                     help=untrusted.label(t("Open “{question}”", question=entry.question)),
                 ):
                     st.switch_page("pages/compare/compare.py", query_params={"run": entry.id})
-                st.button(
-                    t("Delete"), key=f"delete.{entry.id}", help=untrusted.label(t("Delete “{question}”", question=entry.question)),
-                    type="tertiary", on_click=_delete, args=(kept, entry.id),
-                )  # fmt: skip
+                with st.popover(
+                    t("Delete"),
+                    type="tertiary",
+                    help=untrusted.label(t("Delete “{question}”", question=entry.question)),
+                ):
+                    st.button(
+                        t("Delete it for good"), key=f"delete.{entry.id}", type="primary", on_click=_delete, args=(kept, entry.id),
+                    )  # fmt: skip
         answers = st.expander(t("What was answered"), key=f"answers.{entry.id}", on_change="rerun")
         if answers.open:  # a record is read only when it is opened
             with answers:

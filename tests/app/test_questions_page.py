@@ -130,7 +130,8 @@ def test_questions_are_found_opened_and_deleted(
     assert app.query_params["run"] == first
     questions(app)
     app.text_input(key="questions.words").set_value("").run()
-    press(app, "Delete", -1)
+    assert "Delete" not in [one.label for one in app.button]  # it asks first
+    press(app, "Delete it for good", -1)
     assert [one.question for one in kept.search()] == [ENGLISH]
     gone = opened(visitor(), first)  # nor does the server's memory have it
     assert ["no longer stored" in one.value for one in gone.info] == [True]
