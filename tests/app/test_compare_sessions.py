@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from helpers.browser import ENGLISH, SPANISH, Visit
 from playwright.sync_api import Browser, expect
