@@ -12,6 +12,7 @@ import rag_core
 from pages.drawing.tips import opener
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
+from pages.shared.lists import drawn_with_lists
 from rag_core.stages.remarks import perhaps_you_meant, what_differs
 from rag_core.values.answers import HOW_GROUNDED, Grounded, Remark
 
@@ -141,7 +142,7 @@ def _written(answer: rag_core.Answer, position: int) -> str:
         parts.append(_marked(one, _linked(answer.written[one.start : one.end], places, position, marked)))
         end = one.end
     parts.append(_linked(answer.written[end:], places, position))
-    return "".join(parts)
+    return drawn_with_lists("".join(parts))
 
 
 def _marked(sentence: Grounded, drawn: str) -> str:
@@ -155,7 +156,7 @@ def _marked(sentence: Grounded, drawn: str) -> str:
         support += f": {_numbers(sentence.by)}"
     reason = f" {escape(translated(sentence.reason))}" if sentence.reason else ""
     quote = (
-        f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' … '.join(sentence.quote)))}</small>"
+        f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' '.join(' … '.join(sentence.quote).split())))}</small>"
         if sentence.quote
         else ""
     )

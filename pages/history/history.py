@@ -13,6 +13,7 @@ from pages.shared import account
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
+from pages.shared.lists import drawn_with_lists
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
 from rag_core.sessions.history import Entry, History
@@ -144,7 +145,7 @@ def _answers(kept: History, identity: str) -> None:
     for words, names in columns.items():
         untrusted.draw(
             f'<div class="rl-answered"><h3>{untrusted.escape(", ".join(names))}</h3>'
-            f'<div class="rl-answer">{untrusted.bold(words)}</div></div>'
+            f'<div class="rl-answer">{drawn_with_lists(untrusted.bold(words))}</div></div>'
         )
     if asked.best is not None:
         best = [f"{LETTERS[place]} · {_title(asked.columns[place].strategy)}" for place in asked.best]

@@ -1,10 +1,11 @@
-"""Text of documents as HTML in which lines that begin with a dash are lists, as their authors wrote them."""
+"""Text of documents and answers as HTML in which lines that begin with a dash are lists, as their authors wrote them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from itertools import groupby
+from operator import itemgetter
 
 from pages.drawing.untrusted import escape
 from rag_core.language.highlight import Segment
@@ -20,13 +21,22 @@ def with_lists(segments: Iterable[Segment]) -> str:
     Args:
         segments: joined, they are the text.
     """
+    lines = ((_is_item(line), _drawn(_without_marker(line))) for line in _lines(segments))
+    return _joined(lines)
+
+
+def drawn_with_lists(drawn: str) -> str:
+    """The same of a text that is HTML already, whose line breaks are those of the text."""
+    found = ((_MARKER.match(line), line) for line in drawn.split("\n"))
+    return _joined((marker is not None, line[marker.end() :] if marker else line) for marker, line in found)
+
+
+def _joined(lines: Iterable[tuple[bool, str]]) -> str:
+    """Drawn lines, each with whether it is an item of a list."""
     parts = []
-    for item, lines in groupby(_lines(segments), key=_is_item):
-        if item:
-            items = "".join(f"<li>{_drawn(_without_marker(line))}</li>" for line in lines)
-            parts.append(f"<ul>{items}</ul>")
-        else:
-            parts.append("\n".join(_drawn(line) for line in lines).strip("\n"))
+    for item, group in groupby(lines, key=itemgetter(0)):
+        texts = [text for _, text in group]
+        parts.append(f"<ul><li>{'</li><li>'.join(texts)}</li></ul>" if item else "\n".join(texts).strip("\n"))
     return "".join(parts)
 
 
