@@ -21,8 +21,7 @@ def with_lists(segments: Iterable[Segment]) -> str:
     Args:
         segments: joined, they are the text.
     """
-    lines = ((_is_item(line), _drawn(_without_marker(line))) for line in _lines(segments))
-    return _joined(lines)
+    return _joined(map(_drawn, _lines(segments)))
 
 
 def drawn_with_lists(drawn: str) -> str:
@@ -40,9 +39,15 @@ def _joined(lines: Iterable[tuple[bool, str]]) -> str:
     return "".join(parts)
 
 
-def _drawn(line: Line) -> str:
-    """The pieces of a line, escaped and marked."""
-    return "".join(_piece(segment) for segment in line)
+def _drawn(line: Line) -> tuple[bool, str]:
+    """Whether a line is an item, and its pieces without its dash, which a mark may begin in; escaped and marked."""
+    found = _MARKER.match("".join(piece.text for piece in line))
+    left, drawn = found.end() if found else 0, ""
+    for piece in line:
+        if rest := piece.text[left:]:
+            drawn += _piece(piece._replace(text=rest))
+        left = max(0, left - len(piece.text))
+    return found is not None, drawn
 
 
 def _piece(segment: Segment) -> str:
@@ -60,17 +65,3 @@ def _lines(segments: Iterable[Segment]) -> list[Line]:
         lines[-1].append(segment._replace(text=first))
         lines += [[segment._replace(text=text)] for text in others]
     return [[piece for piece in line if piece.text] for line in lines]
-
-
-def _is_item(line: Line) -> bool:
-    return _MARKER.match("".join(piece.text for piece in line)) is not None
-
-
-def _without_marker(line: Line) -> Line:
-    """The pieces of an item without its dash, which a mark may begin in."""
-    found = _MARKER.match("".join(piece.text for piece in line))
-    left, pieces = found.end() if found else 0, []
-    for piece in line:
-        pieces.append(piece._replace(text=piece.text[left:]))
-        left = max(0, left - len(piece.text))
-    return [piece for piece in pieces if piece.text]
