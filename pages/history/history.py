@@ -73,7 +73,7 @@ def _questions(kept: History) -> None:
         st.button(
             plural("Delete {count:,} question", "Delete {count:,} questions", total),
             type="primary",
-            on_click=_delete_all,
+            on_click=_delete,
             args=(kept,),
         )
 
@@ -112,11 +112,8 @@ def _row(kept: History, entry: Entry) -> None:
                     help=untrusted.label(t("Open “{question}”", question=entry.question)),
                 ):
                     st.switch_page("pages/compare/compare.py", query_params={"run": entry.id})
-                with st.popover(
-                    t("Delete"),
-                    type="tertiary",
-                    help=untrusted.label(t("Delete “{question}”", question=entry.question)),
-                ):
+                named = untrusted.label(t("Delete “{question}”", question=entry.question))
+                with st.popover(t("Delete"), type="tertiary", help=named):
                     st.button(
                         t("Delete it for good"), key=f"delete.{entry.id}", type="primary", on_click=_delete, args=(kept, entry.id),
                     )  # fmt: skip
@@ -172,24 +169,19 @@ def _show_more() -> None:
     st.session_state["questions.shown"] += AT_ONCE
 
 
-def _delete(kept: History, identity: str) -> None:
+def _delete(kept: History, identity: str = "") -> None:
+    """Delete a question, or without one all of them."""
     try:
-        kept.delete(identity)
+        gone = [identity] if identity else [entry.id for entry in kept.search()]
+        if identity:
+            kept.delete(identity)
+        else:
+            kept.delete_all()
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return
-    comparisons().forget(identity)
-
-
-def _delete_all(kept: History) -> None:
-    try:
-        identities = [entry.id for entry in kept.search()]
-        kept.delete_all()
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
-    for identity in identities:
-        comparisons().forget(identity)
+    for one in gone:
+        comparisons().forget(one)
 
 
 main()

@@ -25,6 +25,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import history_sync
 from pages.shared.comparisons import comparisons
+from pages.shared.lists import drawn_with_lists
 from rag_core.prompts.prompt import ANSWER
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.settings import Settings
@@ -124,7 +125,8 @@ def test_questions_are_found_opened_and_deleted(
     for column in record.columns:
         assert column.trace
         assert column.trace.answer
-        assert text(column.trace.answer.written.replace("**", "")) in answers
+        listed = drawn_with_lists(column.trace.answer.written.replace("**", ""))  # dashes are items
+        assert text(listed) in answers
     press(app, "Open again")
     assert f"Results for: {SPANISH}" in text(html(app))
     assert app.query_params["run"] == first
