@@ -5,6 +5,7 @@ import secrets
 import threading
 
 import streamlit as st
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -16,7 +17,7 @@ if __name__ == "__main__":  # runs in every browser session
     visit.draw()
 else:  # imported once by the server, before the first session
     from pages.frame.addresses import PATHS
-    from pages.frame.shell import document
+    from pages.frame.shell import document, no_page
     from pages.shared.cookie import COOKIE
 
     gc.set_threshold(100_000)  # Python's 700 cost a tenth of opening the lab; `rag` does the same
@@ -39,6 +40,17 @@ else:  # imported once by the server, before the first session
                 COOKIE, secrets.token_urlsafe(), path=below or "/", httponly=True, samesite="strict"
             )
         return answer
+
+    class Unknown(StringConvertor):
+        """An address that is neither a page of ours, whose routes come first, nor Streamlit's."""
+
+        regex = r"(?!/|.*_stcore|app/static|auth/|component/|media/|oauth2callback)[^.]*[^./]"
+
+    register_url_convertor("unknown", Unknown())
+
+    def missing(request: Request) -> HTMLResponse:
+        """The answer at an address without a page."""
+        return HTMLResponse(no_page(f"{below}/", request.headers.get("Accept-Language", "")), 404)
 
     def readiness(_: Request) -> PlainTextResponse:
         """Whether questions can be answered, for whatever starts and monitors the app; the first call opens the lab."""
@@ -74,5 +86,6 @@ else:  # imported once by the server, before the first session
             Route(f"{below}/readyz", readiness),
             Route(f"{below}/metrics", metrics),
             *(Route(f"{below}/{path}", shell) for path in PATHS),
+            Route(f"{below}/{{address:unknown}}", missing),
         ],
     )

@@ -12,6 +12,7 @@ import rag_core
 from pages.drawing.tips import opener
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
+from pages.shared.lists import drawn_with_lists
 from rag_core.stages.remarks import perhaps_you_meant, what_differs
 from rag_core.values.answers import HOW_GROUNDED, Grounded, Remark
 
@@ -141,23 +142,27 @@ def _written(answer: rag_core.Answer, position: int) -> str:
         parts.append(_marked(one, _linked(answer.written[one.start : one.end], places, position, marked)))
         end = one.end
     parts.append(_linked(answer.written[end:], places, position))
-    return "".join(parts)
+    return drawn_with_lists("".join(parts))
 
 
 def _marked(sentence: Grounded, drawn: str) -> str:
     """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
     named = f" {escape(translated(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
     mark = f'<small class="rl-mark">{named}</small>' if named else ""
-    by = t(" by {passages}", passages=_numbers(sentence.by)) if sentence.support == "supported" else ""
+    support = translated(SUPPORT[sentence.support])
+    if sentence.support == "supported":
+        copied = sentence.text in sentence.quote
+        support = t("Copied from its source, which may not answer you") if copied else support
+        support += f": {_numbers(sentence.by)}"
     reason = f" {escape(translated(sentence.reason))}" if sentence.reason else ""
     quote = (
-        f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' … '.join(sentence.quote)))}</small>"
+        f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' '.join(' … '.join(sentence.quote).split())))}</small>"
         if sentence.quote
         else ""
     )
     return (
         f'<span class="rl-tip rl-sentence rl-{escape(sentence.support)}" tabindex="0">{drawn}{mark}'
-        f'<span role="tooltip"><b>{translated(SUPPORT[sentence.support])}{by}.</b>{reason}{quote}</span></span>'
+        f'<span role="tooltip"><b>{support}.</b>{reason}{quote}</span></span>'
     )
 
 

@@ -87,6 +87,6 @@ def fates(found: Sequence[Fate]) -> str:
     )
     return (
         f'<p class="rl-note">{escape(translated(summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
-        f'role="region" aria-label="{escape(t("Fates"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
+        f'role="region" aria-label="{escape(t("What became of each passage"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
         f'<th scope="col">{escape(t("Passage"))}</th></tr></thead><tbody>{rows}</tbody></table></div>'
     )

@@ -113,7 +113,7 @@ def main() -> None:
                 _empty(setup)
         if not presenter.on():
             with top:
-                shipped.draw()
+                shipped.draw(corpora.chosen())
                 controls.offer_more()
             with below, st.container(key="demos"):
                 offer_demos()
@@ -188,7 +188,7 @@ def _empty(setup: rag_core.Setup) -> None:
 
 def _current() -> Comparison | None:
     """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
-    current: Comparison | None = st.session_state.get("run")
+    current = history_sync.held("run")
     requested = st.query_params.get("run")
     wished = permalink.is_wish()
     if requested and (current is None or (wished and current.id != requested)):
@@ -311,7 +311,7 @@ def _below(run: Comparison) -> None:
     untrusted.draw(overlap.lights(seen))
     untrusted.draw(overlap.table(seen, names))
     untrusted.draw(quality.line(names, seen))
-    shipped.draw()
+    shipped.draw(run.corpus)
     how_it_got_here.why_not(run)
     teaching.draw(run)
     with st.expander(t("What would other models cost?")):

@@ -22,7 +22,7 @@ from rag_core.catalog.setup import titles_of
 from rag_core.explain import ControlTips, Fate, Part, ScoreLine, decompose, fates, flow_columns, query_title
 
 TITLE = declared("How it got here")
-STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
+STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("What became of each passage")
 SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
 COST = declared("Cost and time")
 WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"

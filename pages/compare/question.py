@@ -99,7 +99,7 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
             key="question",
             height=74,
             max_chars=MAX_QUESTION,
-            placeholder=untrusted.plain(_placeholder()),
+            placeholder=untrusted.plain(f"{_placeholder()}. {t('Enter runs, Shift+Enter breaks the line.')}"),
             label_visibility="collapsed",
             persist_state="session",
         )

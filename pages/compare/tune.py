@@ -21,7 +21,17 @@ from pages.compare.question import pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, plural, problem, t, translated
 from pages.drawing.untrusted import escape, label
-from pages.shared import controls, corpora, country, permalink, presets, question_header, setups, tuning
+from pages.shared import (
+    controls,
+    corpora,
+    country,
+    history_sync,
+    permalink,
+    presets,
+    question_header,
+    setups,
+    tuning,
+)
 from pages.shared.amounts import model_calls
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
@@ -40,7 +50,7 @@ def main() -> None:
     with st.container(key="unseen"):
         st.header(label(t("Tune one strategy, live")), anchor=False)
     tuning.restore()
-    run: Comparison | None = st.session_state.get(tuning.RUN)
+    run = history_sync.held(tuning.RUN)
     if run is None and "run" in st.query_params:
         st.info(permalink.gone())
     if on := setups.runs_on(st.session_state[tuning.SETUP]) if tuning.SETUP in st.session_state else "":

@@ -11,7 +11,12 @@ from pages.shared.engine import engine
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.questions import MAX_QUESTION
 
-VIEWS = {"read": declared("Read"), "add": declared("Add your own"), "map": declared("Map")}
+VIEWS = {
+    "read": declared("Read"),
+    "add": declared("Add your own"),
+    "map": declared("Map"),
+    "delete": declared("Delete a collection"),
+}
 
 
 def main() -> None:
@@ -32,6 +37,9 @@ def main() -> None:
             uploading.draw()
     elif view == "map":
         vector_plot.draw(corpus)
+    elif view == "delete":
+        if not account.operators_only():
+            own_documents.delete(corpus)
     elif corpus == BUILTIN:
         builtin_documents.draw()
         if lab := engine().lab:

@@ -9,8 +9,10 @@ from pages.documents import chunking_form, library, questions
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared import account, corpora
+from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
+from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import UPLOADS, CorpusIndex, find_file
 from rag_core.lab.browsing import IndexedDocument, indexed_documents
 from rag_core.lab.corpora import as_typed
@@ -53,7 +55,6 @@ def draw(corpus: str) -> None:
         return
     if account.may_operate():
         chunking_form.draw(corpus, lab)
-        _delete_all(corpus, counted)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -90,26 +91,28 @@ def _delete_file(corpus: str, one: IndexedDocument) -> None:
         )  # fmt: skip
 
 
-def _delete_all(corpus: str, counted: str) -> None:
-    with st.popover(t("Delete the whole collection")):
-        st.markdown(
-            untrusted.label(
-                t(
-                    "The collection {corpus} ({files}) is deleted, with its uploaded files and the questions of the "
-                    "history that show their text.",
-                    files=counted,
-                    corpus=corpora.title(corpus),
-                )
+def delete(corpus: str) -> None:
+    """Draw what deletes the whole collection."""
+    if corpus == BUILTIN:
+        st.info(t("Choose a collection of your own; the built-in documents stay."))
+        return
+    st.markdown(
+        untrusted.label(
+            t(
+                "The collection {corpus} is deleted, with its uploaded files and the questions of the history that show "
+                "their text.",
+                corpus=corpora.title(corpus),
             )
         )
-        st.text_input(t("To confirm, type the name of the collection"), key="own.sure")
-        # never disabled: the click that takes the keyboard from the box must count
-        pressed = st.button(
-            t("Delete the collection for good"), type="primary", key="own.delete_all", on_click=_remove_all,
-            args=(corpus,),
-        )  # fmt: skip
-        if pressed:  # and the collection is still there
-            st.error(untrusted.label(t("That is not its name: {name}", name=corpora.title(corpus))))
+    )
+    st.text_input(t("To confirm, type the name of the collection"), key="own.sure")
+    # never disabled: the click that takes the keyboard from the box must count
+    pressed = st.button(
+        t("Delete the collection for good"), type="primary", key="own.delete_all", on_click=_remove_all,
+        args=(corpus,),
+    )  # fmt: skip
+    if pressed:  # and the collection is still there
+        st.error(untrusted.label(t("That is not its name: {name}", name=corpora.title(corpus))))
 
 
 def _remove_all(corpus: str) -> None:
@@ -137,10 +140,15 @@ def _remove(corpus: str, root: str = "", file: str = "") -> None:
 
 
 def _forget_questions(corpus: str, root: str, file: str) -> list[rag_core.Message]:
-    """Delete the questions whose results have text of what is about to be deleted; says how many there were."""
+    """Delete the questions whose results have text of what is about to be deleted; says how many the history had."""
     kept, settings = history(), engine().settings
-    if kept is None or settings is None:
-        return []
+    assert settings is not None
     documents = find_file(settings.home, corpus, root, file).documents if file else None
-    count = kept.forget(kept.showing(corpus, documents))
+    comparisons().forget_showing(corpus, documents)
+    if kept is None:
+        return []
+    showing = kept.showing(corpus, documents)
+    for name in showing:
+        comparisons().forget(name)
+    count = kept.forget(showing)
     return [rag_core.Message("Questions with its text deleted from the history: {count}.", count=count)]

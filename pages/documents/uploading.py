@@ -52,8 +52,8 @@ def draw() -> None:
                 help=t("For the strategy Contextual: each passage is also indexed with a line on what its document "
                 "is about. The offline engine writes it free of charge; a paid model after you have seen the cost."),
             )  # fmt: skip
+        st.caption(untrusted.label(_where()))
         pressed = st.form_submit_button(t("Add documents"), type="primary")
-    st.caption(untrusted.label(_where()))
     if pressed:
         _start(name, files, subject, enrich=enrich)
 

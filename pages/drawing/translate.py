@@ -142,8 +142,11 @@ def _choose() -> None:
 
 
 def _of_browser() -> str:
-    """The first language of the browser's list (Accept-Language, most wanted first) that there is a catalogue for."""
     # not every socket sends the list
-    listed = st.context.headers.get("Accept-Language") or st.context.locale or ""
+    return preferred(st.context.headers.get("Accept-Language") or st.context.locale or "")
+
+
+def preferred(listed: str) -> str:
+    """The first language of a list (as in Accept-Language, most wanted first) that there is a catalogue for."""
     wanted = re.findall(r"(?:^|,)\s*([a-z]+)", listed.lower())
     return next((code for code in wanted if code in LANGUAGES), "en")

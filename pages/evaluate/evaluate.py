@@ -13,7 +13,7 @@ from pages.shared import views
 VIEWS = {
     "measure": (declared("Measure"), run.draw),
     "results": (declared("Results"), results.draw),
-    "search-settings": (declared("Search settings"), sweep.draw),
+    "search-settings": (declared("Find settings"), sweep.draw),
     "runs": (declared("Runs"), past_runs.draw),
 }
 OWN = {"run": "results", "sweep": "search-settings"}  # a parameter of the address -> the view it is for

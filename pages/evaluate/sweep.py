@@ -238,7 +238,7 @@ def _scores(result: ev.SweepResult) -> None:
         border=True,
     )
     cells[3].metric(
-        t("Tuned minus reported"), f"{result.best.gap:+.3f}", border=True,
+        t("Higher on {tuned_on} by", tuned_on=tuned_on), f"{result.best.gap:+.3f}", border=True,
         help=t("Overfitting to {tuned_on}, or harder questions in {reported_on}.", tuned_on=tuned_on, reported_on=reported_on),
     )  # fmt: skip
 

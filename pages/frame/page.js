@@ -92,6 +92,15 @@ window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else 
     button.textContent = button.dataset.copied;
     setTimeout(() => button.textContent = words, 2000);
   });
+  /* Enter runs a question, as Control+Enter does for Streamlit; the keys of a touch screen have no Shift+Enter. */
+  addEventListener("keydown", (event) => {
+    const { target, key, shiftKey, ctrlKey, metaKey, isComposing } = event;
+    if (key !== "Enter" || shiftKey || ctrlKey || metaKey || isComposing || !target.matches(".st-key-question-row textarea")) return;
+    if (matchMedia("(pointer: coarse)").matches) return;
+    event.preventDefault();
+    event.stopPropagation();
+    target.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, ctrlKey: true, bubbles: true, cancelable: true }));
+  }, true);
   for (const input of ["keydown", "pointerdown"]) addEventListener(input, () => {
     touched = true;
     draft = undefined;

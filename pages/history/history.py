@@ -9,10 +9,11 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, plural, problem, t, translated, when
-from pages.shared import account, tuning
+from pages.shared import account
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
+from pages.shared.lists import drawn_with_lists
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
 from rag_core.sessions.history import Entry, History
@@ -72,7 +73,7 @@ def _questions(kept: History) -> None:
         st.button(
             plural("Delete {count:,} question", "Delete {count:,} questions", total),
             type="primary",
-            on_click=_delete_all,
+            on_click=_delete,
             args=(kept,),
         )
 
@@ -111,10 +112,11 @@ def _row(kept: History, entry: Entry) -> None:
                     help=untrusted.label(t("Open “{question}”", question=entry.question)),
                 ):
                     st.switch_page("pages/compare/compare.py", query_params={"run": entry.id})
-                st.button(
-                    t("Delete"), key=f"delete.{entry.id}", help=untrusted.label(t("Delete “{question}”", question=entry.question)),
-                    type="tertiary", on_click=_delete, args=(kept, entry.id),
-                )  # fmt: skip
+                named = untrusted.label(t("Delete “{question}”", question=entry.question))
+                with st.popover(t("Delete"), type="tertiary", help=named):
+                    st.button(
+                        t("Delete it for good"), key=f"delete.{entry.id}", type="primary", on_click=_delete, args=(kept, entry.id),
+                    )  # fmt: skip
         answers = st.expander(t("What was answered"), key=f"answers.{entry.id}", on_change="rerun")
         if answers.open:  # a record is read only when it is opened
             with answers:
@@ -140,7 +142,7 @@ def _answers(kept: History, identity: str) -> None:
     for words, names in columns.items():
         untrusted.draw(
             f'<div class="rl-answered"><h3>{untrusted.escape(", ".join(names))}</h3>'
-            f'<div class="rl-answer">{untrusted.bold(words)}</div></div>'
+            f'<div class="rl-answer">{drawn_with_lists(untrusted.bold(words))}</div></div>'
         )
     if asked.best is not None:
         best = [f"{LETTERS[place]} · {_title(asked.columns[place].strategy)}" for place in asked.best]
@@ -167,34 +169,19 @@ def _show_more() -> None:
     st.session_state["questions.shown"] += AT_ONCE
 
 
-def _delete(kept: History, identity: str) -> None:
+def _delete(kept: History, identity: str = "") -> None:
+    """Delete a question, or without one all of them."""
     try:
-        kept.delete(identity)
+        gone = [identity] if identity else [entry.id for entry in kept.search()]
+        if identity:
+            kept.delete(identity)
+        else:
+            kept.delete_all()
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return
-    _forget(identity)
-
-
-def _delete_all(kept: History) -> None:
-    try:
-        identities = [entry.id for entry in kept.search()]
-        kept.delete_all()
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
-    for identity in identities:
-        _forget(identity)
-
-
-def _forget(identity: str) -> None:
-    """Drop a deleted comparison from the server's memory, and from this session."""
-    comparisons().forget(identity)
-    for key in ("run", tuning.RUN):
-        run = st.session_state.get(key)
-        if run is not None and run.id.partition(".")[0] == identity:
-            run.stop()
-            del st.session_state[key]
+    for one in gone:
+        comparisons().forget(one)
 
 
 main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import streamlit as st
 
@@ -29,11 +29,14 @@ class Comparisons:
         self._most, self._seconds, self._clock = most, seconds, clock
         # the most recently shown comes last
         self._kept: OrderedDict[str, tuple[Comparison, float]] = OrderedDict()
+        self._forgotten: set[str] = set()  # else the page of another session would keep it again
         self._lock = threading.Lock()
 
     def keep(self, run: Comparison) -> None:
         """Store a comparison, or note that it is still shown."""
         with self._lock:
+            if self.is_forgotten(run.id):
+                return
             self._kept[run.id] = run, self._clock()
             self._kept.move_to_end(run.id)
             self._expire()
@@ -46,10 +49,24 @@ class Comparisons:
             return run
 
     def forget(self, name: str) -> None:
-        """Drop a comparison that was deleted, and what Tune has of its columns."""
+        """Stop and drop a comparison that was deleted, and what Tune has of its columns."""
         with self._lock:
-            for known in [one for one in self._kept if one == name or one.startswith(f"{name}.")]:
-                del self._kept[known]
+            self._forgotten.add(name)
+            for known in [one for one in self._kept if one.partition(".")[0] == name]:
+                self._kept.pop(known)[0].stop()
+
+    def is_forgotten(self, name: str) -> bool:
+        """Whether a comparison was deleted; a session may still hold it."""
+        return name.partition(".")[0] in self._forgotten
+
+    def forget_showing(self, corpus: str, documents: Collection[str] | None) -> None:
+        """Forget what shows text of these documents of a corpus, or of any of it."""
+        with self._lock:
+            showing = {
+                run.id.partition(".")[0] for run, _ in self._kept.values() if run.shows(corpus, documents)
+            }
+        for name in showing:
+            self.forget(name)
 
     def _expire(self) -> None:
         oldest = self._clock() - self._seconds

@@ -120,6 +120,15 @@ def find(name: str) -> Comparison | None:
     return _reopened(asked) if asked else None
 
 
+def held(key: str) -> Comparison | None:
+    """The comparison that this session shows; None from when somebody has deleted it."""
+    run: Comparison | None = st.session_state.get(key)
+    if run and comparisons().is_forgotten(run.id):
+        del st.session_state[key]
+        return None
+    return run
+
+
 def opened(run: Comparison, *, named: bool = True) -> None:
     """Say of an earlier comparison when it was asked, and what of it is not shown, unless names are hidden."""
     if not isinstance(run, LiveRun):

@@ -1,10 +1,11 @@
-"""Text of documents as HTML in which lines that begin with a dash are lists, as their authors wrote them."""
+"""Text of documents and answers as HTML in which lines that begin with a dash are lists, as their authors wrote them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from itertools import groupby
+from operator import itemgetter
 
 from pages.drawing.untrusted import escape
 from rag_core.language.highlight import Segment
@@ -20,19 +21,33 @@ def with_lists(segments: Iterable[Segment]) -> str:
     Args:
         segments: joined, they are the text.
     """
+    return _joined(map(_drawn, _lines(segments)))
+
+
+def drawn_with_lists(drawn: str) -> str:
+    """The same of a text that is HTML already, whose line breaks are those of the text."""
+    found = ((_MARKER.match(line), line) for line in drawn.split("\n"))
+    return _joined((marker is not None, line[marker.end() :] if marker else line) for marker, line in found)
+
+
+def _joined(lines: Iterable[tuple[bool, str]]) -> str:
+    """Drawn lines, each with whether it is an item of a list."""
     parts = []
-    for item, lines in groupby(_lines(segments), key=_is_item):
-        if item:
-            items = "".join(f"<li>{_drawn(_without_marker(line))}</li>" for line in lines)
-            parts.append(f"<ul>{items}</ul>")
-        else:
-            parts.append("\n".join(_drawn(line) for line in lines).strip("\n"))
+    for item, group in groupby(lines, key=itemgetter(0)):
+        texts = [text for _, text in group]
+        parts.append(f"<ul><li>{'</li><li>'.join(texts)}</li></ul>" if item else "\n".join(texts).strip("\n"))
     return "".join(parts)
 
 
-def _drawn(line: Line) -> str:
-    """The pieces of a line, escaped and marked."""
-    return "".join(_piece(segment) for segment in line)
+def _drawn(line: Line) -> tuple[bool, str]:
+    """Whether a line is an item, and its pieces without its dash, which a mark may begin in; escaped and marked."""
+    found = _MARKER.match("".join(piece.text for piece in line))
+    left, drawn = found.end() if found else 0, ""
+    for piece in line:
+        if rest := piece.text[left:]:
+            drawn += _piece(piece._replace(text=rest))
+        left = max(0, left - len(piece.text))
+    return found is not None, drawn
 
 
 def _piece(segment: Segment) -> str:
@@ -50,17 +65,3 @@ def _lines(segments: Iterable[Segment]) -> list[Line]:
         lines[-1].append(segment._replace(text=first))
         lines += [[segment._replace(text=text)] for text in others]
     return [[piece for piece in line if piece.text] for line in lines]
-
-
-def _is_item(line: Line) -> bool:
-    return _MARKER.match("".join(piece.text for piece in line)) is not None
-
-
-def _without_marker(line: Line) -> Line:
-    """The pieces of an item without its dash, which a mark may begin in."""
-    found = _MARKER.match("".join(piece.text for piece in line))
-    left, pieces = found.end() if found else 0, []
-    for piece in line:
-        pieces.append(piece._replace(text=piece.text[left:]))
-        left = max(0, left - len(piece.text))
-    return [piece for piece in pieces if piece.text]

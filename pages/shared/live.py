@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -166,6 +166,15 @@ class Comparison:
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
         """The model calls of this comparison so far, failed and stopped columns included; each call once."""
         return self._calls
+
+    def shows(self, corpus: str, documents: Collection[str] | None) -> bool:
+        """Whether a column found a passage of these documents of a corpus, or searches it at all."""
+        columns = [column for column in self.columns if (column.corpus or self.corpus) == corpus]
+        if documents is None:
+            return bool(columns)
+        steps = [step for one in columns for step in (one.trace.steps if one.trace else one.steps)]
+        hits = [hit for step in steps for ranking in step.after.rankings for hit in ranking.hits]
+        return any(hit.passage.doc_id in documents for hit in hits)
 
     def stop(self) -> None:
         """Stop; finished stages are kept."""

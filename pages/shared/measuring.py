@@ -232,7 +232,7 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
                 query_params={"view": "search-settings", "sweep": status.result.stem},
             )  # fmt: skip
         if account.may_operate():
-            st.button(t("Clear away"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
+            st.button(t("Dismiss"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
                   help=t("Removes this line from every session. Results stay on disk."))  # fmt: skip
 
 

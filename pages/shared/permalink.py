@@ -100,7 +100,15 @@ def unknown(corpus: str) -> list[str]:
 
 
 def gone() -> str:
-    """That the comparison which an address names cannot be shown."""
+    """Why the comparison which an address names cannot be shown."""
+    named = [
+        value
+        for name, values in parameters().items()
+        if name.rpartition(".")[2] == "corpus"
+        for value in values
+    ]
+    if not {*named} <= {*corpora.names()}:
+        return t("This collection was deleted, and its answers with it.")
     return t("The comparison at this address is no longer stored on this server. Ask the question again.")
 
 

@@ -17,7 +17,6 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import corpora
 from rag_core.documents.documents import BUILTIN
 
 RESULTS = Path(__file__).parents[2] / "data" / "results.json"
@@ -78,17 +77,16 @@ def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> 
     same = all(now.get(role) == then[role] for role in roles)
     # its name counts how often it was built; the content's digest comes last
     if strategy.controls.get("enriched"):
-        same = same and _digest(now.get("enriched_index")) == _digest(then["enriched_index"])
+        was, is_now = (
+            (one or "").rpartition(", ")[2] for one in (then["enriched_index"], now.get("enriched_index"))
+        )
+        same = same and was == is_now
     return same
 
 
-def _digest(index: str | None) -> str:
-    return (index or "").rpartition(", ")[2]
-
-
-def draw() -> None:
+def draw(corpus: str) -> None:
     """The strategies in one line, best first, its intervals one click away; nothing for one's own documents."""
-    if corpora.chosen() != BUILTIN:
+    if corpus != BUILTIN:
         return
     with st.container(horizontal=True, vertical_alignment="top", gap="small", key="shipped"):
         untrusted.draw(_line())
@@ -105,7 +103,8 @@ def _title(name: str) -> str:
 
 def _line() -> str:
     measured = _measured()
-    names = sorted(rag_core.RECIPES, key=lambda name: -_score(name)["mean"])
+    known = rag_core.RECIPES.keys() & measured["strategies"]  # a strategy of a package has not been measured
+    names = sorted(known, key=lambda name: (-_score(name)["mean"], name))
     about = escape(" ".join(map(translated, (ABOUT, measured["judged_by"], MEANING))))
     best = ", ".join(f"{_title(name)} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
     told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -119,9 +120,12 @@ def trace(
             paragraph(f"{perhaps_you_meant(trace.question)}:")
         for near in answer.suggestions:
             say(f"  {near.title}", hang=4)
-        for sentence in answer.sentences:
-            if sentence.support != "supported":
-                paragraph(f"{sentence.support}: “{sentence.text}” {sentence.reason}")
+        weak = Counter(
+            (one.support, one.text, one.reason) for one in answer.sentences if one.support != "supported"
+        )
+        for (support, sentence, reason), count in weak.items():
+            times = f" ({count} times)" if count > 1 else ""
+            paragraph(f"{support}{times}: “{sentence}” {reason}")
         for cited in answer.citations:
             if cited.supported is None:
                 paragraph(f"[{cited.n}] unclear: it is not clear whether the passage supports the sentence.")

@@ -131,7 +131,7 @@ def sweep(result: SweepResult) -> None:
         say(f"\n{name}: {result.title_of(row.controls)}", bold=True)
         for split, score in ((result.tune.split, row.tuned), (result.report.split, row.reported)):
             say(f"  {title} on {split:<6} {score.mean:.3f} ({score.low:.3f}–{score.high:.3f})")
-    say(f"\n  Tuned minus reported: {result.best.gap:+.3f}.")
+    say(f"\n  Higher on the tuned split by: {result.best.gap:+.3f}.")
     paragraph(f"On {result.report.split}: {result.comparison.verdict}")
     if result.equal_k:
         paragraph(result.equal_k.sentence)

@@ -333,7 +333,7 @@ def _qrels_file(folder: Path, split: str) -> Path:
     splits = sorted(file.stem for file in (folder / "qrels").glob("*.tsv"))
     if split not in splits:  # by its name: "../" is no split, and the disk refuses a long one
         raise DataError(
-            Message("There is no {path}.", path=f"qrels/{split}.tsv"),
+            Message("There are no questions of a split {name!r} here.", name=split),
             Message("The splits here: {splits}.", splits=", ".join(splits))
             if splits
             else Message("{folder} has no judgements.", folder=path.parent),

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import TypeVar
 
 from ..language.analysis import language_of
-from ..offline.amounts import quantities
+from ..offline.amounts import Quantity, quantities
 from ..stages.citations import unmarked
 from ..values.sources import listed
 from ..values.trace import Trace
@@ -18,6 +18,9 @@ from ..values.translation import translate, translate_plural
 Columns = tuple[int, ...]  # positions, ascending
 Key = TypeVar("Key")
 NO_FIGURE = ("", "times")  # units: 2019 is any number, and "once" says nothing beside a dose
+_PLURAL = re.compile(
+    r"(?<=mes|dad)es$|(?<!me)s$"
+)  # of English and Spanish units: weeks, semanas, meses, unidades
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +230,11 @@ def _figures(text: str) -> dict[tuple[float, str], str]:
     """The quantities that a text names, by value and unit -> as it writes them."""
     found, _ = quantities(text, language_of(text))
     named = sorted((one for one in found if one.unit not in NO_FIGURE), key=lambda one: (one.unit, one.value))
-    return {(one.value, one.unit): _as_written(one.text, text) for one in named}
+    return {(one.value, one.unit): _as_written(one, text) for one in named}
 
 
-def _as_written(words: str, text: str) -> str:
-    """The words of a text that were read in lower case: "250 IU"."""
+def _as_written(one: Quantity, text: str) -> str:
+    """A quantity in the words of a text, which were read in lower case: "250 IU"; "1 week" of "1 to 2 weeks"."""
+    words = _PLURAL.sub("", one.text) if one.number == 1 else one.text
     found = re.search(re.escape(words), text, re.IGNORECASE)
     return found[0] if found else words

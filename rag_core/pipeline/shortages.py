@@ -38,7 +38,8 @@ def shortages(stages: Sequence[Stage], states: Sequence[State]) -> list[str]:
     """One sentence for each control that asks for more passages than arrive.
 
     A control capped by another is always reported. The last cut is also reported when too few distinct
-    passages were found. Passages dropped by a threshold or a judge do not count as a shortage.
+    passages reach it, unless a search without a limit found no more. Passages dropped by a threshold or a judge do
+    not count as a shortage.
 
     Args:
         stages: the stages that ran.
@@ -93,16 +94,13 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
     place = next(place for place, state in enumerate(states) if state.rankings and _different(state) < wanted)
     match stages[place]:
         case Retrieve() as search:
-            full = _full(search, states[place])
-            left = (
-                _passed_on(full, _different_passages(got))
-                if full
-                else Message("equal texts count as one, which leaves {got}", got=got)
-                if any(hit.passage.copies for ranking in states[place].rankings for hit in ranking)
-                else Message("only one passage was found")
-                if got == 1
-                else Message("only {got} passages were found", got=got)
-            )
+            found = states[place].rankings
+            if full := _full(search, states[place]):
+                left = _passed_on(full, _different_passages(got))
+            elif any(hit.passage.copies for ranking in found for hit in ranking):
+                left = Message("equal texts count as one, which leaves {got}", got=got)
+            else:
+                return None  # it found all that there is
         case SelectStage(most=int(), control=other):
             left = _passed_on((other,), _different_passages(got))
         case _:

@@ -144,7 +144,7 @@ def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0, timeout=MEASURED_MS)
     expect(page.get_by_text("Stopped. What was measured is kept")).to_be_visible(timeout=MEASURED_MS)
-    page.get_by_role("button", name="Clear away").first.click()  # the newest stands first
+    page.get_by_role("button", name="Dismiss").first.click()  # the newest stands first
     for each in (other, page):
         expect(each.get_by_text("Stopped. What was measured is kept")).to_have_count(0)
     assert errors == other_errors == []

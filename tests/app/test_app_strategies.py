@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from helpers.in_process import ask
 from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from rag_core.catalog import Choice, Number, PromptText, Switch, Templates, Weights
+from pages.frame.addresses import PAGES
+from rag_core.catalog import Choice, Number, PromptText, Recipe, Switch, Templates, Weights
 from rag_core.explain import stage_title
+from rag_core.stages import Bm25, Generate, Retrieve
 from rag_core.values.errors import MissingResource
 
 TITLES = [recipe.title for recipe in rag_core.RECIPES.values()]
@@ -163,16 +165,28 @@ class TestGuide:
         assert f"Recall@10 {stored['multi_query']['metrics']['recall@10']['mean']:.3f}" in drawn
 
 
-def test_a_strategy_from_outside_is_among_the_strategies_and_in_the_guide(
-    app: AppTest, request: pytest.FixtureRequest
+def test_a_strategy_of_a_package_is_offered_on_every_page_and_answers_on_compare(
+    drawn: AppTest, request: pytest.FixtureRequest
 ) -> None:
-    bm25 = rag_core.RECIPES["bm25"]
-    rag_core.register(replace(bm25, name="ward", title="Ward", stages=lambda values: bm25.stages(values)))
-    request.addfinalizer(lambda: rag_core.unregister("ward"))
-    assert "Ward" in app.run().selectbox(key="strategy.0").options
-    app.switch_page("pages/strategies/strategies.py").run()
-    assert not app.exception
-    assert "Ward" in [tab.label for tab in app.tabs]
+    """It is in no measurement that ships with the lab."""
+    skip = Recipe(
+        "ward_skip", "Ward", "Keyword search for three passages.", "Our ward.", (), lambda _: (Retrieve((Bm25(k=3),)), Generate()),
+        "Anything.", "Nothing.", {"answer": 1},
+    )  # fmt: skip
+    rag_core.register(skip)
+    request.addfinalizer(lambda: rag_core.unregister(skip.name))
+    drawn.run()
+    for _, script, _ in PAGES:
+        drawn.switch_page(script)
+        for view in ("", "results", "search-settings", "runs") if "evaluate" in script else ("",):
+            drawn.query_params["view"] = view
+            assert not drawn.run().exception, (script, view)
+        if "strategies" in script:
+            assert "Ward" in [tab.label for tab in drawn.tabs]
+    drawn.switch_page(PAGES[0][1]).run()
+    drawn.selectbox(key="strategy.0").set_value(skip.name).run()
+    ask(drawn, "When is labour induced?")
+    assert drawn.session_state["run"].columns[0].trace.strategy == skip.name
 
 
 def test_a_column_that_reranks_chooses_its_reranker(start: Callable[..., AppTest]) -> None:

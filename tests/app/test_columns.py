@@ -19,7 +19,8 @@ from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun
 from rag_core.runtime.services import Services
-from rag_core.values.answers import Remark, Suggestion
+from rag_core.stages.citations import claims
+from rag_core.values.answers import Grounded, Remark, Suggestion
 from rag_core.values.errors import ProviderError, StageError
 from rag_core.values.types import ModelCall, Passage
 
@@ -225,6 +226,16 @@ class TestAnswer:
     def test_an_answer_that_is_thin_throughout_is_headed_by_it(self, full: Services) -> None:
         drawn = self.finished(full, remarks=(Remark("all_thin", "Thin evidence.", (1,)),))
         assert drawn.index("Thin evidence.") < drawn.index("rl-answer")
+
+    def test_items_of_a_list_are_drawn_as_one(self, full: Services) -> None:
+        text = "Bring:\n\n- **your notes** for us. Ring first.\n* a <towel>\n\nWeeks 24 - 28."
+        grounded = [Grounded(*one, "weak", (1,), 1, ("From\n- a book.",)) for one in claims(text)]
+        drawn = self.finished(full, text=text, sentences=tuple(grounded), citations=())
+        drawn = drawn.partition("data-said>")[2].partition("<details")[0]
+        assert [re.sub("<span role.*?</span>|<[^>]*>| weak", "", one) for one in re.split("</?[lu][il]>", drawn)] == [
+            "Bring:", "", "your notes for us. Ring first.", "", "a &lt;towel&gt;", "", "Weeks 24 - 28.",
+        ]  # fmt: skip
+        assert drawn.count("From - a book.") == len(grounded) == 5
 
     def test_an_abstention_links_the_nearest_passages(self, full: Services) -> None:
         first = rag_core.build("bm25").run(QUESTION, full).ranking.hits[0]

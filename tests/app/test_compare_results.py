@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from helpers.browser import (
     ANSWER_MS,
@@ -158,4 +160,32 @@ def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: 
     expect(cards.first).to_be_hidden()
     expect(cards.last).to_be_visible()
     assert visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") < 4000
+    visit.context.close()
+
+
+def test_a_desktop_at_200_percent_has_tabs_and_paper_has_all_columns_and_no_buttons(
+    browser: Browser, app: str
+) -> None:
+    visit = Visit(browser, app, width=720, height=500)
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    page, cards = visit.page, visit.page.locator("[class*=st-key-card]")
+    expect(cards.first).to_be_visible()
+    expect(cards.last).to_be_hidden()
+    page.locator(".rl-tabs label").last.click()
+    expect(cards.first).to_be_hidden()
+    expect(cards.last).to_be_visible()
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 720
+
+    page.emulate_media(media="print")
+    boxes = [cards.nth(place).bounding_box() for place in range(3)]
+    assert all(above["y"] + above["height"] <= below["y"] for above, below in pairwise(boxes))
+    expect(page.locator(".stApp button:not(.rl-cite, .rl-open)").filter(visible=True)).to_have_count(0)
+    expect(strategy_boxes(page).filter(visible=True)).to_have_count(3)
+    assert page.locator(".rl-framing").bounding_box()["width"] > 500
+    lines = page.locator(".rl-status, .rl-notices summary, .rl-rewrites span").filter(visible=True)
+    assert lines.count() > 0
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML)"
+    assert lines.evaluate_all(cut) == []
     visit.context.close()

@@ -158,17 +158,60 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
     app.query_params["corpus"] = "ward"
     app.run().switch_page("pages/documents/documents.py").run()
     for left in ({"meals"}, set()):
-        confirm = [one for one in app.text_input if one.key == "own.sure"]
         if left:
             app.query_params["document"] = "visits.md"
             press(app.run(), "Delete it for good")
         else:
-            confirm[0].set_value("ward").run()
+            app.query_params["view"] = "delete"
+            app.run().text_input(key="own.sure").set_value("ward").run()
             press(app, "Delete the collection for good")
         assert {one.id for one in history.search()} == left
         assert [
             "Questions with its text deleted from the history: 1." in one.value for one in app.info
         ].count(True) == 1
+
+
+def test_what_a_deleted_collection_answered_is_shown_to_nobody(
+    lab: Lab, real_home: Path, tmp_path: Path, start: Callable[..., AppTest]
+) -> None:
+    """Without a history: the app's memory is all that has it."""
+    home = tmp_path / "own"
+    shutil.copytree(real_home / "corpora", home / "corpora")
+    for name, words in (("ward", f"Visiting hours on the ward are {HOURS}."), ("meals", "Lunch is at noon.")):
+        files = write(tmp_path / name, {f"{name}.md": f"# Rules\n\n{words}", "doors.md": "Doors are locked."})
+        CorpusStore(home, name, lab.engines.embedder).update(read_path(files))
+    asking = start(RAG_HOME=str(home))
+    asking.query_params.update(s=["bm25", "bm25"], **{"1.corpus": "ward"})
+    ask(asking.run(), QUESTION)
+    address = {name: asking.query_params[name] for name in asking.query_params}
+    assert "ward" in address["1.corpus"]
+
+    def opened() -> AppTest:
+        app = visitor()
+        app.query_params.update(address)
+        return app.run()
+
+    def delete(**named: str) -> None:
+        app = visitor()
+        app.query_params.update(named)
+        app.run().switch_page("pages/documents/documents.py").run()
+        if "document" in named:
+            press(app, "Delete it for good")
+        else:
+            app.segmented_control(key="view").set_value("delete").run()
+            [box] = [one for one in app.text_input if one.key == "own.sure"]
+            box.set_value(named["corpus"]).run()
+            press(app, "Delete the collection for good")
+
+    assert HOURS in html(opened())
+    delete(corpus="meals")
+    delete(corpus="ward", document="doors.md")
+    assert HOURS in html(opened())  # it has nothing from there
+    delete(corpus="ward")
+    for app in (opened(), asking.run()):
+        assert not app.exception
+        assert HOURS not in html(app)
+        assert "This collection was deleted, and its answers with it." in [one.value for one in app.info]
 
 
 def test_a_view_in_the_words_of_another_language_leaves_the_page_as_it_is() -> None:

@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.shared.lists import with_lists
+from pages.shared.lists import drawn_with_lists, with_lists
 from rag_core.language.highlight import Segment, highlight
 
 
@@ -16,6 +16,12 @@ def test_lines_with_a_dash_are_items_and_the_others_stay_text():
     text = "Take with you:\n\n- your notes\n- a towel\n\nRing first."
     assert with_lists([Segment(text, matched=False, quoted=False)]) == (
         "Take with you:<ul><li>your notes</li><li>a towel</li></ul>Ring first."
+    )
+
+
+def test_a_text_that_is_drawn_already_has_the_same_lists():
+    assert drawn_with_lists("Take:\n\n- <b>notes</b>\n- a towel\n\n-5 °C") == (
+        "Take:<ul><li><b>notes</b></li><li>a towel</li></ul>-5 °C"
     )
 
 

@@ -117,7 +117,7 @@ def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(
     expect(page.get_by_text("pain.pdf was deleted.")).to_be_visible(timeout=ANSWER_MS)
     expect(page.get_by_text("13 files of your own in 14 passages")).to_be_visible()
 
-    page.get_by_role("button", name="Delete the whole collection").click()
+    page.get_by_text("Delete a collection", exact=True).click()
     gone = page.get_by_role("button", name="Delete the collection for good")
     gone.click()
     expect(page.get_by_text(f"That is not its name: {CORPUS}")).to_be_visible()

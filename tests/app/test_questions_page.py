@@ -25,6 +25,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import history_sync
 from pages.shared.comparisons import comparisons
+from pages.shared.lists import drawn_with_lists
 from rag_core.prompts.prompt import ANSWER
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.settings import Settings
@@ -124,13 +125,15 @@ def test_questions_are_found_opened_and_deleted(
     for column in record.columns:
         assert column.trace
         assert column.trace.answer
-        assert text(column.trace.answer.written.replace("**", "")) in answers
+        listed = drawn_with_lists(column.trace.answer.written.replace("**", ""))  # dashes are items
+        assert text(listed) in answers
     press(app, "Open again")
     assert f"Results for: {SPANISH}" in text(html(app))
     assert app.query_params["run"] == first
     questions(app)
     app.text_input(key="questions.words").set_value("").run()
-    press(app, "Delete", -1)
+    assert "Delete" not in [one.label for one in app.button]  # it asks first
+    press(app, "Delete it for good", -1)
     assert [one.question for one in kept.search()] == [ENGLISH]
     gone = opened(visitor(), first)  # nor does the server's memory have it
     assert ["no longer stored" in one.value for one in gone.info] == [True]

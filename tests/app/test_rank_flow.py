@@ -62,7 +62,7 @@ def test_a_visitor_sees_why_passages_were_used_or_lost(drawn: AppTest):
     assert len(charts) == 1
     lists = ["1. BM25", "2. Dense", "3. Fusion", "4. Cut", "5. MMR", "6. Answer"]
     assert lists in [chart["data"][0].get("x") for chart in charts]
-    fates = explain(drawn, 2, "Fates")
+    fates = explain(drawn, 2, "What became of each passage")
     assert fates.count('class="rl-used"') == 5
     assert "cut by" in fates.partition('class="rl-lost"')[2].partition("</tr>")[0]
     assert "/ (60 + " in explain(drawn, 2, "Scores").partition('class="rl-parts"')[2].partition("</ul>")[0]

@@ -20,7 +20,7 @@ from helpers.browser import serving
 from helpers.small import ROOT
 
 from pages.frame.addresses import PATHS
-from pages.frame.shell import LIVE
+from pages.frame.shell import LIVE, STYLE
 from pages.shared.engine import Engine
 from rag_core.indexing import Progress
 from rag_core.indexing.uploads import MAX_UPLOAD
@@ -32,7 +32,7 @@ READY_S = 60
 def told(address: str, path: str = "readyz") -> tuple[int, str]:
     try:
         with urllib.request.urlopen(f"{address}/{path}", timeout=10) as answer:
-            return answer.status, answer.read().decode()
+            return answer.status, answer.read().decode(errors="replace")
     except HTTPError as refused:
         return refused.code, refused.read().decode()
 
@@ -66,6 +66,20 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
         asked = urllib.request.Request(f"{address}/", headers={"Cookie": "visitor=ana"})
         with urllib.request.urlopen(asked, timeout=10) as answer:
             assert answer.headers["Set-Cookie"] is None  # a reload renews no budget
+        for served in ("evaluate/", "favicon.png", "manifest.json", "_stcore/health"):
+            assert told(address, served)[0] == 200, served
+        for unknown in ("anything", "tune/anything"):
+            status, page = told(address, unknown)
+            assert (status, '<a href="/lab/">' in page, STYLE.read_text(encoding="utf-8") in page) == (
+                404,
+                True,
+                True,
+            )
+            assert "There is no such page" in page
+        spanish = urllib.request.Request(f"{address}/nada", headers={"Accept-Language": "es-MX,en;q=0.5"})
+        with pytest.raises(HTTPError) as refused:
+            urllib.request.urlopen(spanish, timeout=10)
+        assert "Esta página no existe" in refused.value.read().decode()
         port = int(address.split(":")[2].partition("/")[0])
         assert opened(port, "/lab", f"localhost:{port}") == 101
         assert opened(port, "/lab", "rebound.example") == 403

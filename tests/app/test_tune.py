@@ -227,7 +227,7 @@ def test_a_link_to_a_tuned_column_is_opened_by_another_server(
     assert counted(other).startswith("0 model calls")
     assert f"Results for: {ENGLISH}" in text(html(other))
     history = other.switch_page("pages/history/history.py").run()
-    press(history, "Delete")
+    press(history, "Delete it for good")
     gone = tune_this(app, 2, history)
     assert ["no longer stored" in one.value for one in gone.info] == [True]
 

@@ -212,7 +212,7 @@ class TestAFolderThatIsNotWhole:
         (tmp_path / "elsewhere.tsv").write_text(QRELS, encoding="utf-8")
         for split in ("train", "../elsewhere", f"{tmp_path}/elsewhere"):
             error = refusal(tmp_path, split)
-            assert error.message == f"There is no qrels/{split}.tsv."
+            assert error.message == f"There are no questions of a split {split!r} here."
             assert error.next_step == "The splits here: dev, test."
 
     def test_a_name_longer_than_the_disk_allows_is_missing_too(self, tmp_path):
@@ -336,7 +336,7 @@ class TestTheBuiltInQuestions:
         assert len(judged.measured) + len(judged.unanswerable) == len(judged.questions)
 
     def test_an_unknown_split_is_refused_with_the_known_ones(self):
-        with pytest.raises(DataError, match=r"train\.tsv.*The splits here: dev, test\."):
+        with pytest.raises(DataError, match=r"train.*The splits here: dev, test\."):
             read_builtin(ROOT / "data", "train")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from rag_core.explain import AnswerDifferences, Quoted, answer_differences, together
 from rag_core.explain.answers import Statement
 from rag_core.values.answers import Answer, Citation, Grounded
@@ -66,6 +68,20 @@ def test_a_spanish_figure_keeps_its_accents() -> None:
         [said("Desde las 24 semanas se toma diez días, salvo con 38 °C."), said("Se toma con comida.")]
     )
     assert sorted(found.figures[0,]) == ["10 días", "24 semanas", "38 °C"]
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("Take it for 1 to 2 weeks.", ["1 week", "2 weeks"]),
+        ("Dura 1 a 2 meses.", ["1 mes", "2 meses"]),
+        ("Dura 1 mes.", ["1 mes"]),
+        ("Give 1 or 2 units.", ["1 unit", "2 units"]),
+        ("Se dan 1 o 2 unidades.", ["1 unidad", "2 unidades"]),
+    ],
+)
+def test_one_of_a_range_is_singular(text: str, figures: list[str]) -> None:
+    assert list(answer_differences([said(text), said("No.")]).figures[0,]) == figures
 
 
 def test_a_column_that_declines_is_told_and_compared_with_none() -> None:

@@ -235,6 +235,22 @@ def test_verdicts_are_printed_in_words(trace: Trace, capsys: pytest.CaptureFixtu
     assert "[1] unclear: it is not clear whether the passage supports the sentence." in printed
 
 
+def test_a_sentence_that_repeats_is_printed_once_with_its_count(
+    trace: Trace, capsys: pytest.CaptureFixture[str]
+):
+    again = Grounded(0, 5, "Fever is rare.", "unsupported", reason="No passage is near.")
+    once = replace(again, text="Cats are rare.")
+    assert trace.answer
+    *steps, last = trace.steps
+    answer = replace(trace.answer, sentences=(*[again] * 31, once, again))
+    steps.append(replace(last, after=replace(last.after, answer=answer)))
+    show.trace(replace(trace, engine={"llm": "scripted"}, steps=tuple(steps)), details=False)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.count("Fever is rare.") == 1
+    assert "unsupported (32 times): “Fever is rare.” No passage is near." in printed
+    assert "unsupported: “Cats are rare.” No passage is near." in printed
+
+
 def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(trace: Trace):
     assert trace.answer
     openers = re.findall(
