@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -15,20 +16,25 @@ from pages.drawing.untrusted import bold, escape, label
 from pages.shared import controls, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core.explain import AnswerDifferences, answer_differences
+from rag_core.explain import AnswerDifferences, Quoted, answer_differences, together
 from rag_core.values.sources import listed
 
 NAMED = 3  # sections or figures of an answer; more are counted
 REPLACED = "replaced"  # the question to run again, with another strategy in one column
 
 
-def draw(run: Comparison) -> None:
-    """Draw the strip and the way out, once all columns are done."""
+def draw(run: Comparison, best: int = 0) -> None:
+    """Draw what differs, all answers as one, and the way out, once all columns are done.
+
+    Args:
+        best: the column that says in which order the sections of all answers stand.
+    """
     found = answer_differences([column.trace for column in presenter.seen(run)])
     blind = presenter.blind()
     # strategies close to each other often agree, which would give names away; who declines the verdict says
     found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
-    untrusted.draw(_strip(found, opened=blind))
+    merged = () if blind else together([column.trace for column in presenter.seen(run)], best)
+    untrusted.draw(_strip(found, merged, opened=blind))
     twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
     if twins and not presenter.on():
         _offer(run, twins[-1])
@@ -53,14 +59,29 @@ def replaced() -> str | None:
     return question
 
 
-def _strip(found: AnswerDifferences, *, opened: bool) -> str:
+def _strip(found: AnswerDifferences, merged: Sequence[Quoted], *, opened: bool) -> str:
     sentences = bold(" ".join(found.in_words(language(), NAMED)))
-    if not sentences:
+    columns = {column for quoted in merged for one in quoted.statements for column in one.columns}
+    differ = any(len(one.columns) < len(columns) for quoted in merged for one in quoted.statements)
+    whole = "".join(_quoted(quoted, len(columns)) for quoted in merged) if differ else ""
+    if not (sentences or whole):
         return ""
     return (
         f'<details class="rl-apart"{" open" if opened else ""}><summary>{t("What differs between the answers")}'
-        f"</summary>{sentences}</details>"
+        f"</summary><p>{sentences}</p>{whole}</details>"
     )
+
+
+def _quoted(quoted: Quoted, answers: int) -> str:
+    """One section, with the letters of the columns before what they say of it; quiet where all do."""
+    rows = "".join(
+        f'<li class="{"rl-all" if len(columns) == answers else "rl-some"}">'
+        f'<b class="rl-by">{escape(" ".join(LETTERS[place] for place in columns))}</b>'
+        f"<span>{escape(' '.join(one.text for one in statements))}</span></li>"
+        for columns, statements in itertools.groupby(quoted.statements, key=lambda one: one.columns)
+    )
+    title = quoted.title or t("In no passage")
+    return f'<section class="rl-together"><h5>{escape(title)}</h5><ul>{rows}</ul></section>'
 
 
 def letters(columns: Iterable[int]) -> str:

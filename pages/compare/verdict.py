@@ -94,7 +94,8 @@ def draw(run: Comparison) -> None:
         )
         with _row():
             _why(run, columns, found)
-            differences.draw(run)
+            best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
+            differences.draw(run, best[0] if best else 0)
 
 
 def _row() -> DeltaGenerator:

@@ -1,6 +1,6 @@
 """Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
-from .answers import AnswerDifferences, answer_differences
+from .answers import AnswerDifferences, Quoted, answer_differences, together
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary_of_fates
 from .flow import FlowColumn, flow_columns, lanes, query_title, query_weights, stage_title

@@ -119,6 +119,45 @@ class Told:
     sections: Mapping[tuple[str, ...], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of one or more answers, without markers, and the columns whose answer has it."""
+
+    text: str
+    columns: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A section that answers rest on, by its title; empty for sentences that no passage supports."""
+
+    title: str
+    statements: tuple[Statement, ...]
+
+
+def together(traces: Sequence[Trace | None], first: int = 0) -> tuple[Quoted, ...]:
+    """All answers as one: each section once, and each of its sentences once, with the columns that have it.
+
+    Args:
+        traces: of the columns in order; None for one without a result.
+        first: the column whose order is kept; what others add follows.
+    """
+    sections: dict[str, dict[str, list[int]]] = {}
+    for place in sorted(range(len(traces)), key=lambda place: place != first):
+        trace = traces[place]
+        if trace is None or trace.answer is None:
+            continue
+        for sentence in trace.answer.sentences:
+            title = trace.ranking.hits[sentence.by[0] - 1].passage.full_title if sentence.by else ""
+            columns = sections.setdefault(title, {}).setdefault(sentence.text, [])
+            if place not in columns:
+                columns.append(place)
+    return tuple(
+        Quoted(title, tuple(Statement(text, tuple(sorted(columns))) for text, columns in said.items()))
+        for title, said in sections.items()
+    )
+
+
 def letter(place: int) -> str:
     """The letter of a column, from 0; after Z its number."""
     return ascii_uppercase[place] if place < len(ascii_uppercase) else f"{place + 1:d}"

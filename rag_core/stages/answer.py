@@ -27,6 +27,7 @@ from .remarks import remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
 COMPARED = 20  # passages of each of the usual searches that a label compares with
+SAME = 0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
 WEIGHED = 5  # those by whose evidence a question is declined, in all columns or in none
 
 # one score or None per passage; None instead of a list when time ran out
@@ -244,9 +245,11 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
     Args:
         question: as read; so is its triage.
     """
-    evidence = ctx.services.evidence
+    evidence, asked = ctx.services.evidence, ctx.services.asked
     if evidence is None:
         return None
+    if asked and any((near or 0) >= SAME for near in asked.likeness(question, [hit.id for hit in hits])):
+        return None  # somebody has said which of them answers it
     if not evidence.fitted:
         ctx.warn(
             Message(

@@ -409,7 +409,7 @@ class _TomlFile(TomlConfigSettingsSource):
                 )
                 raise SettingsError(
                     Message("rag.toml: {key!r} is not a setting.", key=key[:LONGEST_VALUE]),
-                    f"Did you mean {close[0]!r}?" if close else "See the README, Settings.",
+                    f"Did you mean {close[0]!r}?" if close else "See docs/settings.md.",
                 )
 
 
@@ -433,7 +433,7 @@ def read_settings(**arguments: Any) -> Settings:
         why = first["msg"].removeprefix("Value error, ")
         raise SettingsError(
             Message("Setting {name} {value}: {why}.", name=name, value=value, why=why),
-            Message("See the README, Settings."),
+            Message("See docs/settings.md."),
         ) from (None if secret else error)
     except (ValueError, OSError) as error:  # the TOML file itself
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""What the README says of the code is so: the figures, the house, the settings, the files it names."""
+"""What the README and the pages in docs say of the code is so: the figures, the house, the settings, the files it names."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ from rag_core.values.settings import Settings
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 STORED = json.loads((ROOT / "data" / "results.json").read_text(encoding="utf-8"))
+PAGES = [Path("README.md"), *sorted(path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md"))]
 ROWS = re.findall(r"^\| `(\w+)` \| \d \| (\d\.\d{3}) \| (\d\.\d{3}) \| (\d\.\d{3}) \|$", README, re.MULTILINE)
 
 
+def page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
 def test_it_fits_on_a_few_screens_and_begins_with_a_picture() -> None:
-    assert len(README.splitlines()) < 250
+    assert len(README.splitlines()) <= 150
     picture = re.search(r"!\[[^]]+\]\(([^)]+)\)", README)
     assert picture
     assert picture.start() < README.index("## Start")
@@ -48,25 +53,26 @@ def test_its_figures_are_for_every_strategy() -> None:
 def test_the_house_it_draws_is_the_one_that_is_checked() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     layers = [set(re.split(r" \| ", row)) for row in table["contracts"][0]["layers"]]
-    drawing = README.partition("## Architecture")[2].partition("```")[2].partition("```")[0]
+    drawing = page("architecture").partition("```")[2].partition("```")[0]
     rooms = [set(line.partition("   ")[0].split()) for line in drawing.strip().splitlines()]
     assert [row for row in rooms if not row & {"app.py"}] == [row for row in layers if row != {"__main__"}]
 
 
 def test_every_setting_is_explained() -> None:
-    table = README.partition("## Settings")[2].partition("## ")[0]
-    rows = "".join(line for line in table.splitlines() if line.startswith("| `"))
+    rows = "".join(line for line in page("settings").splitlines() if line.startswith("| `"))
     names = {name.removeprefix("RAG_").lower() for name in re.findall(r"`([A-Z_]{4,})`", rows)}
     assert names == set(Settings.model_fields)
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(([\w./]+)\)", README))))
-def test_the_files_it_links_are_there(path: str) -> None:
-    assert (ROOT / path).is_file()
+@pytest.mark.parametrize("written", PAGES, ids=str)
+def test_the_files_it_links_are_there(written: Path) -> None:
+    text = (ROOT / written).read_text(encoding="utf-8")
+    linked = {ROOT / written.parent / path for path in re.findall(r"\]\(([\w./]+)\)", text)}
+    assert [path for path in linked if not path.is_file()] == []
 
 
 def test_the_strategy_it_shows_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = re.search(r"```python\n(# ward_rag\.py\n.*?)```", README, re.DOTALL)
+    code = re.search(r"```python\n(# ward_rag\.py\n.*?)```", page("strategies"), re.DOTALL)
     assert code
     (tmp_path / "ward_rag.py").write_text(code[1])
     monkeypatch.syspath_prepend(tmp_path)

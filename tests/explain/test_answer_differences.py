@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from rag_core.explain import AnswerDifferences, answer_differences
-from rag_core.values.answers import Answer, Citation
+from rag_core.explain import AnswerDifferences, Quoted, answer_differences, together
+from rag_core.explain.answers import Statement
+from rag_core.values.answers import Answer, Citation, Grounded
 from rag_core.values.trace import Step, Trace
 from rag_core.values.types import Hit, Passage, Query, Ranking, State
 
@@ -83,3 +85,20 @@ def test_columns_voted_best_tie_where_they_give_several_answers() -> None:
 
 def test_nothing_is_told_of_columns_without_answers() -> None:
     assert answer_differences([None, None]) == AnswerDifferences()
+
+
+def test_all_answers_as_one_keep_the_order_of_the_first_and_say_who_says_what() -> None:
+    def spoken(*sentences: tuple[str, tuple[int, ...]]) -> Trace:
+        trace = said("", ["doses", "side effects"])
+        assert trace.answer is not None
+        grounded = tuple(Grounded(0, 0, text, "supported", by) for text, by in sentences)
+        after = replace(trace.final, answer=replace(trace.answer, sentences=grounded))
+        return replace(trace, steps=(replace(trace.steps[0], after=after),))
+
+    a = spoken(("Take iron.", (1,)), ("It may upset you.", (2,)))
+    b = spoken(("It may upset you.", (2,)), ("Take iron at night.", (1,)), ("I guess.", ()))
+    assert together([a, b, None, said("No.", abstained=True)], first=1) == (
+        Quoted("Iron › Side effects", (Statement("It may upset you.", (0, 1)),)),
+        Quoted("Iron › Doses", (Statement("Take iron at night.", (1,)), Statement("Take iron.", (0,)))),
+        Quoted("", (Statement("I guess.", (1,)),)),
+    )

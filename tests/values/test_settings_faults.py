@@ -125,7 +125,7 @@ def test_a_key_like_none_of_ours_is_named_and_its_value_is_not(folder: Path) -> 
     with pytest.raises(SettingsError, match="'zzzzzz' is not a setting") as refused:
         read_settings()
     assert "hidden" not in str(refused.value)
-    assert "README" in refused.value.next_step
+    assert "docs/settings.md" in refused.value.next_step
 
 
 @pytest.mark.parametrize("name", ["RAG_HOME", "RAG_DATA"])

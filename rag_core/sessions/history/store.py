@@ -1,10 +1,7 @@
-"""The history: the questions that were asked, what each strategy made of them, and the table that keeps them."""
+"""The history: a table of the questions that were asked."""
 
 from __future__ import annotations
 
-import dataclasses
-import zlib
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -12,104 +9,13 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Delete, Engine, Select, Update, delete, func, insert, select, update
 
-from ...documents.documents import BUILTIN
-from ...values.errors import DataError, StorageError
+from ...values.errors import StorageError
 from ...values.letters import without_accents
 from ...values.message import Message
-from ...values.model_choice import AS_SET, ModelChoice
-from ...values.packed import pack, unpack
 from ...values.settings import Settings
-from ...values.trace import Step, Trace
-from ...values.types import ModelCall
 from .database import Kept, moment, storable
+from .record import Asked, from_bytes, to_bytes
 from .schema import OFF, QUESTIONS
-
-
-@dataclass(frozen=True, slots=True)
-class AskedColumn:
-    """One strategy's result, finished or not.
-
-    Args:
-        steps: the stages that finished.
-        text: the answer so far; the trace has the whole one.
-        trace: None unless the strategy finished.
-        error: why it failed, and `next_step` what to do about it; empty if it did not.
-        stopped: why it was stopped; empty if it was not.
-        failed_calls: the model calls of a failed strategy.
-        models, corpus: what it chose in place of the settings' models and of the question's corpus; may be empty.
-    """
-
-    strategy: str
-    controls: Mapping[str, Any]
-    steps: tuple[Step, ...] = ()
-    text: str = ""
-    trace: Trace | None = None
-    error: str = ""
-    next_step: str = ""
-    stopped: str = ""
-    failed_calls: tuple[ModelCall, ...] = ()
-    models: ModelChoice = AS_SET
-    corpus: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question that was asked.
-
-    Args:
-        id: cannot be guessed; the address of a comparison has it too.
-        asked: when, in UTC.
-        country: whose guidance led; empty for none.
-        corpus: the documents that were searched.
-        calls: the model calls it paid for; those of reused stages are not among them.
-        best: the columns, from 0, voted best while their names were hidden: several for a tie, empty if none was good
-            enough; None without a vote.
-    """
-
-    id: str
-    asked: datetime
-    question: str
-    columns: tuple[AskedColumn, ...]
-    country: str = ""
-    corpus: str = BUILTIN
-    calls: tuple[ModelCall, ...] = ()
-    best: tuple[int, ...] | None = None
-
-    @property
-    def finished(self) -> int:
-        return sum(column.trace is not None for column in self.columns)
-
-
-def to_bytes(asked: Asked) -> bytes:
-    """Everything about a question but its id, compressed."""
-    fields = {**_fields(asked), "columns": [_fields(column) for column in asked.columns]}
-    del fields["id"], fields["asked"]
-    return zlib.compress(pack(fields).encode())
-
-
-def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
-    """The question that `to_bytes` wrote.
-
-    Raises:
-        DataError: it is damaged, or of a version that this one cannot read.
-    """
-    try:
-        fields = unpack(zlib.decompress(stored))
-        columns = tuple(AskedColumn(**column) for column in fields.pop("columns"))
-        return Asked(id=identity, asked=asked.astimezone(UTC), columns=columns, **fields)
-    except (zlib.error, TypeError, KeyError, AttributeError) as error:
-        raise DataError(
-            Message(
-                "This question cannot be opened: {kind}: {reason}.", kind=type(error).__name__, reason=error
-            ),
-            Message("It is damaged, or another version wrote it; ask it again."),
-        ) from error
-
-
-def _fields(value: Asked | AskedColumn) -> dict[str, Any]:
-    """Its fields, one level deep: their values stay as they are."""
-    return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-
 
 Owned = TypeVar("Owned", Select[Any], Update, Delete)
 
@@ -167,6 +73,7 @@ class History(Kept):
         return History(self._engine, self.where, self._home, self._days, owner)
 
     def add(self, asked: Asked) -> None:
+        """Keep a question."""
         self.expire()
         with self._begin() as connection:
             connection.execute(insert(QUESTIONS).values(**_row(asked), owner=self._owner or ""))
@@ -227,6 +134,7 @@ class History(Kept):
         ]
 
     def count(self) -> int:
+        """How many questions are kept."""
         with self._begin() as connection:
             return int(
                 connection.execute(self._own(select(func.count()).select_from(QUESTIONS))).scalar_one()
