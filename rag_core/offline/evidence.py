@@ -115,10 +115,8 @@ class PassageEvidence:
         """Whether the embedding model has thresholds; without, there is no score."""
         return self._fitted is not None
 
-    def score(
-        self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool
-    ) -> EvidenceScore | None:
-        """The evidence of passages for an answer; None when time ran out.
+    def score(self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool) -> EvidenceScore:
+        """The evidence of passages for an answer.
 
         An emergency for which a passage says what to do is always answered.
 
@@ -132,8 +130,6 @@ class PassageEvidence:
         if self._fitted is None:
             raise ValueError(f"no thresholds for {self.model}")
         relevance = self._assessor.relevance(question, hits)
-        if relevance is None:
-            return None
         best = max(relevance, default=0.0)
         if is_helped(Urgent(question, triage), hits):
             return EvidenceScore(best, 0.0)
