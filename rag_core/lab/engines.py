@@ -149,8 +149,9 @@ class Engines:
         """What decides whether an answer is written."""
         if self.thresholds is None:
             return None
-        naming = Naming(self.scorer, self.thesaurus)
-        return PassageEvidence(self.assessor(None), naming, self.scorer.embedder.key, self.thresholds)
+        return PassageEvidence(
+            self.assessor(None), Naming(self.scorer), self.scorer.embedder.key, self.thresholds
+        )
 
     def reading(self, index: CorpusIndex) -> WrittenOut:
         """How questions are read: spelt in words of `index`, counted when first needed, and written out."""

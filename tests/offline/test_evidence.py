@@ -23,9 +23,9 @@ from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance
 
-# log-odds of relevance − others − 2 · apart + 2 · best + any + 10 · felt − unnamed / 10 − absent / 10 − spread
+# log-odds of relevance − others + 2 · best + any + 10 · felt − unnamed / 10 − spread
 FITTED = Thresholds(
-    Calibration(0.0, (1.0, -1.0, -2.0, 2.0, 1.0, 10.0, -0.1, -0.1, -1.0)),
+    Calibration(0.0, (1.0, -1.0, 2.0, 1.0, 10.0, -0.1, -1.0)),
     {"en": 0.6, "es": 0.5},
     {"en": 0.2, "es": 0.1},
 )
@@ -143,7 +143,6 @@ def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: f
     ("question", "text", "scope"),
     [
         ("What helps when men itch?", "Itching is common in pregnancy.", "another_patient"),
-        ("What does a lotion for itching cost?", "Itching is common in pregnancy.", "another_matter"),
         (CALM, "Itching is common in pregnancy.", ""),
     ],
 )
