@@ -60,7 +60,7 @@ def measure_abstention(
             declined = trace.answer.abstained
         else:
             score = evidence.score(question.text, trace.ranking.hits, trace.triage, offline=False)
-            declined = not trace.ranking.hits or (score is not None and not score.enough)
+            declined = not trace.ranking.hits or not score.enough
         for group in (question.language, "all"):
             counts.setdefault(group, Counter())[outside, declined] += 1
     return {group: AbstentionFigures(counted) for group, counted in counts.items()}

@@ -23,7 +23,6 @@ from ..offline.grounding import OfflineGrounder
 from ..offline.loading import load_offline, load_scorer
 from ..offline.naming import Naming
 from ..offline.scorer import OfflineScorer
-from ..offline.time_limit import TimeLimitedAssessor
 from ..runtime.services import Assessor, Grounder, Index, Llm, Reranker
 from ..values.labels import LabelRules
 from ..values.model_choice import ModelChoice
@@ -138,23 +137,21 @@ class Engines:
         }
 
     def assessor(self, asked: AskedIndex | None) -> Assessor:
-        """The offline measure for labels; a provider's answer waits for it at most as long as `TimeLimitedAssessor` allows.
-
-        The offline engine reads the same text for its answer anyway, so it waits until the measure is done.
+        """The offline measure for labels.
 
         Args:
             asked: the questions that the corpus's passages are known to answer.
         """
-        scorer = self.scorer.knowing(asked) if asked else self.scorer
-        return TimeLimitedAssessor(scorer) if "answer" in self.paid else scorer
+        return self.scorer.knowing(asked) if asked else self.scorer
 
     @functools.cached_property
     def evidence(self) -> PassageEvidence | None:
         """What decides whether an answer is written."""
         if self.thresholds is None:
             return None
-        naming = Naming(self.scorer, self.thesaurus)
-        return PassageEvidence(self.assessor(None), naming, self.scorer.embedder.key, self.thresholds)
+        return PassageEvidence(
+            self.assessor(None), Naming(self.scorer), self.scorer.embedder.key, self.thresholds
+        )
 
     def reading(self, index: CorpusIndex) -> WrittenOut:
         """How questions are read: spelt in words of `index`, counted when first needed, and written out."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
 
 _MATERNITY = re.compile(
     r"(?<!\w)(?:pregnan\w*|\d+ ?(?:w(?:ee)?ks|semanas)|weeks (?:pregnant|gone)|birth\w*|born|bab(?:y|ies|by)\w*|newborns?|"
@@ -25,39 +24,6 @@ _OTHERS = re.compile(
     r"pr[oó]stata|menopausia|adolescentes?|juvenil|niñ[oa]s?|mi hij[oa]|colegio|perr[oa]|gat[oa])(?!\w)",
     re.IGNORECASE,
 )
-
-
-_INSURANCE = r"(?:car|home|house|life) insurance|seguros? de (?:coche|auto|carro|moto|hogar|casa|vida)"  # "seguro" is also "safe"
-
-# What guidance on health seldom tells: the words that ask for it, and those of a text that tells it.
-_APART = tuple(
-    (re.compile(rf"(?<!\w)(?:{asks})(?!\w)", re.IGNORECASE), re.compile(tells, re.IGNORECASE))
-    for asks, tells in (
-        (
-            r"costs?|prices?|priced|fees?|charges?|how much .{0,40} pay|cu[aá]nto (?:cuesta|vale|cobran?|se cobra|se paga)\w*|precios?|subsidios?|tarifas?",
-            r"[$€£] ?\d|\d (?:euros?|dollars?|pounds?|pesos|soles)\b|\bcosts?\b|\bprices?\b|\bfees?\b|\bprecios?\b|\bcuesta\w*|\bsubsidio",
-        ),
-        (
-            r"who (?:invented|discovered|first|was the first)|invent\w*|named after|name from|qui[eé]n (?:invent|descubri|hizo la primera)\w*",
-            r"\binvent\w+|\bdiscover\w+|\bnamed after|first described|\bdescubri\w+",
-        ),
-        (
-            r"brands?|buy|buying|models?|marcas?|compro|comprar|modelos?",
-            r"\bbrands?\b|\bbuy\w*|\bmarcas?\b|\bcompr[aeo]\w*",
-        ),
-        (
-            r"passports?|certificates?|visas?|pasaportes?|registr(?:o|ar|arlo|arla)|films?|pel[ií]culas?",
-            r"\bpassports?|\bcertificates?|\bvisas?\b|\bpasaportes?|\bregistro civil|\bfilms?\b|\bpel[ií]culas?",
-        ),
-        (_INSURANCE, rf"\b(?:{_INSURANCE})\b"),
-    )
-)
-
-
-def asks_apart(question: str, texts: Iterable[str]) -> bool:
-    """Whether a question asks for a price, an origin, a product, papers or insurance, and none of the texts tells of any."""
-    kept = [*texts]
-    return any(asks.search(question) and not any(map(tells.search, kept)) for asks, tells in _APART)
 
 
 @functools.lru_cache(maxsize=8192)

@@ -109,7 +109,7 @@ class Thesaurus:
 
     @classmethod
     def read(cls, path: Path) -> Thesaurus:
-        """Read data/thesaurus.toml; `rag index --check` reports its faults.
+        """Read data/thesaurus.toml; `make check-collection` reports its faults.
 
         The same content gives the same object: to find its names takes half a second.
 

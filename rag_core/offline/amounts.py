@@ -1,4 +1,4 @@
-"""Numbers with their units in a comparable form: "1 g" is "1000 mg", "one in ten" is "10 %", "37+0" is "37 weeks"."""
+"""Numbers with their units in a comparable form: "1 g" is "1000 mg" and "one in ten" is "10 %"."""
 
 from __future__ import annotations
 
@@ -69,7 +69,6 @@ _SHARE = re.compile(
     rf"({_NUMBER})\s+(?:[^\W\d]+\s+)?(?:in|in every|in each|out of|out of every|of each|of every|of|per|by each|by|de cada|por cada)\s+"
     rf"({_NUMBER})(?!\s*-?(?:{_UNITS}))"
 )
-_WEEKS = re.compile(r"(?<!\d)(\d{1,2})\s*\+\s*([0-6])(?!\d)(?:\s*weeks?|\s*semanas?)?")
 _RANGE = r"(?:\s*(?:-|–|to|or|and|a|o|y|until|/|,|hasta)\s*)"
 _FIRST = re.compile(rf"({_NUMBER})((?:{_RANGE}(?:{_NUMBER}))*)[\s-]{{0,2}}({_UNITS})?")
 
@@ -85,10 +84,6 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
     plain = _ONE.sub("1", plain)
     found: set[Quantity] = set()
 
-    def take_weeks(match: re.Match[str]) -> str:
-        found.add(Quantity(float(int(match[1]) * 168 + int(match[2]) * 24), "h", float(match[1]), match[0]))
-        return " "
-
     def take_share(match: re.Match[str]) -> str:
         part, whole = (float(plain_number(number)) for number in match.groups())
         if part >= whole:
@@ -101,7 +96,7 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
             found.add(_quantity(number, match[3] or ""))
         return " "
 
-    rest = _FIRST.sub(take, _SHARE.sub(take_share, _WEEKS.sub(take_weeks, plain)))
+    rest = _FIRST.sub(take, _SHARE.sub(take_share, plain))
     return frozenset(found), rest
 
 

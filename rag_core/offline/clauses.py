@@ -20,9 +20,6 @@ _SPLIT = re.compile(
     re.IGNORECASE,
 )
 _REFUSALS = ("avoid", "contraind", "forbid", "prohib", "unsuit", "unsafe", "refus")
-_AGAINST = re.compile(
-    r"\b(?:advises?|recommends?|decides?|reasons?|warns?|not|speaks?|argues?) against\b|\bruled? out\b|\brules out\b"
-)
 # Idioms that say otherwise than their words.
 _IDIOMS = (
     (re.compile(r"\b(?:without|with no) (?:delay|waiting|fail|exception)\b"), "at once"),
@@ -40,8 +37,6 @@ _CONTRASTS = tuple(
     )
 )  # fmt: skip
 SUBJECT = 1  # place of the contrast between mother and baby, for which the sentence before and the heading speak too
-
-_ACID = re.compile(r"\b(\w{4,}ic)o? acid\b|\bacid (\w{4,}ic)o?\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,6 @@ def read(text: str, thesaurus: Thesaurus | None) -> Clause:
     plain = text.lower()
     for idiom, meaning in _IDIOMS:
         plain = idiom.sub(meaning, plain)
-    plain = _AGAINST.sub(" not ", plain)
     found, rest = quantities(plain, "en")
     words = words_of(rest, "en")
     content = [word for word in words if _counts(word)]
@@ -125,9 +119,8 @@ def _drugs(text: str, words: list[Word], thesaurus: Thesaurus | None) -> frozens
     covered = {
         word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")
     }
-    acids = {f"{one or two} acid" for one, two in _ACID.findall(text.lower()) if (one or two) not in covered}
     unlisted = {_base(word.form) for word in words if word.form not in covered and is_medicine(word.form)}
-    return frozenset(known | acids | unlisted)
+    return frozenset(known | unlisted)
 
 
 def _base(name: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..language.analysis import language_of
-from ..language.maternity import about_others, asks_apart, names_maternity
+from ..language.maternity import about_others, names_maternity
 from ..language.questions import continues_another
 from ..prompts.prompt import Sources
 from ..runtime.services import Assessor
@@ -34,23 +34,19 @@ class Facts(NamedTuple):
     Args:
         relevance: of the best passage, as log-odds.
         others: 1 for a question about a man, an older child or an animal when the passages are about maternity.
-        apart: 1 for one that asks for a price, an origin, a product, papers or insurance when no passage tells of any.
         best: see `Named`.
         any: see `Named`.
         felt: see `Named`.
         unnamed: words of the question that the best passage does not name, of at most MOST_WORDS.
-        absent: the same of all passages together.
         spread: see `spread`.
     """
 
     relevance: float
     others: float
-    apart: float
     best: float
     any: float
     felt: float
     unnamed: float
-    absent: float
     spread: float
 
 
@@ -115,10 +111,8 @@ class PassageEvidence:
         """Whether the embedding model has thresholds; without, there is no score."""
         return self._fitted is not None
 
-    def score(
-        self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool
-    ) -> EvidenceScore | None:
-        """The evidence of passages for an answer; None when time ran out.
+    def score(self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool) -> EvidenceScore:
+        """The evidence of passages for an answer.
 
         An emergency for which a passage says what to do is always answered.
 
@@ -132,8 +126,6 @@ class PassageEvidence:
         if self._fitted is None:
             raise ValueError(f"no thresholds for {self.model}")
         relevance = self._assessor.relevance(question, hits)
-        if relevance is None:
-            return None
         best = max(relevance, default=0.0)
         if is_helped(Urgent(question, triage), hits):
             return EvidenceScore(best, 0.0)
@@ -142,7 +134,7 @@ class PassageEvidence:
         facts = self.facts(question, hits, relevance)
         if facts.spread == 1.0 and continues_another(question):
             return EvidenceScore(0.0, needed, "continuation")
-        scope: Scope = "another_patient" if facts.others else "another_matter" if facts.apart else ""
+        scope: Scope = "another_patient" if facts.others else ""
         return EvidenceScore(self._fitted.calibration(facts), needed, scope)
 
     def facts(self, question: str, hits: Sequence[Hit], relevance: Sequence[float]) -> Facts:
@@ -158,12 +150,10 @@ class PassageEvidence:
         return Facts(
             math.log(clipped / (1 - clipped)),
             float(maternity and about_others(question)),
-            float(asks_apart(question, (hit.passage.text for hit in hits))),
             named.best,
             named.any,
             named.felt,
             (1 - named.best) * min(named.words, MOST_WORDS),
-            (1 - named.any) * min(named.words, MOST_WORDS),
             spread(hits),
         )
 

@@ -15,19 +15,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.analysis import language_of
+from ..language.analysis import LANGUAGES, language_of, words_of
+from ..language.facts import facts, is_medicine
 from ..language.questions import parts
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions, Embedder, TextKind
 from ..values.sources import Source
 from ..values.types import Hit, ModelCall
-from .medicines import names_in
 from .memory import titles_of, under_title
 from .metered import MeteredEmbedder
 from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
-from .weeks import is_about, week_of
 
 # A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + KNOWN · cosine of the question to the nearest that
 # the section is known to answer: the weights that make a section of grade 2 likeliest, fitted on dev by
@@ -45,6 +44,10 @@ SAME = 0.82  # lowest cosine at which two sentences say the same
 MOST = 2  # sections quoted, unless a question has more parts, each with its own
 MIN_COSINE = 0.52  # lowest cosine of the nearest sentence if nobody rated the sections
 
+LAST_WEEK = 42  # of pregnancy
+_BEFORE = re.compile(
+    r"(?:before|under|antes de(?: las)?|first|primeras) (\d+)(?:\+\d)? (?:weeks?|semanas?)", re.IGNORECASE
+)
 _BETWEEN_NAMES = re.compile(r"[,()/]|\b(?:and|others|colleagues|y|e|colaboradores)\b")  # of an organisation
 
 
@@ -273,3 +276,37 @@ def log_odds(probability: float) -> float:
     """The log-odds of a probability, which is kept between 0.01 and 0.99."""
     clipped = min(max(probability, 0.01), 0.99)
     return math.log(clipped / (1 - clipped))
+
+
+def week_of(question: str) -> int | None:
+    """The completed week of pregnancy that a question names; None if it names none, or several.
+
+    >>> week_of("Can I take ibuprofen at 32+4?"), week_of("Is it 24 weeks or 28 weeks?")
+    (32, None)
+    """
+    named = {fact.values[0] for fact in facts(question, language_of(question)) if fact.kind == "age"}
+    if len(named) != 1:
+        return None
+    week = re.match(r"\d+", named.pop())
+    return int(week[0]) if week and 1 <= int(week[0]) <= LAST_WEEK else None
+
+
+def is_about(heading: str, week: int) -> bool:
+    """Whether a section with this heading is about a week; false only if the heading names an earlier end.
+
+    >>> is_about("NSAIDs before 20 weeks", 32), is_about("NSAIDs before 20 weeks", 12), is_about("How to take it", 32)
+    (False, True, True)
+    """
+    before = _BEFORE.search(heading)
+    return before is None or week < int(before[1])
+
+
+def names_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
+    """The medicines a text names: folded words, and ids of their concepts."""
+    words = {
+        word.form: text[word.start : word.end] for word in words_of(text, language) if is_medicine(word.form)
+    }
+    if thesaurus is None:
+        return frozenset(words)
+    mentions = (thesaurus.find(name, code) for name in words.values() for code in LANGUAGES)
+    return frozenset({*words, *(mention.concept.id for found in mentions for mention in found)})

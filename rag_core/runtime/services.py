@@ -103,14 +103,12 @@ class Assessor(Protocol):
         """The name its label thresholds are stored under."""
         ...
 
-    def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
-        """One value per hit, 0 to 1, independent of the other hits; None when it ran out of time."""
+    def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float]:
+        """One value per hit, 0 to 1, independent of the other hits."""
         ...
 
-    def chances(
-        self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()
-    ) -> Sequence[float] | None:
-        """How likely each hit is to answer, 0 to 1, for labels; None when it ran out of time.
+    def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> Sequence[float]:
+        """How likely each hit is to answer, 0 to 1, for labels.
 
         Args:
             among: what they are compared with; by default the hits.
@@ -132,10 +130,8 @@ class Evidence(Protocol):
         """Whether it can decide."""
         ...
 
-    def score(
-        self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool
-    ) -> EvidenceScore | None:
-        """The evidence of passages for an answer by the offline engine or a language model; None when time ran out.
+    def score(self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool) -> EvidenceScore:
+        """The evidence of passages for an answer by the offline engine or a language model.
 
         Args:
             triage: of the question.

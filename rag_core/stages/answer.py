@@ -31,7 +31,7 @@ SAME = 0.95  # cosine from which a known question is the question asked; of the 
 WEIGHED = 5  # those by whose evidence a question is declined, in all columns or in none
 
 # one score or None per passage; None instead of a list when time ran out
-Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
+Measure = Callable[[Sequence[Hit]], Sequence[float | None]]
 
 
 @dataclass(frozen=True)
@@ -172,9 +172,8 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
     """The hits of the single ranking, each labelled by the best scorer that rated it.
 
     Scorers in order: the judge model, a cross-encoder, the offline scorer, the cosine. Only scores for the
-    question itself count, from models with fitted thresholds (`LabelRules.has`). Hits that no scorer rated,
-    or that the offline scorer had no time for, get no label and a warning. The rule "rank" uses the position
-    only.
+    question itself count, from models with fitted thresholds (`LabelRules.has`). Hits that no scorer rated get
+    no label and a warning. The rule "rank" uses the position only.
     """
     hits, why = _rated(state.question.text, state.ranking.hits, language, ctx)
     if missing := sum(hit.relevance is None for hit in hits):
@@ -201,9 +200,6 @@ def _rated(question: str, hits: Sequence[Hit], language: str, ctx: Context) -> t
         if all(hit.id in found for hit in hits) or not rules.has(scorer, model):
             continue
         scores = measure(hits)  # the offline measure compares them all
-        if scores is None:
-            why = Message("rating them took too long; the next run will be faster")
-            break
         rated = {hit.id: score for hit, score in zip(hits, scores, strict=True) if score is not None}
         labels = rules.relevance(scorer, list(rated.values()), language, model)
         found = dict(zip(rated, labels, strict=True)) | found
@@ -259,13 +255,7 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
         )
         return None
     found = evidence.score(question, hits, triage, offline=ctx.services.llm("answer").offline)
-    if found is None:
-        ctx.warn(
-            Message(
-                "Weighing the evidence took too long, so the question was answered without; the next run will be faster."
-            )
-        )
-    return None if found is None or found.enough else found
+    return None if found.enough else found
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:

@@ -28,12 +28,6 @@ def not_enough(language: str, found: EvidenceScore) -> str:
             return translate(
                 language, "The question seems to be about somebody whom these documents do not cover."
             )
-        case "another_matter":
-            return translate(
-                language,
-                "The question asks for something, such as a price, a product or papers, that none of these passages "
-                "mentions.",
-            )
         case "continuation":
             return translate(
                 language,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-# Why passages cannot be enough, whatever they say: the question is about another patient, asks for something that
-# none of them tells, or continues another question.
-Scope = Literal["", "another_patient", "another_matter", "continuation"]
+# Why passages cannot be enough, whatever they say: the question is about another patient, or continues another question.
+Scope = Literal["", "another_patient", "continuation"]
 
 
 @dataclass(frozen=True, slots=True)

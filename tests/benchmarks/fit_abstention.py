@@ -126,8 +126,7 @@ class Case(NamedTuple):
 def cases(lab: Lab) -> Iterator[Case]:
     """Every dev question."""
     engines = lab.engines
-    naming = Naming(engines.scorer, engines.thesaurus)
-    evidence = PassageEvidence(engines.scorer, naming, engines.scorer.embedder.key, {})
+    evidence = PassageEvidence(engines.scorer, Naming(engines.scorer), engines.scorer.embedder.key, {})
     services = lab.services()
     reader = services.reader
     assert reader is not None

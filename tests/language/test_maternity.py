@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from helpers.looping import for_each
 
-from rag_core.language.maternity import about_others, asks_apart, names_maternity
+from rag_core.language.maternity import about_others, names_maternity
 
 
 @for_each(
@@ -31,21 +30,3 @@ def test_a_question_is_about_maternity_or_others_or_neither(
 ) -> None:
     assert names_maternity(question) is maternity
     assert about_others(question) is others
-
-
-@pytest.mark.parametrize(
-    ("question", "tells"),
-    [
-        ("How much does a doula cost?", "A doula costs 900 euros."),
-        ("Who invented the epidural?", "The epidural was invented in 1921."),
-        ("¿Qué marca de sacaleches compro?", "Cualquier marca sirve."),
-        ("Do I need a passport for my newborn?", "Every baby has its own passport."),
-    ],
-)
-def test_what_guidance_seldom_tells(question: str, tells: str):
-    assert asks_apart(question, ["The midwife visits."])
-    assert not asks_apart(question, ["The midwife visits.", tells])
-
-
-def test_other_questions_ask_for_nothing_apart():
-    assert not asks_apart("How much iron do I need?", [])

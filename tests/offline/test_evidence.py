@@ -23,9 +23,9 @@ from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance
 
-# log-odds of relevance − others − 2 · apart + 2 · best + any + 10 · felt − unnamed / 10 − absent / 10 − spread
+# log-odds of relevance − others + 2 · best + any + 10 · felt − unnamed / 10 − spread
 FITTED = Thresholds(
-    Calibration(0.0, (1.0, -1.0, -2.0, 2.0, 1.0, 10.0, -0.1, -0.1, -1.0)),
+    Calibration(0.0, (1.0, -1.0, 2.0, 1.0, 10.0, -0.1, -1.0)),
     {"en": 0.6, "es": 0.5},
     {"en": 0.2, "es": 0.1},
 )
@@ -54,19 +54,16 @@ def evidence(scorer: object, model: str = "m+gloss@12ab", **named: float) -> Pas
 
 
 def scored(relevance: float, question: str = CALM, text: str = "Itching", **named: float) -> EvidenceScore:
-    found = evidence(Fixed(a=relevance), **named).score(
+    return evidence(Fixed(a=relevance), **named).score(
         question, [hit("a", text)], triage(question), offline=True
     )
-    assert found is not None
-    return found
 
 
 class TestScore:
     def test_it_is_logistic_in_the_best_passage_and_the_words_named(self):
-        # odds 0.5 / 0.5 = 1, then e^(2 · 0.5 + 0.75 + 10 · 0.01 − 0.5 · 4 / 10 − 0.25 · 4 / 10) = e^1.55 = 4.7115;
-        # 4.7115 / 5.7115
+        # odds 0.5 / 0.5 = 1, then e^(2 · 0.5 + 0.75 + 10 · 0.01 − 0.5 · 4 / 10) = e^1.65 = 5.2070; 5.2070 / 6.2070
         named = {"best": 0.5, "any": 0.75, "felt": 0.01, "words": 4}
-        assert scored(0.5, **named).score == pytest.approx(0.82491, abs=1e-5)
+        assert scored(0.5, **named).score == pytest.approx(0.83889, abs=1e-5)
         # odds 0.8 / 0.2 = 4; 4 / 5
         assert scored(0.8).score == pytest.approx(0.8)
 
@@ -76,14 +73,12 @@ class TestScore:
     def test_the_best_of_several_passages_counts(self):
         hits = [hit("a", "Soles"), hit("b", "Itching"), hit("c", "Palms")]
         found = evidence(Fixed(a=0.1, b=0.8, c=0.3)).score(CALM, hits, triage(CALM), offline=True)
-        assert found is not None
         assert found.score == pytest.approx(0.8)
 
     def test_passages_of_many_documents_are_weaker_evidence(self):
         ids = ("a:1:x", "b:0:x", "a:2:x", "c:1:x")
         hits = [placed(one) for one in ids]
         found = evidence(Fixed(**dict.fromkeys(ids, 0.8))).score(CALM, hits, triage(CALM), offline=True)
-        assert found is not None
         # 3 documents, 4 passages: spread 2 / 3; odds 4 / e^(2/3) = 2.0537; 2.0537 / 3.0537
         assert found.score == pytest.approx(0.67253, abs=1e-5)
 
@@ -92,12 +87,6 @@ class TestScore:
         assert scored(0.8, asked, "Itching of the palms").score == pytest.approx(0.8)
         # odds 4 / e = 1.4715; 1.4715 / 2.4715
         assert scored(0.8, asked, "Itching in pregnancy").score == pytest.approx(0.59539, abs=1e-5)
-
-    def test_a_question_about_a_price_scores_less_if_no_passage_names_one(self):
-        asked = "What does a cream against itching cost?"
-        assert scored(0.8, asked, "The cream costs little").score == pytest.approx(0.8)
-        # odds 4 / e^2 = 0.54134; 0.54134 / 1.54134
-        assert scored(0.8, asked, "A cream against itching").score == pytest.approx(0.35121, abs=1e-5)
 
     @pytest.mark.parametrize(
         ("question", "offline", "needed"),
@@ -112,7 +101,6 @@ class TestScore:
         found = evidence(Fixed(a=0.9)).score(
             question, [hit("a", "Itching")], triage(question), offline=offline
         )
-        assert found is not None
         assert found.needed == needed
 
     def test_a_score_equal_to_what_is_needed_is_enough(self):
@@ -123,15 +111,7 @@ class TestScore:
     def test_labels_do_not_count(self, scorer):
         rated = replace(hit("a", "Itching"), relevance=Relevance("High", scorer, 0.9, ""))
         found = evidence(Fixed(a=0.2)).score(CALM, [rated], triage(CALM), offline=True)
-        assert found is not None
         assert found.score == pytest.approx(0.2)
-
-    def test_without_time_there_is_no_score(self):
-        class Slow:
-            def relevance(self, question: str, hits: Sequence[Hit]) -> None:
-                return None
-
-        assert evidence(Slow()).score(CALM, [hit("a", "Itching")], triage(CALM), offline=False) is None
 
 
 @pytest.mark.parametrize(
@@ -156,7 +136,6 @@ def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: f
     ("question", "text", "scope"),
     [
         ("What helps when men itch?", "Itching is common in pregnancy.", "another_patient"),
-        ("What does a lotion for itching cost?", "Itching is common in pregnancy.", "another_matter"),
         (CALM, "Itching is common in pregnancy.", ""),
     ],
 )
@@ -174,7 +153,6 @@ def test_the_continuation_of_another_question_is_not_answered_from_passages_that
         found = evidence(Fixed(**{one.id: 0.9 for one in hits})).score(
             question, hits, triage(question), offline=True
         )
-        assert found is not None
         assert (found.scope, found.enough) == (scope, scope == "")
 
 
@@ -190,7 +168,6 @@ class TestEmergencies:
         found = evidence(Fixed(a=0.01)).score(
             self.BLEEDING, [hit("a", self.HELP)], triage(self.BLEEDING), offline=False
         )
-        assert found is not None
         assert found.enough
 
 

@@ -30,7 +30,6 @@ def amounts(text: str, language: str = "en") -> set[tuple[float, str]]:
         ("0,5 mg", "500 micrograms"),
         ("24–48 h", "1 to 2 days"),
         ("one to two days", "1 to 2 days"),
-        ("37+0 weeks", "37 weeks"),
         ("one woman in ten", "10 in 100"),
         ("thirty-four weeks", "34 weeks"),
         ("1 mg/kg", "1000 micrograms/kg"),

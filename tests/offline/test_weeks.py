@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helpers.looping import for_each
 
-from rag_core.offline.weeks import is_about, week_of
+from rag_core.offline.sections import is_about, week_of
 
 
 @for_each(

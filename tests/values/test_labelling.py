@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -20,7 +19,6 @@ from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.doctor import _labels
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
-from rag_core.offline.time_limit import TimeLimitedAssessor
 from rag_core.prompts.prompt import ANSWER, Sources
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Assessor, Services
@@ -162,32 +160,6 @@ class TestTheOrderOfScorers:
         after = Generate()(state(), ctx)
         assert [one.relevance for one in after.ranking] == [None] * 3
         assert llm.prompts[0].render().count('relevance="unknown"') == 3
-
-
-class TestTheBudgetOfTime:
-    def test_an_assessor_in_time_gives_its_values(self):
-        assert TimeLimitedAssessor(Measure({"a": 0.7})).chances("q", [hit("a")]) == [0.7]
-        assert TimeLimitedAssessor(Measure({})).name == "measure"
-
-    def test_one_that_is_late_gives_no_label_rather_than_a_cosines(self):
-        free = threading.Event()
-
-        class Slow(Measure):
-            def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[float]:
-                free.wait(30)
-                return super().chances(question, hits)
-
-        slow = Slow({"a": 0.1, "b": 0.7, "c": 0.4})
-        ctx = context(COSINE, OFFLINE, assessor=TimeLimitedAssessor(slow, seconds=0.05))
-        assert given(ctx) == [None, None, None]
-        assert ctx.meter.warnings == [
-            "3 of 3 passages have no relevance label: rating them took too long; the next run will be faster."
-        ]
-        free.set()
-
-    def test_a_failure_of_the_assessor_is_a_failure(self):
-        with pytest.raises(KeyError):
-            TimeLimitedAssessor(Measure({})).chances("q", [hit("a")])
 
 
 def measured(lab: Lab, measure: Measure) -> Lab:

@@ -74,7 +74,7 @@ class Gloss:
 
     @classmethod
     def read(cls, path: Path, thesaurus: Thesaurus | None = None) -> Gloss:
-        """Read data/gloss/es.tsv; `rag index --check` reports its faults.
+        """Read data/gloss/es.tsv; `make check-collection` reports its faults.
 
         The same content gives the same object: to make one takes a quarter of a second.
 
