@@ -150,7 +150,10 @@ class Engines:
         if self.thresholds is None:
             return None
         return PassageEvidence(
-            self.assessor(None), Naming(self.scorer), self.scorer.embedder.key, self.thresholds
+            self.assessor(None),
+            Naming(self.scorer, self.thesaurus),
+            self.scorer.embedder.key,
+            self.thresholds,
         )
 
     def reading(self, index: CorpusIndex) -> WrittenOut:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..language.analysis import tokens, words_of
 from ..language.maternity import names_maternity
+from ..language.thesaurus import Thesaurus
 from ..values.types import Hit
 from .scorer import OfflineScorer, framing_terms, plain_text, question_language
 
@@ -36,28 +37,32 @@ class Named(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word of a question as read: its place, and its rarity, 0 to 1."""
+    """A word of a question as read: its place, its rarity, 0 to 1, and the concepts it names."""
 
     start: int
     end: int
     stem: str
     form: str
     rarity: float
+    concepts: frozenset[str]
 
 
 class _Text(NamedTuple):
     stems: frozenset[str]
     forms: frozenset[str]
+    concepts: frozenset[str]
 
 
 class Naming:
     """Finds the words of questions in passages, both as the embedding model reads them: Spanish as its gloss.
 
-    A passage names a word by its stem, or in part by a similar spelling ("subutecks", "Subutex").
+    A passage names a word by its stem, by another name of its concept, or in part by a similar
+    spelling ("subutecks", "Subutex").
     """
 
-    def __init__(self, scorer: OfflineScorer) -> None:
+    def __init__(self, scorer: OfflineScorer, thesaurus: Thesaurus | None = None) -> None:
         self._scorer = scorer
+        self._thesaurus = thesaurus
         self._passage = functools.lru_cache(maxsize=CACHED)(self._read)
 
     def of(self, question: str, hits: Sequence[Hit], best: int) -> Named:
@@ -89,6 +94,7 @@ class Naming:
 
     def _words(self, read: str, language: str) -> list[_Word]:
         """The words that count, each once: "contractions" only where nothing more special is asked about."""
+        mentions = self._thesaurus.find(read, language) if self._thesaurus else ()
         found: dict[str, _Word] = {}
         general: set[str] = set()
         for word in words_of(read, language):
@@ -99,8 +105,9 @@ class Naming:
                 continue
             if names_maternity(form):
                 general.add(word.stem)
+            concepts = frozenset(one.concept.id for one in mentions if one.start <= word.start < one.end)
             rarity = self._scorer.pieces.rarity(form)
-            found[word.stem] = _Word(word.start, word.end, word.stem, word.form, rarity)
+            found[word.stem] = _Word(word.start, word.end, word.stem, word.form, rarity, concepts)
         special = [found[stem] for stem in found if stem not in general]
         return special if any(word.rarity >= SPECIAL for word in special) else [*found.values()]
 
@@ -114,17 +121,19 @@ class Naming:
 
     def _read(self, text: str, language: str) -> _Text:
         read, spoken = self._scorer.as_read(text, language)
+        named = self._thesaurus.find(read, spoken) if self._thesaurus else ()
         return _Text(
             frozenset(tokens(read, spoken)),
             frozenset(
                 word.form for word in words_of(read, spoken) if not word.stop and len(word.form) >= SHORTEST
             ),
+            frozenset(one.concept.id for one in named),
         )
 
 
 def _share(word: _Word, passage: _Text) -> float:
     """How far a passage names a word, 0 to 1."""
-    if word.stem in passage.stems:
+    if word.stem in passage.stems or word.concepts & passage.concepts:
         return 1.0
     return _closest(word.form, passage.forms)
 

@@ -126,7 +126,9 @@ class Case(NamedTuple):
 def cases(lab: Lab) -> Iterator[Case]:
     """Every dev question."""
     engines = lab.engines
-    evidence = PassageEvidence(engines.scorer, Naming(engines.scorer), engines.scorer.embedder.key, {})
+    evidence = PassageEvidence(
+        engines.scorer, Naming(engines.scorer, engines.thesaurus), engines.scorer.embedder.key, {}
+    )
     services = lab.services()
     reader = services.reader
     assert reader is not None

@@ -1,4 +1,4 @@
-"""How far passages name a question's words: by stem, spelling and gloss."""
+"""How far passages name a question's words: by stem, concept, spelling and gloss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def naming(prices: PriceList) -> Naming:
     """As in the app: Spanish is read through the gloss."""
     settings, thesaurus = Settings(), Thesaurus.read(ROOT / "data" / "thesaurus.toml")
     embedder = load_embedder(settings, prices, thesaurus)
-    return Naming(load_scorer(settings, embedder, prices, thesaurus))
+    return Naming(load_scorer(settings, embedder, prices, thesaurus), thesaurus)
 
 
 def best(naming: Naming, question: str, text: str, language: str = "en") -> float:
@@ -30,6 +30,7 @@ def best(naming: Naming, question: str, text: str, language: str = "en") -> floa
     ("question", "text", "language"),
     [
         ("restless legs iron", "Iron tablets calm legs that are restless.", "en"),
+        ("acetaminophen dose", "The dose of paracetamol is 1 g.", "en"),  # another name of the concept
         ("anti-D dose", "Doses of anti-D", "en"),
         ("¿Qué dosis de hierro necesito?", "The dose of iron is low.", "en"),  # through the gloss
     ],
