@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..spelling import in_dictionary, lemma
 from .rules import cognate, readings
-from .spelling import plain, sound, typed_plain
+from .spelling import plain, respelt, sound, typed_plain, with_accents
 
 _SHORTEST = 4  # letters; shorter words sound like too many others
 
@@ -67,8 +67,12 @@ class Lexicon:
                 continue
             if (found := self.known(form)) is not None:
                 return f"{before}{found}{after}".strip()
-        if base is None and len(word) >= _SHORTEST and (same := self._sounds.get(sound(word))):
-            return self._entries[same]
+        if base is None:
+            for form in (*with_accents(word), *respelt(word)):
+                if (found := self.known(form)) is not None:
+                    return found
+            if len(word) >= _SHORTEST and (same := self._sounds.get(sound(word))):
+                return self._entries[same]
         return cognate(base or word)
 
     def _listed(self, word: str) -> str | None:

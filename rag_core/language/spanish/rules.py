@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .spelling import plain
 
-RULES = "4"  # part of an index's identity: change it with the rules
+RULES = "3"  # part of an index's identity: change it with the rules
 
 _PRONOUNS = r"(?:me|te|se|nos|os)?(?P<object>l[aoe]s?)?"
 _WITH_PRONOUNS = [
@@ -30,23 +30,33 @@ class Reading(NamedTuple):
 _ENDINGS = [
     (re.compile(pattern), forms, before)
     for pattern, forms, before in (
+        (r"ces$", ("z",), ""),
         (r"s$", ("",), ""),
         (r"es$", ("",), ""),
         (r"a(?=s?$)", ("o",), ""),
         (r"as$", ("o",), ""),
         (r"[oa]s$", ("", "e"), ""),
-        # diminutives: lucecita, dolorcito, pastillita, bebito
+        (r"(?:amente|mente)$", ("o", "e", "", "a"), ""),
+        # diminutives: poquito, agüita, lucecita, dolorcito, pastillita, bebito
+        (r"qu(?:it|ill)(?=[oa]s?$)", ("c",), ""),
+        (r"gü(?:it|ill)(?=[oa]s?$)", ("gu",), ""),
+        (r"gu(?:it|ill)(?=[oa]s?$)", ("g",), ""),
         (r"c(?:it|ill)(?=[oa]s?$)", ("z",), ""),
         (r"e?c(?:it|ill)[oa]s?$", ("", "e"), ""),
         (r"(?:it|ill|ic)(?=[oa]s?$)", ("",), ""),
         (r"(?:it|ill|ic)[oa](?=s?$)", ("", "a", "o", "e", "é"), ""),
         # augmentatives and superlatives: barrigón, golpazo, grandote, fuertísimo
         (r"(?:[oó]n|on[oa]|az[oa]|ot[oae])s?$", ("a", "o", "e", ""), "big "),
+        (r"quísim[oa]s?$|quisim[oa]s?$", ("co", "ca"), "very "),
         (r"[ií]sim[oa]s?$", ("o", "a", "e", ""), "very "),
+        (r"[ií]simamente$", ("o", "a", "e", ""), "very "),
         # prefixes
         (r"^re(?=..)", ("",), "again "),
+        (r"^super(?=...)", ("",), "very "),
+        (r"^anti(?=...)", ("",), "anti "),
     )
 ]
+_VOSEO = re.compile(r"([áéí])s?$")
 _SHORTEST = 3  # letters; shorter stems are chance
 
 
@@ -58,6 +68,8 @@ def readings(word: str) -> Iterator[Reading]:
             stem, changed = pattern.subn(form, word)
             if changed and len(stem) >= _SHORTEST:
                 yield Reading(stem, before)
+    if vos := _VOSEO.search(word):  # tenés, podés, tomá
+        yield Reading(word[: vos.start()] + plain(vos[1]) + "r")
 
 
 def _without_pronouns(word: str) -> Iterator[Reading]:

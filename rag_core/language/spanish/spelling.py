@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
+_ACCENTED = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "ú", "n": "ñ"}
 _PLAIN = str.maketrans("áéíóúü", "aeiouu")
 # Letters that are written for one another because they sound alike, here or in Latin America.
 _SOUNDS = [
@@ -25,6 +27,9 @@ _SOUNDS = [
         (r"(.)\1+", r"\1"),
     )
 ]
+_SWAPS = (("b", "v"), ("v", "b"), ("s", "c"), ("s", "z"), ("c", "s"), ("z", "s"), ("z", "c"), ("ll", "y"),
+          ("y", "ll"), ("g", "j"), ("j", "g"), ("k", "c"), ("k", "qu"), ("h", ""), ("n", "m"), ("r", "rr"),
+          ("x", "cc"), ("c", "cc"), ("i", "hi"), ("u", "hu"))  # fmt: skip
 
 
 def plain(word: str) -> str:
@@ -48,3 +53,21 @@ def sound(word: str) -> str:
     for pattern, to in _SOUNDS:
         key = pattern.sub(to, key)
     return key
+
+
+def with_accents(word: str) -> Iterator[str]:
+    """The word with an accent restored on one vowel, or ñ for n, the last first."""
+    for at in reversed(range(len(word))):
+        if word[at] in _ACCENTED:
+            yield word[:at] + _ACCENTED[word[at]] + word[at + 1 :]
+
+
+def respelt(word: str) -> Iterator[str]:
+    """Other spellings of the word: one letter exchanged for one that sounds alike, or an h in front."""
+    for wrong, right in _SWAPS:
+        at = word.find(wrong)
+        while at >= 0:
+            yield word[:at] + right + word[at + len(wrong) :]
+            at = word.find(wrong, at + 1)
+    if word[0] in "aeiou":
+        yield "h" + word
