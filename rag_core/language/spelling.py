@@ -29,6 +29,12 @@ _TYPED_CONTRACTIONS = """
     werent wont wouldnt aint im ive youre hes shes theyre whats thats id ill
 """  # without their apostrophe; most negate
 _KEPT = frozenset(_TYPED_CONTRACTIONS.split())
+# Words that frame a question, as sent from a phone: a dictionary has some of them in another sense ("wat", a temple).
+_PHONE = {
+    "wat": "what", "wot": "what", "wht": "what", "wen": "when", "wich": "which", "wher": "where", "hwo": "how",
+    "shud": "should", "shld": "should", "cud": "could", "wud": "would", "pls": "please", "plz": "please",
+    "bcoz": "because", "becoz": "because", "cuz": "because", "thru": "through", "tho": "though",
+}  # fmt: skip
 _FIXED = frozenset().union(ENGLISH_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
 _NEVER_UNKNOWN = _KEPT | _FIXED | DRUGS
 dictionaries = threading.Lock()  # they take up to a second to load; only one thread should do so
@@ -93,7 +99,7 @@ class Vocabulary:
         if (is_medicine(word) and not same) or (n <= SHORT and len(same) > 1):
             return None
         costs |= same
-        best = min(costs, key=lambda each: (costs[each], each), default="")
+        best = min(costs, key=lambda each: (costs[each], -_likeness(word, each), each), default="")
         return _Found(_edits(word, best), best) if best else None
 
 
@@ -139,13 +145,16 @@ class Spelling:
         if not unknown or self._has_spanish(question):
             return question
         spanish = self._vocabularies[1]
-        meant = {match[0]: self._vocabularies[0].nearest(match[0].lower()) for match in unknown}
+        meant = {match[0]: self._meant(match[0].lower()) for match in unknown}
         found = {word: near for word, near in meant.items() if near}
         if language_of(question) == "es" and _as_near(spanish, found):
             return question
         return _WORD.sub(
             lambda match: _cased(match[0], found[match[0]].word) if match[0] in found else match[0], question
         )
+
+    def _meant(self, word: str) -> _Found | None:
+        return _Found(1, _PHONE[word]) if word in _PHONE else self._vocabularies[0].nearest(word)
 
     def _is_unknown(self, question: str, match: re.Match[str]) -> bool:
         word = match[0].lower()
@@ -157,6 +166,8 @@ class Spelling:
 
     def _knows(self, word: str) -> bool:
         english, spanish = self._vocabularies
+        if word in _PHONE:
+            return False
         forms = (word, word.removesuffix("s"), word.removesuffix("es"))
         return any(form in english for form in forms) or word in spanish or self._is_word(word, "en")
 
@@ -227,6 +238,13 @@ def _edits(one: str, other: str) -> int:
     import jellyfish
 
     return int(jellyfish.damerau_levenshtein_distance(one, other))
+
+
+def _likeness(one: str, other: str) -> float:
+    """Jaro and Winkler's similarity of two words, 0 to 1."""
+    import jellyfish
+
+    return float(jellyfish.jaro_winkler_similarity(one, other))
 
 
 def _as_near(spanish: Vocabulary, found: Mapping[str, _Found]) -> bool:

@@ -8,6 +8,11 @@ from collections.abc import Callable
 from .analysis import language_of
 from .thesaurus import Mention, Thesaurus
 
+_ASKING = frozenset([
+    "when", "what", "how", "which", "why", "where", "who", "can", "should", "cuándo", "cuando", "qué",
+    "que", "cómo", "como", "cuál", "dónde",
+])  # fmt: skip
+
 
 class WrittenOut:
     """Reads questions with the clinical term in front of an abbreviation or a lay name of several words.
@@ -46,5 +51,6 @@ class WrittenOut:
 
 
 def _needs_writing_out(mention: Mention, name: str) -> bool:
-    """Whether it is an abbreviation, or a lay name of several words."""
-    return mention.kind == "abbreviation" or (mention.kind == "lay" and " " in name)
+    """Whether it is an abbreviation, or a lay name of several words that is not itself a question."""
+    first, *rest = name.lower().split()
+    return mention.kind == "abbreviation" or (mention.kind == "lay" and bool(rest) and first not in _ASKING)

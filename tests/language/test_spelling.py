@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rag_core.lab.lab import Lab
 from rag_core.language.facts import DRUGS, facts, lost_in_rewrite
 from rag_core.language.quantities import NUMBER_WORDS, UNITS
-from rag_core.language.spelling import RARE, Spelling, count_words, in_dictionary, is_medicine
+from rag_core.language.spelling import _PHONE, RARE, Spelling, count_words, in_dictionary, is_medicine
 
 DATA = Path(__file__).parents[2] / "data"
 # 8 words of one sense each, twice in the collection
@@ -33,7 +33,10 @@ def spelling() -> Spelling:
         ("a braxten or a Braxten kick", "a braxton or a Braxten kick"),  # a capital inside may be a name
         ("laber starts", "labor starts"),
         ("can I take parasetamol", "can I take paracetamol"),  # a medicine that sounds the same
-        ("what to do when feverr starts", "what to do when fever starts"),
+        (
+            "wat shud I do wen feverr starts",
+            "what should I do when fever starts",
+        ),  # "wat" is a word elsewhere
         ("Feaver at 39 weeks", "Fever at 39 weeks"),
     ],
 )
@@ -120,7 +123,7 @@ def test_no_correction_of_a_built_in_question_changes_a_dictionary_word_or_a_fac
         changed = [
             one
             for one, other in zip(re.findall(r"\w+", text), re.findall(r"\w+", read), strict=True)
-            if one != other
+            if one != other and one.lower() not in _PHONE  # "wat" is a word, and not the one meant
         ]
         assert not any(in_dictionary(word.lower(), "en") for word in changed), json.loads(line)["_id"]
         assert not [one for one in lost_in_rewrite(text, read) if not is_medicine(one)]

@@ -22,6 +22,8 @@ THESAURUS = Thesaurus.read(Path(__file__).parents[2] / "data" / "thesaurus.toml"
         ),
         ("Is tranexamic acid (TXA) given?", "Is tranexamic acid (TXA) given?"),  # named already
         ("When is the baby due?", "When is the baby due?"),
+        # a lay name that is itself the question
+        ("When should I go to the hospital if I bleed?", "When should I go to the hospital if I bleed?"),
     ],
 )
 def test_the_clinical_term_goes_in_front(typed, read):
