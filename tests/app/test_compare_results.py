@@ -116,7 +116,7 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
     box.click()
     page.keyboard.type("When should I go in?")
     expect(page.get_by_text("20/2000")).to_be_visible()
-    page.keyboard.press("Enter")
+    page.keyboard.press("Shift+Enter")
     page.keyboard.type("My waters broke.")
     expect(page.locator(".rl-question")).to_have_count(0)
     page.keyboard.press("Control+Enter")
