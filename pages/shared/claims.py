@@ -171,9 +171,8 @@ def order(results: ev.Results) -> str:
 def decided(results: ev.Results, *pairs: tuple[str, str]) -> str:
     """What the measurement decides of pairs of rows, a sentence for each pair that was compared."""
     compared = {(pair.a, pair.b): pair for pair in results.comparisons}
-    names = {label: label for label in results.strategies} | {
-        label: name for label, (name, _) in ABLATION.items()
-    }
+    names = {label: translated(title) for label, title in ev.titles(results.manifest).items()}
+    names |= {label: name for label, (name, _) in ABLATION.items()}
     sentences = [ev.verdict(compared[pair], names) for pair in pairs if pair in compared]
     return "".join(f'<p class="rl-note">{escape(translated(sentence))}</p>' for sentence in sentences)
 
