@@ -39,4 +39,11 @@ from .tables import markdown, put_table
 from .trust import Measure, SafetyReport, trust_measures, urgent_only
 from .tuning import plan, tune
 from .verdicts import VerdictShares
-from .which_answers import ColumnVerdict, column_verdicts, estimates, would_answer
+from .which_answers import (
+    ColumnVerdict,
+    bill_of_verdicts,
+    column_verdicts,
+    estimates,
+    verdicts_by_model,
+    would_answer,
+)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..documents.benchmark import passage_key
+from ..prompts.prompt import COMPARE_ANSWERS, Answers
+from ..prompts.replies import read_object
+from ..runtime.context import Context
+from ..runtime.services import Services
 from ..values.data_files import read_data_file
+from ..values.errors import ProviderError, attach_calls_to_errors
 from ..values.settings import Settings
 from ..values.trace import Trace
-from ..values.types import Hit, Label, Passage
+from ..values.types import Hit, Label, ModelCall, Passage
+from .cost_estimate import CostEstimate
 from .datasets import judged_answer
 from .verdicts import AnswerVerdict, Assessment, assess
 
 Kind = Literal["answers", "partly", "misses", "harmful", "declines", "declines_rightly"]
-Basis = Literal["judged", "estimated"]
+Basis = Literal["judged", "model", "estimated"]
 
 JUDGED: Mapping[AnswerVerdict, Kind] = {
     "acceptable": "answers",
@@ -39,13 +47,17 @@ class Estimate(NamedTuple):
     of: int
 
 
+BY_MODEL: tuple[Kind, ...] = ("answers", "partly", "misses", "harmful")
+LONGEST_WHY = 200  # characters; a model may write more than the line above the columns has room for
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnVerdict:
     """Whether the answer of one column answers the question.
 
     Args:
-        basis: "judged" by the statements that an answer to this question must and must not make, "estimated" by the
-            relevance label of the section that it quotes first.
+        basis: "judged" by the statements that an answer to this question must and must not make, by a language "model",
+            or "estimated" by the relevance label of the section that it quotes first.
         lacks: a statement that it should make, and does not; may be empty.
         says: a statement that it must not make; may be empty.
         begins: the section that it quotes first; None where it cites none.
@@ -81,6 +93,72 @@ def _verdict(trace: Trace, settings: Settings) -> ColumnVerdict | None:
     if first is None or first.relevance is None or first.relevance.scorer == "rank":
         return None  # a label by rank says nothing of the question
     return ColumnVerdict(ESTIMATED[first.relevance.label], "estimated", begins=begins)
+
+
+def verdicts_by_model(
+    traces: Sequence[Trace | None], ctx: Context
+) -> tuple[tuple[ColumnVerdict | None, ...], tuple[ModelCall, ...]]:
+    """The judge's verdict on the answer of each column, and the calls made: one for all, repeated if it is malformed.
+
+    The answers go unnamed, equal ones once, in an order drawn from their texts, so that neither column nor strategy counts.
+    None without an answer; an abstention "declines" and is not sent.
+
+    Raises:
+        RagError: the judge failed, or every reply was malformed; it carries the calls.
+    """
+    written = [trace.answer if trace else None for trace in traces]
+    texts = {one.text for one in written if one and not one.abstained}
+    order = sorted(texts, key=lambda text: hashlib.sha256(text.encode()).digest())
+
+    def parse(reply: str) -> list[tuple[Kind, str]]:
+        values = read_object(reply)
+        return [_read_verdict(values.get(str(n)), n) for n in range(1, len(order) + 1)]
+
+    found: list[tuple[Kind, str]] = []
+    if order:
+        question = next(trace.question for trace in traces if trace)
+        with attach_calls_to_errors(ctx.meter.calls):
+            found = ctx.complete_parsed(COMPARE_ANSWERS, parse, question=question, answers=Answers(order))
+    by_text = dict(zip(order, found, strict=True))
+
+    def verdict(trace: Trace | None) -> ColumnVerdict | None:
+        if trace is None or trace.answer is None:
+            return None
+        if trace.answer.abstained:
+            return ColumnVerdict("declines", "model")
+        kind, why = by_text[trace.answer.text]
+        first = first_quoted(trace)
+        return ColumnVerdict(
+            kind,
+            "model",
+            lacks=why if kind == "partly" else "",
+            says=why if kind == "harmful" else "",
+            begins=first.passage if first else None,
+        )
+
+    return tuple(map(verdict, traces)), tuple(ctx.meter.calls)
+
+
+def _read_verdict(value: object, n: int) -> tuple[Kind, str]:
+    kind = value.get("verdict") if isinstance(value, dict) else None
+    why = value.get("why", "") if isinstance(value, dict) else ""
+    if kind not in BY_MODEL or not isinstance(why, str):
+        raise ValueError(f"answer {n} has no verdict of {', '.join(BY_MODEL)}")
+    if kind in ("partly", "harmful") and not why.strip():
+        raise ValueError(f'answer {n} is "{kind}", and its "why" is empty')
+    return kind, why.strip()[:LONGEST_WHY]
+
+
+def bill_of_verdicts(traces: Sequence[Trace | None], rehearsal: Services) -> CostEstimate:
+    """What `verdicts_by_model` costs at most.
+
+    Args:
+        rehearsal: from `Lab.rehearsal`, which sends nothing.
+    """
+    ctx = Context(rehearsal)
+    with suppress(ProviderError):  # no rehearsed reply has this shape, so that every attempt is counted
+        verdicts_by_model(traces, ctx)
+    return CostEstimate.of(ctx.meter.calls)
 
 
 def first_quoted(trace: Trace) -> Hit | None:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from helpers.openai_server import OpenAIServer, Reply, serve
 
 from rag_core.documents.benchmark import passage_key, read_builtin
-from rag_core.evaluation import column_verdicts, estimates, read_answers, would_answer
+from rag_core.evaluation import (
+    bill_of_verdicts,
+    column_verdicts,
+    estimates,
+    read_answers,
+    verdicts_by_model,
+    would_answer,
+)
 from rag_core.evaluation.manifest import BUILTIN_DATA
 from rag_core.evaluation.verdicts import assess
 from rag_core.evaluation.which_answers import ESTIMATED, JUDGED, first_quoted
 from rag_core.lab.lab import Lab
+from rag_core.models import load_openai
+from rag_core.runtime.context import Context
+from rag_core.values.errors import ProviderError
+from rag_core.values.settings import Settings
 from rag_core.values.trace import Trace
 
 OTHER = "Can I take ibuprofen at 30 weeks?"  # no judged answer
@@ -29,6 +43,14 @@ def labelled(trace: Trace, label: str, scorer: str = "offline_scorer") -> Trace:
     last = trace.steps[-1]
     ranking = replace(trace.ranking, hits=hits)
     after = replace(last.after, rankings=(ranking,))
+    return replace(trace, steps=(*trace.steps[:-1], replace(last, after=after)))
+
+
+def answering(trace: Trace, **changes: object) -> Trace:
+    """The trace, with its answer changed."""
+    last, answer = trace.steps[-1], trace.answer
+    assert answer is not None
+    after = replace(last.after, answer=replace(answer, **changes))
     return replace(trace, steps=(*trace.steps[:-1], replace(last, after=after)))
 
 
@@ -82,3 +104,79 @@ def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judge
 def test_the_estimates_are_counts(lab: Lab) -> None:
     for one in estimates(lab.settings.data).values():
         assert 0 <= one.answered <= one.of
+
+
+class TestByModel:
+    """With a judge on a real server."""
+
+    @pytest.fixture
+    def server(self) -> Iterator[OpenAIServer]:
+        with serve() as running:
+            yield running
+
+    @pytest.fixture
+    def judged(self, lab: Lab, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Lab:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        judge = load_openai(Settings(timeout=20), "gpt-4o", lab.engines.prices)
+        return lab.with_engines(replace(lab.engines, paid={"judge": judge}))
+
+    @pytest.fixture
+    def traces(self, lab: Lab) -> list[Trace]:
+        """Two answers, the first of which stands in two columns."""
+        trace = lab.run(OTHER, "bm25")
+        return [trace, answering(trace, text="Ask your midwife."), trace]
+
+    def test_all_are_judged_in_one_call_without_names_and_equal_ones_once(
+        self, judged: Lab, server: OpenAIServer, traces: list[Trace]
+    ) -> None:
+        sent: list[str] = []
+
+        def choose(body: dict) -> Reply:
+            sent.append(body["messages"][-1]["content"])
+            midwife = 1 if sent[0].index("Ask your midwife.") < sent[0].index('<answer n="2">') else 2
+            return Reply(
+                json.dumps(
+                    {
+                        str(midwife): {"verdict": "partly", "why": "from which week"},
+                        str(3 - midwife): {"verdict": "answers", "why": ""},
+                    }
+                )
+            )
+
+        server.choose = choose
+        found, calls = verdicts_by_model(traces, Context(judged.services()))
+        assert [(one.kind, one.basis, one.lacks) for one in found if one] == [
+            ("answers", "model", ""),
+            ("partly", "model", "from which week"),
+            ("answers", "model", ""),
+        ]
+        (prompt,), (call,) = sent, calls
+        assert prompt.count("<answer ") == 2
+        assert not any(name in prompt for name in ("bm25", "BM25", "strategy"))
+        assert call.purpose == "judge"
+        bill = bill_of_verdicts(traces, judged.rehearsal())
+        assert bill.calls == {"judge": 2}  # a malformed reply is asked for once more
+        assert call.cost_usd is not None
+        assert bill.cost.known > 0
+
+    @pytest.mark.parametrize(
+        ("reply", "reason"),
+        [
+            ('{"1": {"verdict": "answers"}}', "answer 2 has no verdict"),
+            ('{"1": {"verdict": "good"}, "2": {"verdict": "answers"}}', "answer 1 has no verdict"),
+            ('{"1": {"verdict": "harmful", "why": " "}, "2": {"verdict": "answers"}}', 'its "why" is empty'),
+        ],
+    )
+    def test_a_malformed_verdict_is_an_error_and_no_verdict(
+        self, judged: Lab, server: OpenAIServer, traces: list[Trace], reply: str, reason: str
+    ) -> None:
+        server.choose = lambda body: Reply(reply)
+        with pytest.raises(ProviderError, match=reason) as failed:
+            verdicts_by_model(traces, Context(judged.services()))
+        assert len(failed.value.calls) == 2
+
+    def test_an_abstention_is_not_sent(self, judged: Lab, server: OpenAIServer, traces: list[Trace]) -> None:
+        abstained = answering(traces[0], abstained=True)
+        found, calls = verdicts_by_model([abstained, None], Context(judged.services()))
+        assert [one and one.kind for one in found] == ["declines", None]
+        assert (calls, server.requests) == ((), [])

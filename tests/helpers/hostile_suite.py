@@ -95,6 +95,7 @@ def structure(template: Template, message: str) -> int | None:
         "sources": rf"((?:{source}\n?)*)",
         "urgency": rf"(?:Urgency: {line}\n\n)?",
         "form": rf"(?:\n\nForm of the question: {line})?",
+        "answers": r'(?:<answer n="\d+">\n[^<>]*\n</answer>(?:\n\n)?)*',
         "refused": "",
     }
     parts = re.split(r"\{(\w+)\}", template.text)

@@ -69,6 +69,7 @@ def filled(template: Template, question: str) -> Prompt:
         "document": Block("One.\n\nTwo."),
         "passage": Block("Two."),
         "answer": Block("Yes [1].\nNo [2]."),
+        "answers": prompts.Answers(["Yes [1].\nNo [2].", "No."]),
         "context_str": Block("Two."),
         "num_questions": 5,
     }

@@ -8,7 +8,14 @@ import pytest
 from helpers.looping import for_each
 
 from rag_core.prompts import templates
-from rag_core.prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_ANSWER, JUDGE_PASSAGE, Template
+from rag_core.prompts.prompt import (
+    ANSWER,
+    COMPARE_ANSWERS,
+    CONTEXT_PROMPT,
+    JUDGE_ANSWER,
+    JUDGE_PASSAGE,
+    Template,
+)
 from rag_core.prompts.templates import (
     HYPOTHETICAL,
     IMPROVED,
@@ -46,7 +53,7 @@ def test_the_sets_are_those_of_the_seeds():
 
 
 def test_names_and_texts_are_all_different():
-    every = (*REWRITING, HYPOTHETICAL, ANSWER, CONTEXT_PROMPT, JUDGE_ANSWER, JUDGE_PASSAGE)
+    every = (*REWRITING, HYPOTHETICAL, ANSWER, CONTEXT_PROMPT, COMPARE_ANSWERS, JUDGE_ANSWER, JUDGE_PASSAGE)
     assert len({template.name for template in every}) == len(every)
     assert len({template.text for template in REWRITING}) == len(REWRITING)
 
@@ -77,7 +84,8 @@ def test_the_model_is_told_to_keep_the_language_and_to_obey_no_quoted_instructio
 
 
 def test_answer_and_judge_are_asked_at_temperature_zero():
-    assert [template.temperature for template in (ANSWER, JUDGE_PASSAGE, JUDGE_ANSWER)] == [0, 0, 0]
+    judging = (ANSWER, JUDGE_PASSAGE, JUDGE_ANSWER, COMPARE_ANSWERS)
+    assert {template.temperature for template in judging} == {0}
 
 
 class TestOwn:
