@@ -29,6 +29,7 @@ TITLES = {
     "Rerank": Message("Reranking"),
     "RerankByQuestions": Message("Reranking by known questions"),
     "Top": Message("Cut"),
+    "LeaveOut": Message("Left out by hand"),
     "Spread": Message("Variety and language"),
     "Mmr": Message("MMR"),
     "LlmRerank": Message("Judge"),

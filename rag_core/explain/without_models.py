@@ -25,6 +25,20 @@ class NeedsModel(Exception):
     """A setting cannot be replayed: one of its stages would call a model."""
 
 
+def recipe_of_unchanged(trace: Trace, services: Services) -> Recipe:
+    """The declaration of a trace's strategy, if these services are those it was made with.
+
+    Raises:
+        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+    """
+    if trace.engine != services.engine:
+        raise ConfigError(
+            Message("The models or the index have changed since this result was made."),
+            Message("Ask the question again."),
+        )
+    return recipe_of(trace.strategy)
+
+
 class Replay:
     """Runs the strategy of a trace with other control values, without its answer.
 
@@ -40,13 +54,8 @@ class Replay:
     """
 
     def __init__(self, trace: Trace, services: Services) -> None:
-        self.recipe: Recipe = recipe_of(trace.strategy)
+        self.recipe = recipe_of_unchanged(trace, services)
         self.trace = trace
-        if trace.engine != services.engine:
-            raise ConfigError(
-                Message("The models or the index have changed since this result was made."),
-                Message("Ask the question again."),
-            )
         self.services = replace(
             services,
             index=CachedIndex(services.index, MAX_PASSAGES),

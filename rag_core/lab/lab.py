@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
 from ..documents.documents import BUILTIN
-from ..explain import ControlTips, Tuner, WhyNot, tipping_points, why_not
+from ..explain import ControlTips, Tuner, WhyNot, answer_without, tipping_points, why_not
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
@@ -357,6 +357,15 @@ class Lab:
             InputError: the corpus has no such passage.
         """
         return why_not(trace, passage, self._services_of(trace), self.beside(trace.corpus).passages)
+
+    def without(self, trace: Trace, *passages: str) -> Trace:
+        """A trace answered again without some of its passages, by id: which did the answer need?
+
+        Raises:
+            ConfigError: as for `tipping_points`.
+            StageError: the answer failed.
+        """
+        return answer_without(trace, passages, self._services_of(trace))
 
     def with_engines(self, engines: Engines) -> Lab:
         """The same corpus and index with other models."""

@@ -53,6 +53,26 @@ class Top(SelectStage):
 
 
 @dataclass(frozen=True)
+class LeaveOut(SelectStage):
+    """All hits but those of some passages: what an answer owes to them shows in the answer without them.
+
+    Args:
+        ids: of the passages.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context
+        >>> [hit.id for hit in LeaveOut(("a",)).select(ranking_of({"a": 3, "b": 2}), sample_context())]
+        ['b']
+    """
+
+    ids: tuple[str, ...] = ()
+
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        """The others."""
+        return [hit for hit in ranking.hits if hit.id not in self.ids]
+
+
+@dataclass(frozen=True)
 class Threshold(SelectStage):
     """The hits whose score is at least θ. When none is, the state keeps them and says how close the best came.
 
