@@ -16,6 +16,7 @@ from ..language.spanish import Gloss
 from ..language.thesaurus import Thesaurus
 from ..runtime.run import stop_flag
 from ..runtime.services import TextKind
+from ..runtime.spending import payer
 from ..values.errors import ProviderError, RagError, SettingsError, Stopped
 from ..values.message import Message
 from ..values.pricing import PriceList
@@ -121,12 +122,15 @@ class LlamaEmbedder:
 
         Raises:
             ProviderError: the provider refused or failed; carries the calls made so far.
+            LimitReached: a budget does not allow a request; carries them too.
         """
         if not texts:
             return np.zeros((0, 0), np.float32), ()
         texts = [self.read(*pair) for pair in zip(texts, languages or [""] * len(texts), strict=True)]
         if self._tracker:
             self._tracker.call = Call(stop_flag.get())
+        elif not self.local:
+            payer.get().start_call()
         end_event = start_event("embedding", {})
         raw: list[list[float]] = []
         cut = 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..prompts.prompt import Prompt
 from ..prompts.replies import COMPLETE, INCOMPLETE_STEP, Restart
+from ..runtime.spending import payer
 from ..values.errors import ProviderError, SettingsError
 from ..values.message import Message
 from ..values.pricing import PriceList
@@ -46,7 +47,7 @@ class LlamaLlm:
     Args:
         openai: whether it uses OpenAI's protocol, which reports usage and a finish reason, so that
             incomplete replies can be detected.
-        tracker: tracks the requests of its HTTP client.
+        tracker: tracks the requests of its HTTP client, which counts them for the payer; None when there is no such client.
         keep_settings: whether to keep a custom model's temperature and request no format.
         server: its server, if known.
         provider: its provider, if the server is unknown.
@@ -84,6 +85,7 @@ class LlamaLlm:
         self._prices = prices
         self._openai = openai
         self._tracker = tracker or CallTracker()
+        self._counts_requests = tracker is not None
         self._keep_settings = keep_settings
         self._refused: set[str] = set()  # options
         self._begins_inside = False  # whether replies have begun with reasoning that no tag opened
@@ -103,7 +105,10 @@ class LlamaLlm:
         Raises:
             ProviderError: the provider refused, failed or timed out, or the reply is nothing but reasoning; raised
                 after the calls are yielded.
+            LimitReached: a budget does not allow a request.
         """
+        if not self._counts_requests:
+            payer.get().start_call()
         from llama_index.core.llms import ChatMessage
 
         text = prompt.render()

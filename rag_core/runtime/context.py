@@ -249,8 +249,6 @@ class Context:
         def ask() -> _Reply:
             pieces: list[str] = []
             bills: list[ModelCall] = []
-            if not model.offline:
-                payer.get().start_call()
             started = self.run.elapsed()
             try:
                 with using_stop_flag(self.run.is_stopped):

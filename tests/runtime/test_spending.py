@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from helpers.behaviours import Status
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 
+from rag_core.models import load_embedder
 from rag_core.pipeline.stream import collect
 from rag_core.runtime.spending import Spending, Visitor, paying
 from rag_core.values.errors import LimitReached, RagError
@@ -58,6 +60,29 @@ def test_the_day_s_budget_is_everybody_s(model, lab):
     assert isinstance(other, RagError)
     assert "This server's budget" in str(other)
     assert len(model.requests) == 4
+
+
+def test_the_second_try_of_a_request_is_a_call_too(server, lab):
+    server.choose = lambda body: Status(500)
+    (failed,) = asked(lab, spending(visitor_calls=100), "ana")
+    assert isinstance(failed, RagError)
+    tried = len(server.requests)
+    server.requests.clear()
+    (refused,) = asked(lab, spending(visitor_calls=1), "ana")
+    assert isinstance(refused.__cause__, LimitReached)
+    assert (len(server.requests), tried) == (1, 3 * 2)  # three rewrites, each sent twice
+
+
+def test_an_embedding_is_a_call_too(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    settings = Settings(embedding="openai:text-embedding-3-small", openai_api_key="none")
+    embedder = load_embedder(settings, listed())
+    with paying(Visitor(spending(visitor_calls=3), "ana")):
+        for _ in range(3):
+            embedder.embed([QUESTION])
+        with pytest.raises(LimitReached, match="Your budget"):
+            embedder.embed([QUESTION])
+    assert len(server.requests) == 3
 
 
 def test_no_budget_leaves_all_as_it_was(model, lab):

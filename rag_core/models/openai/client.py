@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import openai
 
+from ...runtime.spending import payer
 from ...values.errors import ProviderError, Stopped
 from ...values.message import Message
 from .dialects import readable
@@ -70,12 +71,14 @@ class ProviderClient(openai.DefaultHttpxClient):
 
         Raises:
             Stopped: the user stopped the run.
+            LimitReached: a budget does not allow the request.
             httpx.TransportError: no response arrived.
             ProviderError: the response is an error or a page, in spite of its status.
         """
         for attempt in range(1, ATTEMPTS + 1):
             if self._calls.stopped():
                 raise Stopped
+            payer.get().start_call()
             try:
                 response = super().send(request, **options)
             except httpx.TransportError:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...values.errors import ProviderError
+from ...values.errors import LimitReached, ProviderError, RagError
 from ...values.message import Message
 from ...values.settings import Server
 
@@ -27,8 +27,8 @@ MIN_KEY_LENGTH = 8  # characters
 
 def to_provider_error(
     error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER, named_by: str = ""
-) -> ProviderError:
-    """A ProviderError for a failure: one sentence and the next step.
+) -> RagError:
+    """A ProviderError for a failure, one sentence and the next step; the LimitReached of a request that was not sent.
 
     Args:
         secret: the key; removed if the server's message repeats it.
@@ -38,7 +38,9 @@ def to_provider_error(
     import httpx
     import openai
 
-    if isinstance(error.__cause__, ProviderError):  # ours, which OpenAI's client takes for a lost connection
+    if isinstance(error.__cause__, LimitReached):  # OpenAI's client takes what is ours for a lost connection
+        return error.__cause__
+    if isinstance(error.__cause__, ProviderError):
         error = error.__cause__
     told_us = " ".join(str(error).split())
     what: str = (
