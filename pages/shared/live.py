@@ -264,7 +264,6 @@ class LiveRun(Comparison):
             for column in self.columns:
                 column.error = column.error or failure
         finally:
-            observing.paid(self.calls)
             self._over.set()
 
     @contextmanager

@@ -155,14 +155,16 @@ def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
 
 def _agree(job: Job, bill: ev.CostEstimate) -> None:
     """Agree to a bill. It counts in full towards the budgets, since what is really spent is known only at the end."""
-    try:
+
+    def reserve() -> None:
         spending = budgets.spending()
         most = spending.at_most(bill.cost.known, bill.unpriced)
         spending.reserve(budgets.visitor(), sum(bill.calls.values()), most)
+
+    try:
+        job.agree(bill, reserve)
     except rag_core.RagError as error:
         st.session_state[f"{job.kind}.{job.key}.refused"] = problem(error)
-    else:
-        job.agree(bill)
 
 
 def _running(job: Job, status: Status, title: str, key: str) -> None:

@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from pythonjsonlogger.json import JsonFormatter
 
 import rag_core
+from rag_core.runtime.spending import on_spent
 
 REGISTRY = CollectorRegistry()  # without those of the process, which Streamlit's own /_stcore/metrics has
 
@@ -25,7 +26,7 @@ _stages = Histogram(
 _waits = Histogram(
     "rag_wait_seconds", "Seconds that a question waited for its turn", buckets=_SECONDS, registry=REGISTRY
 )
-_calls = Counter("rag_model_calls", "Model calls", ["purpose", "model"], registry=REGISTRY)
+_calls = Counter("rag_model_calls", "Calls of model servers", ["purpose", "model"], registry=REGISTRY)
 _dollars = Counter("rag_cost_usd", "US dollars, as far as prices are known", ["model"], registry=REGISTRY)
 _unpriced = Counter("rag_unpriced_calls", "Model calls at an unknown price", ["model"], registry=REGISTRY)
 _errors = Counter("rag_errors", "Failures", ["where", "error"], registry=REGISTRY)
@@ -79,13 +80,16 @@ def happened(strategy: str, event: rag_core.Event) -> None:
 
 
 def paid(calls: Iterable[rag_core.ModelCall]) -> None:
-    """Record the model calls of a question, each once."""
+    """Record calls of model servers, each once: of questions, measurements, documents and maps."""
     for call in calls:
         _calls.labels(call.purpose, call.model).inc()
         if call.cost_usd is None:
             _unpriced.labels(call.model).inc()
         else:
             _dollars.labels(call.model).inc(call.cost_usd)
+
+
+on_spent(paid)
 
 
 def unkept(error: rag_core.RagError) -> None:

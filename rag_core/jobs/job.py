@@ -113,6 +113,7 @@ class Job:
         self.stop_requested = threading.Event()
         self._patience = patience
         self._agreed = threading.Event()
+        self._agreeing = threading.Lock()
         self._over = threading.Event()
 
     @property
@@ -133,10 +134,16 @@ class Job:
         """Ask it to stop; a job waiting for consent is dropped."""
         self.stop_requested.set()
 
-    def agree(self, bill: CostEstimate | None) -> None:
-        """Consent to this bill; ignored unless it is the one waiting for consent."""
-        if self.status.phase == "asking" and bill is self.status.bill:
-            self._agreed.set()
+    def agree(self, bill: CostEstimate | None, reserve: Callable[[], None] = lambda: None) -> None:
+        """Consent to this bill, once; ignored unless it is the one waiting for consent.
+
+        Args:
+            reserve: sets the money aside; what it raises leaves the job waiting.
+        """
+        with self._agreeing:
+            if self.status.phase == "asking" and bill is self.status.bill and not self._agreed.is_set():
+                reserve()
+                self._agreed.set()
 
     def report(self, **changes: Any) -> None:
         """Change fields of the status; for its own thread."""

@@ -16,7 +16,7 @@ from ..language.spanish import Gloss
 from ..language.thesaurus import Thesaurus
 from ..runtime.run import stop_flag
 from ..runtime.services import TextKind
-from ..runtime.spending import payer
+from ..runtime.spending import payer, spent
 from ..values.errors import ProviderError, RagError, SettingsError, Stopped
 from ..values.message import Message
 from ..values.pricing import PriceList
@@ -152,10 +152,13 @@ class LlamaEmbedder:
             if self._tracker and self._tracker.stopped():
                 failure = Stopped()
             failure.calls = self._calls()
+            spent(failure.calls)
             raise failure from None if self._secret or failure is error else error
         finally:
             end_event({"chunks": texts, "embeddings": raw})
         calls = self._calls() if self._tracker else (self.bill(texts),)
+        if not self.local:
+            spent(calls)
         if cut:
             calls = (*calls[:-1], replace(calls[-1], note=_shortened(cut, len(texts))))
         return vectors, calls

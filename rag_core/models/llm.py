@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..prompts.prompt import Prompt
 from ..prompts.replies import COMPLETE, INCOMPLETE_STEP, Restart
-from ..runtime.spending import payer
+from ..runtime.spending import payer, spent
 from ..values.errors import ProviderError, SettingsError
 from ..values.message import Message
 from ..values.pricing import PriceList
@@ -184,7 +184,7 @@ class LlamaLlm:
                     raise
 
     def _bill(self, prompt: Prompt, text: str, reply: Reply | None = None) -> ModelCall:
-        """The call for one request; without a reply, one that got none."""
+        """The call for one request, noted as spent; without a reply, one that got none."""
         reported = reply.usage(len(prompt.system) + len(text)) if reply else None
         sent, received = reported or (
             count_tokens(prompt.system + text, self.name),
@@ -192,7 +192,7 @@ class LlamaLlm:
         )
         notes = [NO_TEMPERATURE] if "temperature" in self._refused else []
         notes += [SENSELESS_USAGE] if reply and reply.reports_usage and not reported else []
-        return ModelCall(
+        call = ModelCall(
             prompt.purpose,
             self.name,
             sent,
@@ -202,6 +202,8 @@ class LlamaLlm:
             "; ".join(notes),
             reply.finish if reply else COMPLETE,
         )
+        spent([call])
+        return call
 
 
 def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -18,7 +18,6 @@ from ..values.triage import ROUTINE, Triage
 from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
 from .run import Run, using_stop_flag
 from .services import Index, Llm, Services, TextKind
-from .spending import payer
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -371,7 +370,6 @@ class Context:
         self.meter.calls.extend(calls)
         if made:
             self.meter.made.update(calls)
-            payer.get().spend(calls)
         self.run.budget.spend(calls)
         for call in calls:
             if call.note:

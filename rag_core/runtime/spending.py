@@ -123,6 +123,21 @@ class Visitor(Payer):
 payer: ContextVar[Payer] = ContextVar("payer", default=Payer())  # noqa: B039  # it has no state
 
 
+_listeners: list[Callable[[Sequence[ModelCall]], None]] = []
+
+
+def on_spent(listener: Callable[[Sequence[ModelCall]], None]) -> None:
+    """Tell a function of all calls of model servers that this process makes from now on: by whom and for what, it is not told."""
+    _listeners.append(listener)
+
+
+def spent(calls: Sequence[ModelCall]) -> None:
+    """Note calls that a model server was sent; every model notes its own, once, failed and stopped ones too."""
+    payer.get().spend(calls)
+    for listener in _listeners:
+        listener(calls)
+
+
 @contextmanager
 def paying(who: Payer) -> Iterator[None]:
     """Let a payer's budgets hold for the calls of the block, and of the threads that it starts with its context."""

@@ -16,7 +16,9 @@ from pages.shared.admission import Admission
 from pages.shared.engine import Engine
 from pages.shared.live import LiveRun
 from rag_core.runtime.services import Services
+from rag_core.runtime.spending import spent
 from rag_core.values.errors import ProviderError, StageError
+from rag_core.values.types import ModelCall
 
 QUESTION = "Where does Mrs Lopez's cat sleep?"
 BM25 = rag_core.build("bm25")
@@ -45,17 +47,25 @@ def refused() -> StageError:
 def test_what_came_of_a_question_is_counted(services: Services) -> None:
     trace = BM25.run(QUESTION, services)
     answered = {"strategy": "bm25", "outcome": "answered"}
-    (call,) = (call for call in trace.calls if call.purpose == "answer")
-    called = {"purpose": "answer", "model": call.model}
     before = counted("rag_columns_total", **answered), counted("rag_stage_seconds_count", stage="Bm25")
-    calls = counted("rag_model_calls_total", **called)
     ask(
         *(rag_core.StageFinished(0, place, step) for place, step in enumerate(trace.steps)),
         rag_core.Done(0, trace),
     )
     assert counted("rag_columns_total", **answered) == before[0] + 1
     assert counted("rag_stage_seconds_count", stage="Bm25") == before[1] + 1
-    assert counted("rag_model_calls_total", **called) == calls + 1
+
+
+def test_what_a_model_server_was_sent_is_counted_whoever_sent_it() -> None:
+    called = {"purpose": "judge", "model": "gpt-4o"}
+    calls, dollars, unpriced = (
+        counted("rag_model_calls_total", **called), counted("rag_cost_usd_total", model="gpt-4o"),
+        counted("rag_unpriced_calls_total", model="gpt-4o"),
+    )  # fmt: skip
+    spent([ModelCall("judge", "gpt-4o", 1000, 200, usd, "provider") for usd in (0.25, None)])
+    assert counted("rag_model_calls_total", **called) == calls + 2
+    assert counted("rag_cost_usd_total", model="gpt-4o") == dollars + 0.25
+    assert counted("rag_unpriced_calls_total", model="gpt-4o") == unpriced + 1
 
 
 def test_a_refused_key_is_told_from_other_failures() -> None:

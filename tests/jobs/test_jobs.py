@@ -20,7 +20,7 @@ from rag_core.jobs.job import KEPT
 from rag_core.lab.engines import load_engines
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
-from rag_core.values.errors import ConfigError, RagError, Stopped, StorageError
+from rag_core.values.errors import ConfigError, LimitReached, RagError, Stopped, StorageError
 from rag_core.values.settings import Settings, read_settings
 from rag_core.values.types import Cost
 
@@ -345,6 +345,21 @@ def paid(folder: Path, lab: Lab, tmp_path: Path) -> Iterator[tuple[Lab, Settings
         )
         engines = load_engines(settings, lambda what: None)
         yield ev.open_judged(str(folder), settings, engines=engines), settings, server.requests
+
+
+def test_a_bill_is_reserved_once_however_often_somebody_agrees_and_a_refusal_leaves_the_job_asking() -> None:
+    job, reserved = Job("k", "measurement", "Paid"), []
+    bill = ev.CostEstimate({"answer": 3}, Cost(0.5))
+
+    def refuse() -> None:
+        raise LimitReached("Your budget is used up.")
+
+    job.report(phase="asking", bill=bill)
+    with pytest.raises(LimitReached):
+        job.agree(bill, refuse)
+    for _ in range(2):
+        job.agree(bill, lambda: reserved.append(bill))
+    assert reserved == [bill]
 
 
 def test_a_paid_run_sends_nothing_before_somebody_agrees(

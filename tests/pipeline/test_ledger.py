@@ -32,6 +32,7 @@ from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import load_embedder
 from rag_core.pipeline.stream import Event, Outcome, calls_of
+from rag_core.runtime import spending
 from rag_core.values.errors import ProviderError, RagError, StageError, Stopped, StorageError
 from rag_core.values.settings import Settings
 from rag_core.values.types import Cost, ModelCall, Passage, spent_so_far
@@ -44,6 +45,14 @@ BAD_JUDGE = Status(500, headers={"retry-after-ms": "10"})
 @pytest.fixture
 def lab(server, read_only_store, embedder, labels) -> Lab:
     return provider_lab(server, read_only_store, embedder, labels)
+
+
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[ModelCall]:
+    """What is noted as spent while the test runs."""
+    calls: list[ModelCall] = []
+    monkeypatch.setattr(spending, "_listeners", [calls.extend])
+    return calls
 
 
 def settled_in(events: Sequence[Event]) -> list[Outcome]:
@@ -171,11 +180,17 @@ class TestPaidEmbeddings:
         return sum(len(text.split()) for texts in inputs for text in texts)
 
     @pytest.mark.parametrize("strategy", ["simple_semantic", "hyde", "hybrid_rrf", "multi_query"])
-    def test_of_a_run_are_billed_by_the_providers_count(self, server, paid: Lab, strategy: str):
+    def test_of_a_run_are_billed_by_the_providers_count(
+        self, server, paid: Lab, strategy: str, noted: list[ModelCall]
+    ):
+        noted.clear()
         trace = paid.run(QUESTION, strategy)
         calls = [call for call in trace.calls if call.purpose == "embed"]
         assert {call.counted_by for call in calls} == {"provider"}
         assert sum(call.input_tokens for call in calls) == self.embedded(server) > 0
+        assert [call.input_tokens for call in noted if call.purpose == "embed"] == [
+            call.input_tokens for call in calls
+        ]
 
     def test_that_fail_carry_what_was_sent(self, server, paid: Lab):
         server.choose = lambda body: Hang() if "input" in body else obliging(body)
@@ -360,7 +375,14 @@ def setting(name: str) -> st.SearchStrategy[dict[str, object]]:
 )
 @given(data=st.data())
 def test_whatever_happens_the_bill_is_what_the_server_counted(
-    server: OpenAIServer, store, index, embedder, labels, data: st.DataObject, name: str
+    server: OpenAIServer,
+    store,
+    index,
+    embedder,
+    labels,
+    noted: list[ModelCall],
+    data: st.DataObject,
+    name: str,
 ):
     """Random controls, faults at random calls, a stop at a random event."""
     from rag_core.values.errors import ConfigError
@@ -379,6 +401,7 @@ def test_whatever_happens_the_bill_is_what_the_server_counted(
         return faults.get(turn) or obliging(body)
 
     server.requests.clear()
+    noted.clear()
     server.choose = choose
     lab = provider_lab(server, store, embedder, labels, timeout=0.3)
     stop = threading.Event()
@@ -395,6 +418,7 @@ def test_whatever_happens_the_bill_is_what_the_server_counted(
     assert len(settled) == 2
     if not stop.is_set():
         check_everything_is_billed(server, settled)
+        assert billed(noted) == owed(server.requests)
         return
     # a reply that was cut by the stop has no usage, and is counted here: the calls are the same, but for a request
     # whose refusal the stop left unread: it was sent, so the bill has it
