@@ -144,7 +144,6 @@ def _forget_questions(corpus: str, root: str, file: str) -> list[rag_core.Messag
     kept, settings = history(), engine().settings
     assert settings is not None
     documents = find_file(settings.home, corpus, root, file).documents if file else None
-    comparisons().forget_showing(corpus, documents)
     if kept is None:
         return []
     showing = kept.showing(corpus, documents)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from pathlib import Path
 
 import streamlit as st
 
+from pages.shared.engine import engine
 from pages.shared.live import Comparison
+from rag_core.documents.forgotten import Forgotten, forgotten
 
 MOST_KEPT = 100
 KEPT_S = 12 * 3600.0  # after a page last showed it
@@ -30,6 +33,7 @@ class Comparisons:
         # the most recently shown comes last
         self._kept: OrderedDict[str, tuple[Comparison, float]] = OrderedDict()
         self._forgotten: set[str] = set()  # else the page of another session would keep it again
+        self._told: list[Forgotten] = []
         self._lock = threading.Lock()
 
     def keep(self, run: Comparison) -> None:
@@ -59,14 +63,21 @@ class Comparisons:
         """Whether a comparison was deleted; a session may still hold it."""
         return name.partition(".")[0] in self._forgotten
 
-    def forget_showing(self, corpus: str, documents: Collection[str] | None) -> None:
-        """Forget what shows text of these documents of a corpus, or of any of it."""
+    def follow(self, home: Path) -> None:
+        """Forget what shows text that was forgotten after it was asked, by this process or another."""
+        told = forgotten(home)
+        if told == self._told:
+            return
         with self._lock:
             showing = {
-                run.id.partition(".")[0] for run, _ in self._kept.values() if run.shows(corpus, documents)
+                run.id.partition(".")[0]
+                for run, _ in self._kept.values()
+                for one in told
+                if run.asked.timestamp() < one.at and run.shows(one.corpus, one.documents)
             }
         for name in showing:
             self.forget(name)
+        self._told = told
 
     def _expire(self) -> None:
         oldest = self._clock() - self._seconds
@@ -75,6 +86,13 @@ class Comparisons:
 
 
 @st.cache_resource(show_spinner=False)
-def comparisons() -> Comparisons:
-    """The comparisons of this server."""
+def _kept() -> Comparisons:
     return Comparisons()
+
+
+def comparisons() -> Comparisons:
+    """The comparisons of this server, without those whose text was forgotten."""
+    kept = _kept()
+    if (settings := engine().settings) is not None:
+        kept.follow(settings.home)
+    return kept

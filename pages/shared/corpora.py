@@ -72,9 +72,12 @@ def _chose() -> None:
 
 
 def set_to(name: str) -> None:
-    """Choose a corpus; one that is gone leaves the built-in documents chosen."""
+    """Choose a corpus; one that is gone leaves the built-in documents chosen, and `removed` if it was chosen until now."""
+    if name in names():
+        st.session_state.pop(GONE, None)
+    elif name == st.session_state.get(KEY):
+        st.session_state[GONE] = name
     st.session_state[KEY] = name if name in names() else BUILTIN
-    st.session_state.pop(GONE, None)
 
 
 def title(name: str) -> str:

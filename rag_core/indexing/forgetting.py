@@ -16,6 +16,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ..documents.asked import asked_folder, drop_asked
+from ..documents.forgotten import tell_forgotten
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError
 from ..values.message import Message
@@ -83,6 +84,7 @@ def forget_corpus(home: Path, corpus: str, stores: Stores = STORES) -> None:
         StorageError: a folder cannot be written.
     """
     folder = home / "corpora" / corpus
+    tell_forgotten(home, corpus)
     _forget_contexts(home, folder, stores)
     uploads = UploadFolder(home, corpus)
     # first: only the indexes tell a second call, after a kill, what is left to do
@@ -109,6 +111,7 @@ def forget_documents(
         IndexBusy, StorageError: as for `forget_corpus`.
     """
     folder = home / "corpora" / what.corpus
+    tell_forgotten(home, what.corpus, what.documents)
     _forget_contexts(home, folder, stores, what.documents)
     drop_asked(asked_folder(home, what.corpus), lambda one: one.document in what.documents)
     # first: only the indexes tell a second call, after a kill, what is left to do

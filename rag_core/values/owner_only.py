@@ -14,7 +14,17 @@ from .visible import valid
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
 # everything a state folder contains
-PARTS = {"corpora", "languages", "vectors", "runs", "sweeps", "history", "uploads", "presets.json"}
+PARTS = {
+    "corpora",
+    "languages",
+    "vectors",
+    "runs",
+    "sweeps",
+    "history",
+    "uploads",
+    "presets.json",
+    "forgotten.json",
+}
 
 
 def private_folder(folder: Path) -> None:

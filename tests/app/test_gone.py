@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core import Settings
-from rag_core.indexing import CorpusStore, read_path
+from rag_core.indexing import CorpusStore, forget_corpus, read_path
 from rag_core.lab.lab import Lab
 from rag_core.lab.removing import remove_corpus
 from rag_core.sessions.history import Asked, AskedColumn, open_history
@@ -123,7 +123,7 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
     assert [one.value for one in whole.error] == [
         "There are no documents 'ward' here. Choose others, then press Run."
     ]
-    assert HOURS in html(whole)  # still the comparison before
+    assert HOURS in html(whole)  # from the history, which has not been told
     tune.slider(key="tune.hybrid_rrf.mmr_lambda").set_value(0.65).run()
     assert not tune.exception
     assert ["Corpus 'ward' has no index." in one.value for one in tune.error] == [True]
@@ -171,8 +171,9 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
         ].count(True) == 1
 
 
+@pytest.mark.parametrize("where", ["on the page", "by rag forget, which tells the app through its folder"])
 def test_what_a_deleted_collection_answered_is_shown_to_nobody(
-    lab: Lab, real_home: Path, tmp_path: Path, start: Callable[..., AppTest]
+    lab: Lab, real_home: Path, tmp_path: Path, start: Callable[..., AppTest], where: str
 ) -> None:
     """Without a history: the app's memory is all that has it."""
     home = tmp_path / "own"
@@ -207,7 +208,10 @@ def test_what_a_deleted_collection_answered_is_shown_to_nobody(
     delete(corpus="meals")
     delete(corpus="ward", document="doors.md")
     assert HOURS in html(opened())  # it has nothing from there
-    delete(corpus="ward")
+    if where == "on the page":
+        delete(corpus="ward")
+    else:
+        forget_corpus(home, "ward")
     for app in (opened(), asking.run()):
         assert not app.exception
         assert HOURS not in html(app)
