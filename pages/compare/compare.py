@@ -108,8 +108,8 @@ def main() -> None:
             private.ask(pending)
     if run is None or presenter.upcoming():
         below, *places, top = [_place(spot) for spot in spots.all]
-        for position, (setup, place) in enumerate(zip(columns, places, strict=False)):
-            with place, st.container(key=f"idle{position}"):
+        for position, (setup, spot) in enumerate(zip(columns, places, strict=False)):
+            with spot, st.container(key=f"idle{position}"):
                 _empty(setup)
         if not presenter.on():
             with top:

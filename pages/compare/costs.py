@@ -82,7 +82,8 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
         )
         paid = any(trace.cost_usd for trace in traces.values())
         offered = ["", *prices]
-        usual = engine().settings.answer_model if engine().settings else ""
+        settings = engine().settings
+        usual = settings.answer_model if settings else ""
         chosen = st.selectbox(
             untrusted.label(t("With the price of")), offered, key="cost.model",
             index=0 if paid or usual not in offered else offered.index(usual),

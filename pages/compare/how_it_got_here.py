@@ -30,7 +30,7 @@ FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
 @st.fragment
-def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None]) -> None:
+def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], object]) -> None:
     """One result explained; each part is worked out only when it is chosen.
 
     Args:

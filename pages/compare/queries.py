@@ -9,7 +9,7 @@ from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.live import Column
 from rag_core.explain import query_title, query_weights
-from rag_core.stages import Rewrite
+from rag_core.stages import Rewrite, Stage
 from rag_core.values.provenance import QueryResults, results_by_query
 
 SHOWN = 3  # rewrites above an answer; the rest is counted
@@ -56,7 +56,7 @@ def _line(lines: Sequence[str], more: str = "", room: int = 0) -> str:
     return f'<details class="rl-rewrites"{height}><summary><b>{t("Queries")}</b>{shown}</summary>{more}</details>'
 
 
-def _expected(stages: Sequence[rag_core.Stage]) -> int:
+def _expected(stages: Sequence[Stage]) -> int:
     written = sum(len(stage.templates) for stage in stages if isinstance(stage, Rewrite))
     return max(1, min(written, SHOWN + 1))
 

@@ -52,7 +52,7 @@ def draw(run: Comparison | None, *, running: bool) -> None:
     off = t("There are no rooms here: RAG_HISTORY is off.")
     told = t("People vote on the answers from their phones, without names.") if kept else off
     with st.container(horizontal=True, gap="small", key="room"):
-        _button(t("Open a room"), "open", partial(_open, kept), disabled=not kept, help=told, icon=ICON)
+        _button(t("Open a room"), "open", partial(_open, kept) if kept else None, help=told, icon=ICON)
         room_files.offer_to_open()
     room_files.draw_opened()
 
@@ -74,8 +74,9 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
     asked = kept.current(room.code)
     shown = run if run and not presenter.upcoming() else None
     same = bool(shown and asked and asked.question.text == shown.question)
-    ready = shown and not running and (not same or asked.closed) and can_be_asked(shown.traces)
-    over = not same or asked.revealed
+    voting = asked if asked and not asked.closed else None
+    hidden = asked if asked and same and not asked.revealed else None
+    ready = shown and not running and not (same and voting) and can_be_asked(shown.traces)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
         with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=ICON):
             untrusted.draw(_invitation(room))
@@ -84,17 +85,22 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
             with st.container(border=True):
                 st.caption(t("Its questions and votes are deleted for good."))
                 _button(t("Delete this room"), "delete", partial(_delete, kept, room))
-        ask, told = partial(_ask, kept, room, shown), t("Puts these answers to the vote, two at a time.")
-        _button(t("Ask the room"), "ask", ask, type="primary", disabled=not ready, help=told)
-        close = partial(kept.close, asked, room.presenter_token)
-        _button(t("Close voting"), "close", close, disabled=asked is None or asked.closed)
-        reveal, told = partial(_reveal, kept, room, asked, shown), t("Closes voting, and shows the names.")
-        _button(t("Show the result"), "reveal", reveal, disabled=over, help=told)
+        ask = partial(_ask, kept, room, shown) if shown and ready else None
+        told = t("Puts these answers to the vote, two at a time.")
+        _button(t("Ask the room"), "ask", ask, type="primary", help=told)
+        _button(
+            t("Close voting"), "close", partial(kept.close, voting, room.presenter_token) if voting else None
+        )
+        reveal = partial(_reveal, kept, room, hidden, shown) if shown and hidden else None
+        _button(t("Show the result"), "reveal", reveal, help=t("Closes voting, and shows the names."))
         _counts(kept, room)
 
 
-def _button(words: str, name: str, what: Callable[[], object], **options: Any) -> None:
-    st.button(words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), **options)
+def _button(words: str, name: str, what: Callable[[], object] | None, **options: Any) -> None:
+    """A button that does `what`; disabled while there is nothing to do."""
+    st.button(
+        words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), disabled=what is None, **options
+    )  # fmt: skip
 
 
 def draw_result(run: Comparison) -> None:

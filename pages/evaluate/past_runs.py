@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 import rag_core
@@ -11,6 +13,9 @@ from pages.drawing.untrusted import label
 from pages.evaluate import runs as in_words
 from pages.shared import setups
 from rag_core import evaluation as ev
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 
 def draw() -> None:
@@ -69,7 +74,7 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
     }
 
 
-def _columns() -> dict[str, object]:
+def _columns() -> dict[str, ColumnConfig | str | None]:
     titles = {
         "when": t("When"),
         "questions": t("Questions"),
@@ -131,5 +136,5 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     if not compared:
         st.info(t("The runs have no strategy with the same settings in common."))
     for title, pair in compared:
-        names = {pair.a: t("{title} (newer)", title=title), pair.b: t("{title} (older)", title=title)}
-        st.markdown(f"- {label(translated(ev.verdict(pair, names)))}")
+        sides = {pair.a: t("{title} (newer)", title=title), pair.b: t("{title} (older)", title=title)}
+        st.markdown(f"- {label(translated(ev.verdict(pair, sides)))}")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -18,6 +19,9 @@ from pages.evaluate import plots, rankings, runs
 from pages.shared import claims, kinds, question_header, shipped
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 VERDICTS = (
     declared("worse"),
@@ -207,9 +211,10 @@ def _scores(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]
     st.dataframe(untrusted.cells(rows), hide_index=True, column_config=_formats(names))
 
 
-def _formats(names: Sequence[str]) -> dict[str, object]:
+def _formats(names: Sequence[str]) -> dict[str, ColumnConfig | str | None]:
     number = st.column_config.NumberColumn
-    return {name: number(translated(ev.parse_metric(name).title), format="%.3f") for name in names} | {
+    return {
+        **{name: number(translated(ev.parse_metric(name).title), format="%.3f") for name in names},
         "judged": number(t("Judged"), format="%.1f %%"),
         "ms": number(t("ms per question"), format="%.0f"),
         "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),

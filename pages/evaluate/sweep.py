@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 import rag_core
@@ -18,7 +20,7 @@ from rag_core.jobs import start_sweep
 MOST = (100, 300, 1000, 3000)  # settings offered
 TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_weight", "alpha", "theta",
                "include_question")  # the first three a strategy has are varied by default  # fmt: skip
-KEPT = {"persist_state": "session"}
+KEPT: dict[str, Any] = {"persist_state": "session"}
 
 
 def draw() -> None:

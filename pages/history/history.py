@@ -91,7 +91,7 @@ def _filters() -> tuple[str, str, tuple[date, ...]]:
         key="questions.strategy",
         persist_state="session",
     )
-    days = right.date_input(t("From and to (UTC)"), value=(), key="questions.days", persist_state="session")
+    days = right.date_input(t("From and to (UTC)"), value=[], key="questions.days", persist_state="session")
     return words, strategy, days
 
 

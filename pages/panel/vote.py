@@ -15,7 +15,8 @@ from pages.shared import question_header, rooms
 from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import Choice, Pair, Rooms, Round, Vote
+    from rag_core.sessions.panel import Pair, Rooms, Round, Vote
+    from rag_core.sessions.panel.room import Choice
 
 TICK_S = 2.0  # between two looks at whether the room has gone on
 AGAIN = "vote.again"  # the vote that is about to be changed: room, question and pair
@@ -186,7 +187,8 @@ def _again(asked: Round, vote: Vote) -> None:
 
 def _keys(asked: Round, pair: Pair) -> tuple[str, str]:
     """Of the reasons and of the comment on a pair."""
-    return tuple(f"{name}.{asked.room}.{asked.number}.{pair.key}" for name in ("reasons", "comment"))
+    place = f"{asked.room}.{asked.number}.{pair.key}"
+    return f"reasons.{place}", f"comment.{place}"
 
 
 main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -183,28 +184,25 @@ def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "
     """Draw the widget of one of a strategy's controls. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
     title = f"{label(translated(control.title))} `{label(control.name)}`"
-    shared = {
+    explained = label(f"{translated(control.help)} {translated(idle)}")
+    shared: dict[str, Any] = {
         "key": key,
-        "help": label(f"{translated(control.help)} {translated(idle)}"),
+        "help": explained,
         "disabled": bool(idle),
+        "persist_state": "session",
     }
     match control:
         case Number():
             number = int if control.whole else float
             low, high, step = number(control.min), number(control.max), number(control.step)
-            st.slider(title, low, high, number(control.default), step, persist_state="session", **shared)
+            st.slider(title, low, high, number(control.default), step, **shared)
         case Switch():
-            st.toggle(title, control.default, persist_state="session", **shared)
+            st.toggle(title, control.default, **shared)
         case Choice():
             st.segmented_control(
-                title,
-                control.choices,
-                format_func=lambda value: label(in_words(value)),
-                default=control.default,
-                required=True,
-                persist_state="session",
-                **shared,
-            )
+                title, control.choices, format_func=lambda value: label(in_words(value)),
+                default=control.default, required=True, **shared,
+            )  # fmt: skip
         case Weights():
             _weights(recipe, control, prefix, idle)
         case Templates():

@@ -209,7 +209,8 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
         case _:
             kept = t("What was measured is kept.") if job.kind == "run" and status.done else ""
             spent = translated(spent_so_far(status.calls))
-            st.error(f"{title}: {label(f'{problem(status.error)} {kept} {spent}')}")
+            why = problem(status.error or "")
+            st.error(f"{title}: {label(f'{why} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
         st.caption(
             untrusted.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))

@@ -22,12 +22,6 @@ WORDS = {
     "changed": declared("replaced"),
     "unchanged": declared("unchanged"),
 }
-COUNTED = {
-    "failed": lambda count: plural("{count} not added", "{count} not added", count),
-    "added": lambda count: plural("{count} added", "{count} added", count),
-    "changed": lambda count: plural("{count} replaced", "{count} replaced", count),
-    "unchanged": lambda count: plural("{count} unchanged", "{count} unchanged", count),
-}
 CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
@@ -38,7 +32,15 @@ def draw(title: str, files: Sequence[FileOutcome]) -> None:
         title: of the upload, as Markdown.
     """
     counted = Counter(one.status for one in files)
-    counts = ", ".join(said(counted[status]) for status, said in COUNTED.items() if counted[status])
+    parts = (
+        plural("{count} not added", "{count} not added", counted["failed"]) if counted["failed"] else "",
+        plural("{count} added", "{count} added", counted["added"]) if counted["added"] else "",
+        plural("{count} replaced", "{count} replaced", counted["changed"]) if counted["changed"] else "",
+        plural("{count} unchanged", "{count} unchanged", counted["unchanged"])
+        if counted["unchanged"]
+        else "",
+    )
+    counts = ", ".join(filter(None, parts))
     message = f"{title}: {untrusted.label(counts)}."
     if counted["failed"] == len(files):
         st.error(message)

@@ -220,7 +220,8 @@ def is_kept() -> bool:
 
 def kept() -> Sequence[rag_core.Setup]:
     """What was kept, in the order of the columns."""
-    return st.session_state.get(KEPT, ())
+    columns: Sequence[rag_core.Setup] = st.session_state.get(KEPT, ())
+    return columns
 
 
 def restore() -> None:
