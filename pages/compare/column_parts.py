@@ -9,7 +9,7 @@ from pages.compare import bills
 from pages.compare.answers import finished
 from pages.drawing.translate import declared, plural, problem, t, translated
 from pages.drawing.untrusted import bold, escape
-from pages.shared import faults, steps
+from pages.shared import amounts, faults
 from pages.shared.amounts import seconds
 from pages.shared.live import LETTERS, Column
 from rag_core.explain import stage_title
@@ -196,7 +196,7 @@ def _waiting(column: Column, engine_state: str) -> str:
         what = translated(WAITING.get(column.running, SEARCHING))
     else:
         what = t(
-            "The engine is warming up ({state}). Your question runs next.", state=steps.title(engine_state)
+            "The engine is warming up ({state}). Your question runs next.", state=amounts.step(engine_state)
         )
     waited = f"{what} {column.waited} s" if column.waited else what
     if not (column.asks_server and column.running in ASKS and column.silent >= SILENT_S):

@@ -26,10 +26,9 @@ from pages.compare import (
     quality,
     room,
     safety,
-    teaching,
     verdict,
 )
-from pages.compare.question import look_for, offer_demos, pick_demo
+from pages.compare.asking import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
@@ -195,7 +194,7 @@ def _current() -> Comparison | None:
         try:
             found = history_sync.find(requested)
         except rag_core.RagError as error:  # keep the address: the history may be back at the next try
-            st.warning(untrusted.label(problem(error)))
+            untrusted.say(problem(error), st.warning)
             return current
         if found:
             _show(found)
@@ -295,7 +294,7 @@ def _below(run: Comparison) -> None:
     if presenter.blind():
         return
     if not traces:
-        st.caption(untrusted.label(cost))
+        untrusted.say(cost)
         return
     seen = presenter.seen(run)
     names = _names(run, len(run.columns))
@@ -313,13 +312,13 @@ def _below(run: Comparison) -> None:
     untrusted.draw(quality.line(names, seen))
     shipped.draw(run.corpus)
     how_it_got_here.why_not(run)
-    teaching.draw(run)
+    how_it_got_here.teaching(run)
     with st.expander(t("What would other models cost?")):
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):
         export.menu(run)
         export.copy_link()
-        st.caption(untrusted.label(cost))
+        untrusted.say(cost)
 
 
 if __name__ == "__main__":

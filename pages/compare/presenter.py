@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.compare import question
+from pages.compare import asking
 from pages.drawing import untrusted
 from pages.drawing.translate import t
 from pages.shared import history_sync, setups
@@ -146,7 +146,7 @@ def _ballot(run: Comparison, *, running: bool) -> None:
             on_click=_vote,
             args=(run, best),
         )
-    st.caption(untrusted.label(_tally(run)))
+    untrusted.say(_tally(run))
 
 
 def _tally(run: Comparison) -> str:
@@ -192,7 +192,7 @@ def _next(run: Comparison | None) -> None:
     """Go to the next question: run it at once where that costs nothing, so that no slide is empty."""
     if run:
         run.stop()
-    question.take_next()
+    asking.take_next()
     st.session_state.update(upcoming=True)
     if engine().free:
         st.session_state[AT_ONCE] = True

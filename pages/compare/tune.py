@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.compare import asking, changes, column_parts, passages, private, queries
-from pages.compare.question import pick_demo
+from pages.compare.asking import pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, plural, problem, t, translated
 from pages.drawing.untrusted import escape, label
@@ -54,7 +54,7 @@ def main() -> None:
     if run is None and "run" in st.query_params:
         st.info(permalink.gone())
     if on := setups.runs_on(st.session_state[tuning.SETUP]) if tuning.SETUP in st.session_state else "":
-        st.caption(untrusted.label(on))
+        untrusted.say(on)
     running = run is not None and not run.over
     pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
     permalink.warn()
@@ -88,13 +88,10 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     return pressed
 
 
+@untrusted.errors()
 def _start(question: str, earlier: Comparison | None) -> None:
     """Run the setting on the sliders; stages that an earlier result of the question has are not run again."""
-    try:
-        setup = tuning.setup()
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    setup = tuning.setup()
     run = asking.start(question, [setup], earlier)
     if run is None:
         return
@@ -187,7 +184,7 @@ def _summary(
     Both have their room before there is a result, so that the controls stay where they are. Returns the first one's.
     """
     if failure:
-        st.error(untrusted.label(failure))
+        untrusted.say(failure, st.error)
     line = st.empty()
     untrusted.draw(_counter(bench, move, moved), place=line)
     waits = bench is None or move is None

@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.documents import library
 from pages.drawing import untrusted
-from pages.drawing.translate import language, problem, t, translated
+from pages.drawing.translate import language, t, translated
 from pages.shared.engine import engine
 from rag_core.lab.opening import builtin_files
 from rag_core.values.sources import Source, age_years, is_old
@@ -24,15 +24,12 @@ def _documents() -> tuple[list[rag_core.Document], list[str]]:
     ]
 
 
+@untrusted.errors()
 def draw() -> None:
     """Draw what the documents are, and the documents."""
-    try:
-        documents, faults = _documents()
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    documents, faults = _documents()
     for fault in faults:
-        st.warning(untrusted.label(translated(fault)))
+        untrusted.say(translated(fault), st.warning)
     if not documents:
         return
     cited = all(document.sources for document in documents)
@@ -45,10 +42,8 @@ def draw() -> None:
         if cited
         else t("{count} documents; some cite no guidance.", count=len(documents))
     )
-    try:
+    with untrusted.errors():
         library.draw(documents, engine().lab, _foot)
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
 
 
 def _foot(document: rag_core.Document) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.documents import builtin_documents, chunking_form, own_documents, questions, uploading, vector_plot
+from pages.documents import builtin_documents, own_documents, questions, uploading, vector_plot
 from pages.drawing.translate import declared, t
 from pages.shared import account, corpora, question_header, views
 from pages.shared.engine import engine
@@ -45,7 +45,7 @@ def main() -> None:
         if lab := engine().lab:
             questions.taught(lab)
             if account.may_operate():
-                chunking_form.draw(corpus, lab)
+                uploading.chunking(corpus, lab)
     else:
         own_documents.draw(corpus)
     st.session_state.pop(own_documents.NOTES, None)  # a run that another overtakes keeps them for it

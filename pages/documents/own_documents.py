@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.documents import chunking_form, library, questions
+from pages.documents import library, questions, uploading
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared import account, corpora
@@ -25,36 +25,33 @@ def notes() -> None:
     """Say how the last deletion went, whichever corpus is on screen now."""
     with st.container():  # so that what stands below keeps its place, and an open popover stays open
         for note in st.session_state.get(NOTES, ()):
-            st.info(untrusted.label(translated(note)))
+            untrusted.say(translated(note), st.info)
 
 
+@untrusted.errors()
 def draw(corpus: str) -> None:
     """Draw the documents and what can be deleted."""
     if not engine().settled.is_set():
         st.info(t("One moment: the models are loading."))
         return
-    try:
-        lab = engine().wait(corpus)
-        documents = {one.document.id: one for one in _documents(lab.index.name, lab.index)}
-        files = {name: one.file for name, one in documents.items()}
-        counted = library.files_in_words(len({(one.root, one.file) for one in documents.values()}))
-        passages = library.passages_in_words(len(lab.passages))
-        said_of = [t("{files} of your own in {passages}.", files=counted, passages=passages)]
-        if corpora.title(corpus) != corpus:
-            said_of.append(t("On the command line it is called {name}.", name=corpus))
-        st.caption(untrusted.label(" ".join(said_of)))
-        library.draw(
-            [one.document for one in documents.values()],
-            lab,
-            lambda document: _foot(corpus, documents[document.id]),
-            files,
-        )
-        questions.taught(lab)
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    lab = engine().wait(corpus)
+    documents = {one.document.id: one for one in _documents(lab.index.name, lab.index)}
+    files = {name: one.file for name, one in documents.items()}
+    counted = library.files_in_words(len({(one.root, one.file) for one in documents.values()}))
+    passages = library.passages_in_words(len(lab.passages))
+    said_of = [t("{files} of your own in {passages}.", files=counted, passages=passages)]
+    if corpora.title(corpus) != corpus:
+        said_of.append(t("On the command line it is called {name}.", name=corpus))
+    untrusted.say(" ".join(said_of))
+    library.draw(
+        [one.document for one in documents.values()],
+        lab,
+        lambda document: _foot(corpus, documents[document.id]),
+        files,
+    )
+    questions.taught(lab)
     if account.may_operate():
-        chunking_form.draw(corpus, lab)
+        uploading.chunking(corpus, lab)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -65,7 +62,7 @@ def _documents(name: str, _index: CorpusIndex) -> list[IndexedDocument]:
 
 def _foot(corpus: str, one: IndexedDocument) -> None:
     """The file a document was read from, and what deletes it."""
-    st.caption(untrusted.label(t("File: {file}", file=one.file)))
+    untrusted.say(t("File: {file}", file=one.file))
     if account.may_operate():
         _delete_file(corpus, one)
 
@@ -112,7 +109,7 @@ def delete(corpus: str) -> None:
         args=(corpus,),
     )  # fmt: skip
     if pressed:  # and the collection is still there
-        st.error(untrusted.label(t("That is not its name: {name}", name=corpora.title(corpus))))
+        untrusted.say(t("That is not its name: {name}", name=corpora.title(corpus)), st.error)
 
 
 def _remove_all(corpus: str) -> None:

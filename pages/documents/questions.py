@@ -24,11 +24,8 @@ def of_document(lab: rag_core.Lab, passages: Sequence[rag_core.Passage]) -> None
     box = st.expander(t("Questions that its sections answer"), key="questions", on_change="rerun")
     if not box.open or not passages:
         return
-    with box:
-        try:
-            _of_section(lab, {one.id: one for one in passages})
-        except rag_core.RagError as error:
-            st.error(untrusted.label(problem(error)))
+    with box, untrusted.errors():
+        _of_section(lab, {one.id: one for one in passages})
 
 
 def _of_section(lab: rag_core.Lab, passages: Mapping[str, rag_core.Passage]) -> None:
@@ -51,16 +48,13 @@ def _of_section(lab: rag_core.Lab, passages: Mapping[str, rag_core.Passage]) -> 
         st.text_input(t("Another question that it answers"), key=TYPED, max_chars=MAX_QUESTION)
         st.form_submit_button(t("Add the question"), on_click=_add, args=(lab, section))
     if fault := st.session_state.pop(FAULT, ""):
-        st.error(untrusted.label(fault))
+        untrusted.say(fault, st.error)
 
 
+@untrusted.errors()
 def taught(lab: rag_core.Lab) -> None:
     """All questions that people taught of a corpus, the latest first; nothing while there are none."""
-    try:
-        kept, passages = kept_questions(lab.settings, lab.corpus), lab.passages
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    kept, passages = kept_questions(lab.settings, lab.corpus), lab.passages
     found, _, lost = placed((one for one in kept if one.taught), passages)
     rows = sorted((*found, *lost), key=lambda one: one.taught, reverse=True)
     if not rows:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t
-from pages.evaluate import past_runs, results, run, sweep
+from pages.drawing.translate import declared, t
+from pages.evaluate import results, run, runs, sweep
 from pages.shared import views
 
 VIEWS = {
     "measure": (declared("Measure"), run.draw),
     "results": (declared("Results"), results.draw),
     "search-settings": (declared("Find settings"), sweep.draw),
-    "runs": (declared("Runs"), past_runs.draw),
+    "runs": (declared("Runs"), runs.draw),
 }
 OWN = {"run": "results", "sweep": "search-settings"}  # a parameter of the address -> the view it is for
 
@@ -27,10 +26,8 @@ def main() -> None:
         if view != owner:
             st.query_params.pop(parameter, None)
     _, draw = VIEWS[view]
-    try:
+    with untrusted.errors():  # such as a setting that is not valid
         draw()
-    except rag_core.RagError as error:  # such as a setting that is not valid
-        st.error(untrusted.label(problem(error)))
 
 
 main()

@@ -13,10 +13,10 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t, translated
+from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, rankings, runs
-from pages.shared import claims, kinds, question_header, shipped
+from pages.shared import amounts, claims, question_header, shipped
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
 
@@ -40,6 +40,7 @@ EFFECTS = {
 }
 
 
+@untrusted.errors()
 def draw() -> None:
     """Draw the view."""
     name = _choose()
@@ -47,11 +48,7 @@ def draw() -> None:
         st.caption(translated(shipped.ABOUT))
         _draw(None, claims.measured())
         return
-    try:
-        run = ev.RunFolder.open(_past()[name])
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    run = ev.RunFolder.open(_past()[name])
     stored = ev.stored_results(run)
     if stored is None:
         st.warning(t("This run did not finish. Start the same measurement again to resume it."))
@@ -91,7 +88,7 @@ def _choose() -> str:
     names = [*past, shipped.NAME]
     wanted = st.query_params.get("run")
     if wanted and wanted not in names:
-        st.warning(untrusted.label(t("There is no measured run {name} here.", name=repr(wanted))))
+        untrusted.say(t("There is no measured run {name} here.", name=repr(wanted)), st.warning)
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
 
@@ -117,18 +114,17 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
             embedding=md(str(manifest.engine["embedding"])),
         )
     )
-    st.caption(untrusted.label(translated(results.judged_by)))
+    untrusted.say(translated(results.judged_by))
     for label, row in results.strategies.items():
         if row.failed:
-            st.warning(
-                untrusted.label(
-                    t(
-                        "{strategy}: {failed} questions failed and are excluded from the metrics. {failures}",
-                        strategy=names[label],
-                        failed=row.failed,
-                        failures=translated(row.failures[0]),
-                    )
-                )
+            untrusted.say(
+                t(
+                    "{strategy}: {failed} questions failed and are excluded from the metrics. {failures}",
+                    strategy=names[label],
+                    failed=row.failed,
+                    failures=translated(row.failures[0]),
+                ),
+                st.warning,
             )
 
 
@@ -232,7 +228,7 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
         st.info(t("These questions are not labelled by kind, and share one language."))
     for group, members in known.items():
         st.subheader(md(translated(GROUPS.get(group, group))), anchor=False)
-        in_words = {kinds.title(name): row for name, row in members.items()}
+        in_words = {amounts.kind(name): row for name, row in members.items()}
         untrusted.chart(plots.groups(in_words, primary, title, titles), f"groups.{group}")
     if known:
         st.caption(t("Small groups have wide intervals; widely overlapping intervals decide nothing."))
@@ -373,7 +369,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
                 titles[baseline]: change.baseline,
                 titles[label]: change.score,
                 "verdict": translated(change.verdict),
-                "kind": kinds.title(texts[change.question].kind),
+                "kind": amounts.kind(texts[change.question].kind),
             }
             for change in rows
         ),
@@ -405,5 +401,5 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
         with place:
             st.markdown(f"**{md(title)}**")
             if record.error:
-                st.error(untrusted.label(record.error))
+                untrusted.say(record.error, st.error)
             untrusted.draw(rankings.stages(record, run.judged.qrels[question], titles))

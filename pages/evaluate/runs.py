@@ -1,9 +1,140 @@
-"""Measured runs in words: their questions and strategies, as the language of the visit names them."""
+"""Past runs, and two of them side by side."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+import rag_core
+from pages.drawing import untrusted
 from pages.drawing.translate import t, translated
+from pages.drawing.untrusted import label
+from pages.shared import setups
 from rag_core import evaluation as ev
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ColumnConfig
+
+
+def draw() -> None:
+    """Draw the view."""
+    folders = ev.past_runs(rag_core.read_settings())
+    if not folders:
+        st.info(t("Nothing has been measured yet."))
+        st.page_link(
+            "pages/evaluate/evaluate.py", label=t("Measure strategies"), icon=":material/play_arrow:"
+        )
+        return
+    runs = []
+    for folder in folders:
+        with untrusted.errors():
+            runs.append(ev.RunFolder.open(folder))
+    st.caption(t("Choose one run to see its results, or two to compare them."))
+    event = st.dataframe(
+        untrusted.cells(map(_row, runs)), hide_index=True, on_select="rerun", selection_mode="multi-row", key="history",
+        placeholder="",
+        column_config=_columns(),
+    )  # fmt: skip
+    picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
+    if len(picked) == 1:
+        name = picked[0].folder.name
+        st.button(t("See its results"), type="primary", on_click=_see_results, args=(name,))
+    elif len(picked) == 2:
+        _compare(picked[1], picked[0])
+    elif picked:
+        st.info(t("Choose two runs."))
+
+
+def _see_results(name: str) -> None:
+    st.query_params.update(view="results", run=name)
+
+
+def _row(run: ev.RunFolder) -> dict[str, object]:
+    results, manifest = ev.stored_results(run), run.manifest
+    names = strategies(manifest)
+    leader = results.leader if results else None
+    return {
+        "when": manifest.minute,
+        "questions": t(
+            "{count:,} of {asked}",
+            count=manifest.questions,
+            asked=asked(manifest.data, manifest.split),
+        ),
+        "strategies": ", ".join(names.values()),
+        "depth": str(manifest.depth or t("as configured")),
+        "metric": translated(ev.parse_metric(results.primary).title) if results else t("not finished"),
+        "leader": names[leader] if leader else "",
+        "best": results.primary_means[leader] if results and leader else None,
+        "embeddings": manifest.engine["embedding"],
+        "language model": setups.called(str(manifest.engine["llm"])),
+    }
+
+
+def _columns() -> dict[str, ColumnConfig | str | None]:
+    titles = {
+        "when": t("When"),
+        "questions": t("Questions"),
+        "strategies": t("Strategies"),
+        "depth": t("Depth"),
+        "metric": t("Metric"),
+        "leader": t("Leader"),
+        "embeddings": t("Embeddings"),
+        "language model": t("Language model"),
+    }
+    return {**titles, "best": st.column_config.NumberColumn(t("Best"), format="%.3f")}
+
+
+def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
+    """Every strategy of both runs, on the questions they share."""
+    st.subheader(t("Comparison"), anchor=False)
+    for warning in ev.differences(older, newer):
+        untrusted.say(translated(warning), st.warning)
+    names = [*ev.DEFAULT_METRICS, "recall@100"]
+    metric = ev.parse_metric(
+        st.selectbox(
+            t("Metric"),
+            names,
+            format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)),
+            key="history.metric",
+        )
+    )
+    found = ev.compare_runs(older, newer, metric)
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        untrusted.cells(
+            {
+                "strategy": translated(row.title),
+                "older": row.older,
+                "newer": row.newer,
+                "in": t("both")
+                if row.comparison
+                else t("the older only")
+                if row.newer is None
+                else t("the newer only"),
+                "questions in both": row.comparison.n if row.comparison else None,
+                "wins of the newer": row.comparison.wins if row.comparison else None,
+                "losses": row.comparison.losses if row.comparison else None,
+            }
+            for row in found
+        ),
+        hide_index=True,
+        column_config={
+            "older": number(t("Older"), format="%.3f"),
+            "newer": number(t("Newer"), format="%.3f"),
+            "strategy": st.column_config.TextColumn(t("Strategy"), width="large"),
+            "in": t("In"),
+            "questions in both": t("Questions in both"),
+            "wins of the newer": t("Wins of the newer"),
+            "losses": t("Losses"),
+        },
+    )
+    compared = [(translated(row.title), row.comparison) for row in found if row.comparison]
+    if not compared:
+        st.info(t("The runs have no strategy with the same settings in common."))
+    for title, pair in compared:
+        sides = {pair.a: t("{title} (newer)", title=title), pair.b: t("{title} (older)", title=title)}
+        st.markdown(f"- {label(translated(ev.verdict(pair, sides)))}")
 
 
 def asked(data: str, split: str) -> str:

@@ -46,7 +46,7 @@ def _choose_sweep() -> ev.SweepResult | None:
     past = {path.stem: path for path in ev.list_sweeps(rag_core.read_settings())}
     wanted = st.query_params.get("sweep")
     if wanted and wanted not in past:
-        st.warning(untrusted.label(t("There is no sweep {name} here.", name=repr(wanted))))
+        untrusted.say(t("There is no sweep {name} here.", name=repr(wanted)), st.warning)
     if not past:
         return None
     if wanted in past:
@@ -59,7 +59,7 @@ def _choose_sweep() -> ev.SweepResult | None:
     try:
         return ev.read_sweep(past[name])
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return None
 
 
@@ -167,7 +167,7 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     try:
         return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return ()
 
 
@@ -265,9 +265,9 @@ def _winner(result: ev.SweepResult) -> None:
         )
     )
     if result.equal_k:
-        st.warning(untrusted.label(translated(result.equal_k.sentence)))
-    st.caption(untrusted.label(translated(result.judged_by)))
-    st.caption(untrusted.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
+        untrusted.say(translated(result.equal_k.sentence), st.warning)
+    untrusted.say(translated(result.judged_by))
+    untrusted.say(t("Cost of the whole sweep: {cost}.", cost=result.cost))
     permalink.link(
         t("Open the winner in Compare"), [rag_core.set_up((result.strategy, one)) for one in (best, default)]
     )

@@ -11,7 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.tips import dial
 from pages.drawing.translate import language, switch, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import account, corpora, country, setups, steps
+from pages.shared import account, amounts, corpora, country, setups
 from pages.shared.engine import Engine, engine
 from rag_core.safety.urgency.helplines import Helplines, countries
 from rag_core.values import translation
@@ -35,7 +35,7 @@ def frame() -> None:
         engine.clear()  # opening the built-in documents again builds what is missing
         st.rerun()
     for warning in opening.lab.warnings if opening.lab else ():
-        st.warning(untrusted.label(translated(warning)))
+        untrusted.say(translated(warning), st.warning)
 
 
 @st.fragment(run_every=1.0)
@@ -94,7 +94,7 @@ def _engine_badge(
         why = translated(error.sentence)  # with the folder that whoever runs the server must mend
         body = f"<span><b>{t('Not ready.')}</b> {escape(why)}</span>"
     elif engine is None:
-        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=steps.title(state)))}</span>'
+        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=amounts.step(state)))}</span>'
     else:
         offline = str(engine["llm"]).startswith("offline")
         answers = t("offline engine (no language model)") if offline else str(engine["llm"])

@@ -25,13 +25,11 @@ AT_ONCE = 20
 def main() -> None:
     """Draw the page."""
     st.header(t("Questions asked"), anchor=False)
-    try:
+    with untrusted.errors():
         if kept := history():
             _questions(kept)
         elif engine().settings:  # else the status line says what is wrong with them
             st.info(t("No history is kept: RAG_HISTORY is off."))
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
 
 
 def _questions(kept: History) -> None:
@@ -100,10 +98,8 @@ def _row(kept: History, entry: Entry) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"asked.{entry.id}"):
             with st.container(gap=None):
                 st.markdown(untrusted.label(entry.question))
-                st.caption(
-                    untrusted.label(
-                        t("{when} UTC · {strategies}", when=when(entry.asked), strategies=_strategies(entry))
-                    )
+                untrusted.say(
+                    t("{when} UTC · {strategies}", when=when(entry.asked), strategies=_strategies(entry))
                 )
             with st.container(horizontal=True, width="content"):
                 if st.button(
@@ -123,13 +119,10 @@ def _row(kept: History, entry: Entry) -> None:
                 _answers(kept, entry.id)
 
 
+@untrusted.errors()
 def _answers(kept: History, identity: str) -> None:
     """What each strategy answered, or why it did not; equal answers once."""
-    try:
-        asked = kept.find(identity)
-    except rag_core.RagError as error:  # a damaged record leaves the others as they are
-        st.error(untrusted.label(problem(error)))
-        return
+    asked = kept.find(identity)  # a damaged record leaves the others as they are
     if asked is None:  # deleted in the meantime
         return
     columns: dict[str, list[str]] = {}
@@ -152,7 +145,7 @@ def _answers(kept: History, identity: str) -> None:
             told = t("tie")
         elif len(best) > 1:
             told = t("{columns} (the same answer)", columns=told)
-        st.caption(untrusted.label(t("Vote while names were hidden: {vote}", vote=told)))
+        untrusted.say(t("Vote while names were hidden: {vote}", vote=told))
 
 
 def _title(strategy: str) -> str:
@@ -169,17 +162,14 @@ def _show_more() -> None:
     st.session_state["questions.shown"] += AT_ONCE
 
 
+@untrusted.errors()
 def _delete(kept: History, identity: str = "") -> None:
     """Delete a question, or without one all of them."""
-    try:
-        gone = [identity] if identity else [entry.id for entry in kept.search()]
-        if identity:
-            kept.delete(identity)
-        else:
-            kept.delete_all()
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    gone = [identity] if identity else [entry.id for entry in kept.search()]
+    if identity:
+        kept.delete(identity)
+    else:
+        kept.delete_all()
     for one in gone:
         comparisons().forget(one)
 

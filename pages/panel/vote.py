@@ -49,10 +49,10 @@ def main() -> None:
         try:
             _room(code)
         except PanelError as error:
-            st.warning(untrusted.label(problem(error)))
+            untrusted.say(problem(error), st.warning)
             _enter()
         except rag_core.RagError as error:
-            st.warning(untrusted.label(problem(error)))
+            untrusted.say(problem(error), st.warning)
             st.button(t("Try again"))
 
 
@@ -76,7 +76,7 @@ def _room(code: str) -> None:
         st.session_state["vote.joined"] = code
     untrusted.draw(f'<p class="rl-room-line">{escape(t("Room {code}", code=code.upper()))}</p>')
     if refused := st.session_state.pop(REFUSED, None):
-        st.warning(untrusted.label(problem(refused)))
+        untrusted.say(problem(refused), st.warning)
     if asked is None:
         _wait(t("You are in. The first question will appear here by itself."))
         st.caption(
@@ -129,7 +129,7 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
     if pair:
         if question.readings > 1 and not changing:
             told = t("Pair {number} of {count}", number=len(own) + 1, count=question.readings)
-            st.caption(untrusted.label(told))
+            untrusted.say(told)
         _judge(asked, mine, pair)
         return
     _wait(t("Thank you. The next question will appear here by itself."))

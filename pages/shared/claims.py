@@ -9,7 +9,7 @@ import rag_core
 from pages.drawing import tables
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import kinds
+from pages.shared import amounts
 from pages.shared.amounts import model_calls, money, seconds
 from pages.shared.shipped import RESULTS
 from rag_core import evaluation as ev
@@ -257,10 +257,10 @@ def _best_kind(results: ev.Results, name: str) -> str:
         return "–"
     kind, score = found
     if baseline is None:
-        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=kinds.title(kind), score=score)
+        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=amounts.kind(kind), score=score)
     return t(
         "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})",
-        kind=kinds.title(kind),
+        kind=amounts.kind(kind),
         score=score,
         baseline=translated(rag_core.describe(DENSE[baseline])),
     )

@@ -139,7 +139,9 @@ def strategy_of(position: int) -> rag_core.Strategy:
     try:
         return recipe.build(**current_values(recipe, f"{position}.{recipe.name}"))
     except rag_core.RagError as error:
-        st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
+        untrusted.say(
+            t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error
+        )
         return recipe.build()
 
 

@@ -35,7 +35,7 @@ def choose(*, in_address: bool = False) -> str:
     _settle()
     asked = st.query_params.get(KEY) if in_address else None
     if asked and asked not in map(title, known):  # Streamlit puts an option's words into the address
-        st.warning(untrusted.label(t("There is no collection {name} here.", name=repr(asked))))
+        untrusted.say(t("There is no collection {name} here.", name=repr(asked)), st.warning)
     if len(known) == 1:
         return known[0]
     st.selectbox(

@@ -18,7 +18,7 @@ def choose() -> None:
         default = _setting()
         helplines(default)
     except rag_core.RagError as error:
-        st.warning(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.warning)
         default = ""
     codes = ["", *names]
     st.selectbox(

@@ -132,13 +132,11 @@ def held(key: str) -> Comparison | None:
 def opened(run: Comparison, *, named: bool = True) -> None:
     """Say of an earlier comparison when it was asked, and what of it is not shown, unless names are hidden."""
     if not isinstance(run, LiveRun):
-        st.caption(
-            untrusted.label(
-                t("From the history: asked on {when} UTC. Nothing was run again.", when=when(run.asked))
-            )
+        untrusted.say(
+            t("From the history: asked on {when} UTC. Nothing was run again.", when=when(run.asked))
         )
         for reason in run.left_out if named else ():
-            st.warning(untrusted.label(problem(reason)))
+            untrusted.say(problem(reason), st.warning)
 
 
 def unkept(run: Comparison) -> None:
@@ -155,10 +153,8 @@ def unkept(run: Comparison) -> None:
     elif isinstance(run, LiveRun):
         answered = run.kept.wait(KEPT_S)
         if run.unkept:
-            st.warning(
-                untrusted.label(
-                    t("This question is not in the history. {unkept}", unkept=problem(run.unkept))
-                )
+            untrusted.say(
+                t("This question is not in the history. {unkept}", unkept=problem(run.unkept)), st.warning
             )
         elif not answered:
             st.warning(t("This question is not in the history yet: its database has not answered."))

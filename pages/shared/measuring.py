@@ -12,7 +12,7 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import label
-from pages.shared import account, budgets, controls, corpora, outcomes, permalink, setups, steps
+from pages.shared import account, amounts, controls, corpora, outcomes, permalink, setups
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
@@ -109,8 +109,8 @@ def _job(job: Job) -> None:
             )
             yes, no = st.columns(2)
             if refused := st.session_state.get(f"{key}.refused"):
-                st.error(untrusted.label(refused))
-            if _started_by.get(job) == budgets.visitor():
+                untrusted.say(refused, st.error)
+            if _started_by.get(job) == account.visitor():
                 yes.button(
                     t("Go on"),
                     type="primary",
@@ -131,7 +131,7 @@ def _job(job: Job) -> None:
 
 def started_here(job: Job) -> Job:
     """Note that this visitor started a job, unless another did; returns it."""
-    _started_by.setdefault(job, budgets.visitor())
+    _started_by.setdefault(job, account.visitor())
     return job
 
 
@@ -145,7 +145,7 @@ def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
     try:
         job = started_here(begin())
     except rag_core.RagError as error:
-        st.error(label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return
     if job in before:  # and is drawn already; a rerun would take the toast away
         st.toast(already)
@@ -156,9 +156,9 @@ def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
 def _agree(job: Job, bill: ev.CostEstimate) -> None:
     """Agree to a bill. It counts in full towards the budgets, since what is really spent is known only at the end."""
     try:
-        spending = budgets.spending()
+        spending = account.spending()
         most = spending.at_most(bill.cost.known, bill.unpriced)
-        spending.reserve(budgets.visitor(), sum(bill.calls.values()), most)
+        spending.reserve(account.visitor(), sum(bill.calls.values()), most)
     except rag_core.RagError as error:
         st.session_state[f"{job.kind}.{job.key}.refused"] = problem(error)
     else:
@@ -168,19 +168,17 @@ def _agree(job: Job, bill: ev.CostEstimate) -> None:
 def _running(job: Job, status: Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
     counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
-    doing = f"{steps.title(status.doing)}{counted}{left}"
+    doing = f"{amounts.step(status.doing)}{counted}{left}"
     if job.stopping and job.kind in ("index", "reindex"):
         doing = t("stopping after what is under way")
     elif job.stopping:
         doing = t("stopping after the questions under way")
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
-        st.caption(
-            untrusted.label(
-                t(
-                    "You agreed to {bill}. It continues when this page is closed; Stop ends it.",
-                    bill=status.bill,
-                )
+        untrusted.say(
+            t(
+                "You agreed to {bill}. It continues when this page is closed; Stop ends it.",
+                bill=status.bill,
             )
         )
     if account.may_operate():
@@ -212,11 +210,9 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
             why = problem(status.error or "")
             st.error(f"{title}: {label(f'{why} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
-        st.caption(
-            untrusted.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
-        )
+        untrusted.say(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
     if status.phase == "done" and status.unread:
-        st.caption(untrusted.label(f"{translated(status.unread)}."))
+        untrusted.say(f"{translated(status.unread)}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "index" and status.result.name in corpora.names():
             with st.container(key=f"ask-these.{job.key}", width="content"):
@@ -265,7 +261,7 @@ def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
     sentence = _judged_by(data, split)
     if sentence:
-        st.caption(untrusted.label(translated(sentence)))
+        untrusted.say(translated(sentence))
 
 
 @st.cache_data(show_spinner=False, ttl=60)

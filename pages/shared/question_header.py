@@ -28,7 +28,7 @@ def draw(run: Comparison, look: str = "") -> None:
     draw_urgent(run.question, searched, key="urgent")
     known = corpora.profile(run.corpus)
     if known and (notice := question_notice(run.question, known.languages, language())):
-        st.warning(untrusted.label(notice))
+        untrusted.say(notice, st.warning)
 
 
 def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "urgent-pending") -> None:

@@ -37,7 +37,7 @@ def of(position: int) -> rag_core.Setup:
     try:
         return rag_core.set_up(strategy, **values)
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return rag_core.set_up(strategy)
 
 

@@ -256,7 +256,7 @@ def _carried(name: str) -> Comparison | None:
     try:
         whole = history_sync.find(identity) if identity else None
     except rag_core.RagError as error:  # the history cannot be asked
-        st.warning(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.warning)
         return None
     if not letter:
         return whole

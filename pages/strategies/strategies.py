@@ -56,7 +56,9 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     try:
         strategy = recipe.build(**values)
     except rag_core.RagError as error:  # a saved preset that no longer fits
-        st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
+        untrusted.say(
+            t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error
+        )
         strategy = recipe.build()
     if preset:
         presets.edit(recipe, preset, key)

@@ -14,9 +14,8 @@ from helpers.in_process import text
 
 import rag_core
 from pages.compare import bills, column_parts, overlap, passages, queries
-from pages.shared.admission import Admission
 from pages.shared.comparisons import Comparisons
-from pages.shared.engine import Engine
+from pages.shared.engine import Admission, Engine
 from pages.shared.live import Column, LiveRun
 from rag_core.runtime.services import Services
 from rag_core.stages.citations import claims

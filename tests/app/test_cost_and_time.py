@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.compare import bills
-from pages.compare.waterfall import REUSED, waterfall
+from pages.compare.costs import REUSED, waterfall
 from pages.shared.amounts import money
 from pages.shared.live import Column
 from rag_core import Lab, Recipe, build
