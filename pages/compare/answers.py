@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 import rag_core
-from pages.drawing.tips import opener
+from pages.drawing.pieces import opener
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
 from pages.shared.lists import drawn_with_lists

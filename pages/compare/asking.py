@@ -1,9 +1,9 @@
-"""How a question gets into a comparison: its box, the demo questions that fill it, and its start."""
+"""How a question gets into a comparison: its box, the demo questions that fill it, its start, and what is asked before private data leave."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import private
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t, translated
+from pages.drawing.untrusted import escape
 from pages.shared import account, corpora, country, history_sync
 from pages.shared.engine import engine
 from pages.shared.live import Comparison, LiveRun
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.questions import MAX_QUESTION, check_question
+from rag_core.safety import privacy
 
 if TYPE_CHECKING:
     from rag_core.catalog.setup import SetupSpec
@@ -54,7 +55,7 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
     except rag_core.RagError as error:
         untrusted.say(problem(error), st.error)
         return None
-    sent = private.cleared(checked)
+    sent = cleared(checked)
     if sent is None:
         return None
     if earlier:
@@ -168,3 +169,67 @@ def _placeholder() -> str:
             "Ask about {subject} (up to {most:,} characters)", subject=translated(known.subject), most=most
         )
     return t("Ask a question (up to {most:,} characters)", most=most)
+
+
+def cleared(question: str) -> str | None:
+    """The question as it may be sent; None if the person has to choose first."""
+    settings = engine().settings
+    st.session_state.pop("pending", None)
+    if settings is None or not engine().outside or settings.private == "send":
+        return question
+    if question == st.session_state.get("cleared") or not privacy.find_private(question, country.chosen()):
+        return question
+    if settings.private == "redact":
+        return privacy.redact(question, country.chosen())
+    st.session_state["pending"] = question
+    return None
+
+
+def after_choice() -> str | None:
+    """The question to run after a choice, once."""
+    text: str | None = st.session_state.pop("chosen", None)
+    return text
+
+
+def pending() -> str | None:
+    """The question that waits for a choice, if there is one."""
+    question: str | None = st.session_state.get("pending")
+    return question
+
+
+def ask_choice(question: str) -> None:
+    """Show the question that waits, and its choices."""
+    spans = privacy.find_private(question, country.chosen())
+    untrusted.draw(_private_notice(question, spans, engine().outside))
+    left, right, _ = st.columns([2, 2, 6])
+    redacted = privacy.redact(question, country.chosen())
+    left.button(t("Redact and run"), type="primary", width="stretch", on_click=_decide, args=(redacted,))
+    right.button(t("Send as typed"), width="stretch", on_click=_decide, args=(question,))
+
+
+def _decide(text: str) -> None:
+    del st.session_state["pending"]
+    st.session_state.update(question=text, cleared=text, chosen=text)
+
+
+def _private_notice(question: str, spans: Sequence[privacy.PrivateSpan], hosts: Sequence[str]) -> str:
+    return (
+        '<div class="rl-pending" role="alert"><h3>' + t("This question has private data") + "</h3>"
+        f"<p>{''.join(_pieces(question, spans))}</p><small>"
+        + t(
+            "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
+            "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
+            kinds=escape(privacy.kinds_in_words(spans, language())),
+            hosts=escape(", ".join(hosts)),
+        )
+        + "</small></div>"
+    )
+
+
+def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:
+    """The question as HTML, its private data marked."""
+    at = 0
+    for span in spans:
+        yield f"{escape(question[at : span.start])}<mark>{escape(question[span.start : span.end])}</mark>"
+        at = span.end
+    yield escape(question[at:])

@@ -11,21 +11,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.compare import (
+    across,
     asking,
     bills,
     column_parts,
-    column_view,
     costs,
     differences,
     export,
     failures,
     how_it_got_here,
-    overlap,
     presenter,
-    private,
-    quality,
     room,
-    safety,
     verdict,
 )
 from pages.compare.asking import look_for, offer_demos, pick_demo
@@ -42,7 +38,7 @@ from pages.shared import (
     setups,
     shipped,
 )
-from pages.shared.comparisons import comparisons
+from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
 from rag_core.offline.safety import check_safety
 
@@ -94,17 +90,17 @@ def main() -> None:
             card.caption(t("Not in the next run."))
     columns = [heads[place] for place in range(controls.columns())]
     spots = _Spots(top, [card.container() for card in cards], st.container())
-    question = st.session_state["question"] if pressed else differences.replaced() or private.chosen()
+    question = st.session_state["question"] if pressed else differences.replaced() or asking.after_choice()
     if question is not None:
         with notices:
             _start(question, columns, run, spots)
-    pending = private.pending()
+    pending = asking.pending()
     if pending:
         with notices:
             question_header.draw_urgent(
                 pending, [one.corpus for one in columns]
             )  # what to do at once does not wait for the choice
-            private.ask(pending)
+            asking.ask_choice(pending)
     if run is None or presenter.upcoming():
         below, *places, top = [_place(spot) for spot in spots.all]
         for position, (setup, spot) in enumerate(zip(columns, places, strict=False)):
@@ -179,7 +175,7 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 def _empty(setup: rag_core.Setup) -> None:
     hint = escape(t("The answers will appear together."))
     if not presenter.blind():
-        untrusted.draw(column_parts.idle_status(column_view.changes(setup), setups.runs_on(setup)))
+        untrusted.draw(column_parts.idle_status(column_parts.changes(setup), setups.runs_on(setup)))
         summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
         hint = f"{escape(summary)} {t('Press <b>Run</b> to see its answer.')}"
     untrusted.draw(f'<p class="rl-hint">{hint}</p>')
@@ -258,10 +254,10 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
             failures.draw(run)
         verdict.draw(run)
     seen = presenter.seen(run)
-    also = overlap.also_in(seen) if run.over else [{} for _ in seen]
+    also = across.also_in(seen) if run.over else [{} for _ in seen]
     twins = differences.same_as(seen) if run.over else [""] * len(seen)
     views = [
-        column_view.ColumnView(
+        column_parts.ColumnView(
             column, position, spot, columns[place : place + 1], run, also[position], twins[position]
         )
         for position, (place, column, spot) in enumerate(
@@ -305,11 +301,11 @@ def _below(run: Comparison) -> None:
             for name, column in zip(names, seen, strict=True)
             if column.trace
         ]
-        untrusted.draw(safety.table(checks))
+        untrusted.draw(across.safety_table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
-    untrusted.draw(overlap.lights(seen))
-    untrusted.draw(overlap.table(seen, names))
-    untrusted.draw(quality.line(names, seen))
+    untrusted.draw(across.lights(seen))
+    untrusted.draw(across.table(seen, names))
+    untrusted.draw(across.quality(names, seen))
     shipped.draw(run.corpus)
     how_it_got_here.why_not(run)
     how_it_got_here.teaching(run)

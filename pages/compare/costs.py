@@ -11,14 +11,14 @@ import streamlit as st
 import rag_core
 from pages.compare import bills, presenter
 from pages.compare.bills import doing, of_purpose
-from pages.drawing import tables, untrusted
+from pages.drawing import pieces, untrusted
 from pages.drawing.palette import colour
 from pages.drawing.translate import plural, problem, t, translated
 from pages.drawing.untrusted import escape, mark
 from pages.shared import history_sync, setups
-from pages.shared.amounts import money, price_age, seconds
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
+from pages.shared.wording import money, price_age, seconds
 from rag_core.explain import bill, query_title
 from rag_core.values.pricing import Price, PriceList
 
@@ -142,7 +142,7 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -
     return (
         f'<p class="rl-note">{escape(_basis(calls))}</p>'
         f'<div class="rl-scroll rl-fates" tabindex="0" role="region" aria-label="{escape(t("Costs with other models"))}">'
-        f"{tables.listed(heads, rows)}</div>"
+        f"{pieces.listed(heads, rows)}</div>"
     )
 
 
@@ -201,7 +201,7 @@ def _month(
             )
         )
     heads = (t("Strategy"), t("A question"), t("30 days"), t("How sure"))
-    return f'<div class="rl-scroll rl-month">{tables.listed(heads, rows)}</div>'
+    return f'<div class="rl-scroll rl-month">{pieces.listed(heads, rows)}</div>'
 
 
 def _sureness(month: bill.Projection) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import rag_core
 from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
-from pages.drawing.tips import hint
+from pages.drawing.pieces import hint
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document

@@ -12,7 +12,7 @@ import segno
 import streamlit as st
 
 import rag_core
-from pages.compare import export, nameless, presenter, room_result
+from pages.compare import export, presenter, room_result
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated, when
 from pages.drawing.untrusted import escape
@@ -235,4 +235,4 @@ def _draw_file(opened: PanelSession) -> None:
     names, answers = room_result.names(opened.rounds), asked.question.answers
     for place, (one, spot) in enumerate(zip(answers, st.columns(len(answers)), strict=True)):
         with spot, st.container(border=True):
-            untrusted.draw(nameless.answer(one.trace, place, f"{LETTERS[place]} · {names[one.label]}"))
+            untrusted.draw(presenter.nameless(one.trace, place, f"{LETTERS[place]} · {names[one.label]}"))

@@ -11,11 +11,11 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.tips import tip
+from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import amounts, shipped
-from pages.shared.amounts import money
+from pages.shared import shipped, wording
+from pages.shared.wording import money
 from rag_core.catalog.setup import titles_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _chosen(rounds: Sequence[Round]) -> Sequence[Round]:
         return rounds
     part = st.segmented_control(
         t("Questions"), [ALL, *found], default=ALL, required=True, key="panel.group",
-        format_func=lambda part: untrusted.label(amounts.kind(part[1]) if part != ALL else t("all questions")),
+        format_func=lambda part: untrusted.label(wording.kind(part[1]) if part != ALL else t("all questions")),
     )  # fmt: skip
     return rounds if part == ALL else found[part]
 

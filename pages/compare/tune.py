@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import asking, changes, column_parts, passages, private, queries
+from pages.compare import asking, changes, column_parts, passages, queries
 from pages.compare.asking import pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, plural, problem, t, translated
@@ -32,9 +32,9 @@ from pages.shared import (
     setups,
     tuning,
 )
-from pages.shared.amounts import model_calls
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
+from pages.shared.wording import model_calls
 from rag_core.catalog import describe_changes
 from rag_core.explain import ControlTips, Move, RankChange, TippingPoint, Work, fates, rank_changes
 
@@ -58,12 +58,12 @@ def main() -> None:
     running = run is not None and not run.over
     pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
     permalink.warn()
-    question = st.session_state.get("question", "") if pressed else private.chosen()
+    question = st.session_state.get("question", "") if pressed else asking.after_choice()
     if question is not None:
         _start(question, run)
-    if pending := private.pending():
+    if pending := asking.pending():
         question_header.draw_urgent(pending)
-        private.ask(pending)
+        asking.ask_choice(pending)
     if run:
         question_header.draw(run)
     _workbench(running=running)

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 import rag_core
 from pages.compare import differences, presenter
 from pages.drawing import untrusted
-from pages.drawing.tips import tip
+from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import bold, escape, label
 from pages.shared import setups

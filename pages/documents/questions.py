@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.drawing import tables, untrusted
+from pages.drawing import pieces, untrusted
 from pages.drawing.translate import plural, problem, t, translated
 from pages.shared import account, country
 from rag_core.documents.asked import Asked, placed
@@ -37,7 +37,7 @@ def _of_section(lab: rag_core.Lab, passages: Mapping[str, rag_core.Passage]) -> 
     known = asked.of(section) if asked else []
     if known:
         rows = [(untrusted.escape(translated(one.words)), untrusted.escape(one.language)) for one in known]
-        untrusted.draw(tables.listed((t("Question"), t("Language")), rows))
+        untrusted.draw(pieces.listed((t("Question"), t("Language")), rows))
     else:
         st.caption(t("No questions are known to be answered by it."))
     if not account.may_operate():
@@ -75,7 +75,7 @@ def taught(lab: rag_core.Lab) -> None:
             )
             for one in rows
         ]
-        untrusted.draw(tables.listed((t("Question"), t("Section"), t("Taught")), cells))
+        untrusted.draw(pieces.listed((t("Question"), t("Section"), t("Taught")), cells))
         if operates:
             _delete(lab, rows, "taught")
 

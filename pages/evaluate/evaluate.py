@@ -7,7 +7,7 @@ import streamlit as st
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, t
 from pages.evaluate import results, run, runs, sweep
-from pages.shared import views
+from pages.shared import question_header
 
 VIEWS = {
     "measure": (declared("Measure"), run.draw),
@@ -21,7 +21,7 @@ OWN = {"run": "results", "sweep": "search-settings"}  # a parameter of the addre
 def main() -> None:
     """Draw the page."""
     st.header(t("Measure strategies on judged questions"), anchor=False)
-    view = views.choose({name: title for name, (title, _) in VIEWS.items()}, "evaluate.view")
+    view = question_header.choose_view({name: title for name, (title, _) in VIEWS.items()}, "evaluate.view")
     for parameter, owner in OWN.items():
         if view != owner:
             st.query_params.pop(parameter, None)

@@ -14,14 +14,16 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, t, translated
+from pages.drawing.untrusted import escape
 from pages.drawing.untrusted import label as md
-from pages.evaluate import plots, rankings, runs
-from pages.shared import amounts, claims, question_header, shipped
+from pages.evaluate import plots, runs
+from pages.shared import claims, question_header, shipped, wording
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
+
 
 VERDICTS = (
     declared("worse"),
@@ -228,7 +230,7 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
         st.info(t("These questions are not labelled by kind, and share one language."))
     for group, members in known.items():
         st.subheader(md(translated(GROUPS.get(group, group))), anchor=False)
-        in_words = {amounts.kind(name): row for name, row in members.items()}
+        in_words = {wording.kind(name): row for name, row in members.items()}
         untrusted.chart(plots.groups(in_words, primary, title, titles), f"groups.{group}")
     if known:
         st.caption(t("Small groups have wide intervals; widely overlapping intervals decide nothing."))
@@ -369,7 +371,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
                 titles[baseline]: change.baseline,
                 titles[label]: change.score,
                 "verdict": translated(change.verdict),
-                "kind": amounts.kind(texts[change.question].kind),
+                "kind": wording.kind(texts[change.question].kind),
             }
             for change in rows
         ),
@@ -402,4 +404,49 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
             st.markdown(f"**{md(title)}**")
             if record.error:
                 untrusted.say(record.error, st.error)
-            untrusted.draw(rankings.stages(record, run.judged.qrels[question], titles))
+            untrusted.draw(recorded(record, run.judged.qrels[question], titles))
+
+
+LISTED = 10  # documents per stage; the rest are counted
+
+
+def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    """Every stage of a run on one question, in order, with each document's grade."""
+    missed = record.missed(grades)
+    parts = [
+        f'<div class="rl-stage"><b>{escape(translated(stage_title(stage.stage)))}</b> '
+        f"<small>{1000 * stage.seconds:.1f} ms</small>{_recorded_lanes(stage, grades, titles)}</div>"
+        for stage in record.stages
+        if stage.lanes
+    ]
+    if missed:
+        rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:LISTED])
+        more = f"<li>{t('and {count} more', count=len(missed) - LISTED)}</li>" if len(missed) > LISTED else ""
+        parts.append(
+            f'<div class="rl-stage"><b>{t("Relevant but not returned")}</b><ul>{rows}{more}</ul></div>'
+        )
+    return "".join(parts)
+
+
+def _recorded_lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    parts = []
+    for lane in stage.lanes:
+        searched = translated(stage_title(lane.retriever))
+        written = "" if lane.origin == "question" else translated(query_title(lane.origin))
+        name = " · ".join(part for part in (searched, written) if part)
+        head = f'<p class="rl-note">{escape(name)}</p>' if len(stage.lanes) > 1 else ""
+        rows = "".join(f"<li>{_document(one, grades, titles)}</li>" for one in lane.documents[:LISTED])
+        left = len(lane.documents) - LISTED
+        more = f'<p class="rl-note">{t("and {count} more", count=left)}</p>' if left > 0 else ""
+        parts.append(f"{head}<ol>{rows}</ol>{more}")
+    return "".join(parts)
+
+
+def _document(name: str, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    grade = grades.get(name)
+    if grade is None:
+        mark = f'<span class="rl-label rl-low">{t("not judged")}</span>'
+    else:
+        css = "rl-high" if grade > 1 else "rl-medium" if grade == 1 else "rl-low"
+        mark = f'<span class="rl-label {css}">{t("grade {grade:d}", grade=grade)}</span>'
+    return f"{mark} {escape(titles.get(name) or name)}"

@@ -10,9 +10,8 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, plural, problem, t, translated, when
 from pages.shared import account
-from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
-from pages.shared.history_sync import history
+from pages.shared.history_sync import comparisons, history
 from pages.shared.lists import drawn_with_lists
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import rag_core
-from pages.compare import nameless
+from pages.compare import presenter
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import escape
@@ -150,7 +150,7 @@ def _judge(asked: Round, mine: str, pair: Pair) -> None:
     answers = [asked.question.answers[number].trace for number in (pair.left, pair.right)]
     for place, (trace, spot) in enumerate(zip(answers, st.columns(2), strict=True)):
         with spot, st.container(border=True, key=f"side{place}"):
-            untrusted.draw(nameless.answer(trace, place, translated(SIDES[place])))
+            untrusted.draw(presenter.nameless(trace, place, translated(SIDES[place])))
     reasons, comment = _keys(asked, pair)
     with st.form("ballot", border=False):
         st.pills(

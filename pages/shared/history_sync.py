@@ -1,9 +1,11 @@
-"""Comparisons in the history: kept while they run, opened again without running anything."""
+"""Comparisons kept in the history while they run, and in memory for a reload; opened again without running anything."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,14 +15,13 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, when
 from pages.shared import account, corpora, faults, observing, setups
-from pages.shared.comparisons import KEPT_S as HELD_S
-from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison, LiveRun
 from rag_core.sessions.history import Asked, AskedColumn
 
 if TYPE_CHECKING:
     from rag_core.sessions.history import History
+
 
 KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
 AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over and not kept is tried again
@@ -223,3 +224,72 @@ def _column(kept: AskedColumn) -> Column:
         models=kept.models,
         corpus=kept.corpus,
     )
+
+
+MOST_KEPT = 100
+HELD_S = 12 * 3600.0  # after a page last showed it
+
+
+class Comparisons:
+    """The comparisons shown most recently in any session, by id; whoever has the id can see the run. Thread-safe.
+
+    Args:
+        most: how many to keep; the one shown longest ago goes first.
+        seconds: how long to keep a comparison after it was last shown.
+    """
+
+    def __init__(
+        self, most: int = MOST_KEPT, seconds: float = HELD_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most, self._seconds, self._clock = most, seconds, clock
+        # the most recently shown comes last
+        self._kept: OrderedDict[str, tuple[Comparison, float]] = OrderedDict()
+        self._forgotten: set[str] = set()  # else the page of another session would keep it again
+        self._lock = threading.Lock()
+
+    def keep(self, run: Comparison) -> None:
+        """Store a comparison, or note that it is still shown."""
+        with self._lock:
+            if self.is_forgotten(run.id):
+                return
+            self._kept[run.id] = run, self._clock()
+            self._kept.move_to_end(run.id)
+            self._expire()
+
+    def find(self, name: str) -> Comparison | None:
+        """The comparison with this id; None when there is none or it has expired."""
+        with self._lock:
+            self._expire()
+            run, _ = self._kept.get(name, (None, 0.0))
+            return run
+
+    def forget(self, name: str) -> None:
+        """Stop and drop a comparison that was deleted, and what Tune has of its columns."""
+        with self._lock:
+            self._forgotten.add(name)
+            for known in [one for one in self._kept if one.partition(".")[0] == name]:
+                self._kept.pop(known)[0].stop()
+
+    def is_forgotten(self, name: str) -> bool:
+        """Whether a comparison was deleted; a session may still hold it."""
+        return name.partition(".")[0] in self._forgotten
+
+    def forget_showing(self, corpus: str, documents: Collection[str] | None) -> None:
+        """Forget what shows text of these documents of a corpus, or of any of it."""
+        with self._lock:
+            showing = {
+                run.id.partition(".")[0] for run, _ in self._kept.values() if run.shows(corpus, documents)
+            }
+        for name in showing:
+            self.forget(name)
+
+    def _expire(self) -> None:
+        oldest = self._clock() - self._seconds
+        while self._kept and (len(self._kept) > self._most or next(iter(self._kept.values()))[1] < oldest):
+            self._kept.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def comparisons() -> Comparisons:
+    """The comparisons of this server."""
+    return Comparisons()

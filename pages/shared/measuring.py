@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 import rag_core
-from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t, translated
-from pages.drawing.untrusted import label
-from pages.shared import account, amounts, controls, corpora, outcomes, permalink, setups
+from pages.drawing import pieces, untrusted
+from pages.drawing.translate import declared, plural, problem, t, translated
+from pages.drawing.untrusted import escape, label
+from pages.shared import account, controls, corpora, permalink, setups, wording
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
+from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.types import spent_so_far
+
+if TYPE_CHECKING:
+    from rag_core.lab.adding import FileOutcome
+
 
 BUILTIN_LABEL = declared("Built-in questions")
 _started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
@@ -168,7 +175,7 @@ def _agree(job: Job, bill: ev.CostEstimate) -> None:
 def _running(job: Job, status: Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
     counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
-    doing = f"{amounts.step(status.doing)}{counted}{left}"
+    doing = f"{wording.step(status.doing)}{counted}{left}"
     if job.stopping and job.kind in ("index", "reindex"):
         doing = t("stopping after what is under way")
     elif job.stopping:
@@ -197,7 +204,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
 def _ended(job: Job, status: Status, title: str, key: str) -> None:
     match status.phase:
         case "done" if job.kind == "index":
-            outcomes.draw(title, status.files)
+            files_added(title, status.files)
         case "done":
             st.success(t("{title}: done.", title=title))
         case "stopped":
@@ -270,3 +277,81 @@ def _judged_by(data: str, split: str) -> str:
         return ev.read_judged(data, split, rag_core.read_settings()).judged_by
     except rag_core.RagError:
         return ""  # measuring shows the error
+
+
+OUTCOMES = {
+    "failed": declared("not added"),
+    "added": declared("added"),
+    "changed": declared("replaced"),
+    "unchanged": declared("unchanged"),
+}
+OUTCOME_CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
+
+
+def files_added(title: str, files: Sequence[FileOutcome]) -> None:
+    """Draw a line with the counts, then a _outcome_table.
+
+    Args:
+        title: of the upload, as Markdown.
+    """
+    counted = Counter(one.status for one in files)
+    parts = (
+        plural("{count} not added", "{count} not added", counted["failed"]) if counted["failed"] else "",
+        plural("{count} added", "{count} added", counted["added"]) if counted["added"] else "",
+        plural("{count} replaced", "{count} replaced", counted["changed"]) if counted["changed"] else "",
+        plural("{count} unchanged", "{count} unchanged", counted["unchanged"])
+        if counted["unchanged"]
+        else "",
+    )
+    counts = ", ".join(filter(None, parts))
+    message = f"{title}: {untrusted.label(counts)}."
+    if counted["failed"] == len(files):
+        st.error(message)
+    elif counted["failed"]:
+        st.warning(message)
+    else:
+        st.success(message)
+    told = [one for one in files if one.status == "failed" or one.reason or one.hidden or one.orders]
+    if told:
+        untrusted.draw(_outcome_table(sorted(told, key=lambda one: one.status != "failed")))
+    if smooth := [one for one in files if one not in told]:
+        untrusted.draw(
+            f'<details class="rl-smooth"><summary>{plural("The other file", "The other {count} files", len(smooth))}</summary>{_outcome_table(smooth)}</details>'
+            if told
+            else _outcome_table(smooth)
+        )
+
+
+def _outcome_table(files: Sequence[FileOutcome]) -> str:
+    """One row per file."""
+    rows = (
+        (
+            escape(one.name),
+            f'<span class="rl-label {OUTCOME_CSS[one.status]}">{translated(OUTCOMES[one.status])}</span>',
+            _file_notes(one),
+        )
+        for one in files
+    )
+    heads = (t("File"), t("Result"), t("Why, and what to know"))
+    return f'<div class="rl-files">{pieces.listed(heads, rows)}</div>'
+
+
+def _file_notes(one: FileOutcome) -> str:
+    """The reason, what of the file is not read, and whether it gives orders."""
+    notes = []
+    if one.reason:
+        reason = translated(one.reason)
+        if one.status != "failed":
+            reason = t("Not all of it: {reason}", reason=reason)
+        notes.append(escape(f"{reason[:1].upper()}{reason[1:].rstrip('.')}."))
+    if one.documents > 1:
+        notes.append(t("Its {count:d} entries are searched one by one.", count=one.documents))
+    if one.orders:
+        notes.append(f"<b>{escape(translated(GIVES_ORDERS))}</b>")
+    if one.hidden:
+        pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
+        notes.append(
+            f"{t('In the file, but not read ({count:d}):', count=len(one.hidden))}"
+            f'<ul class="rl-hidden">{pieces}</ul>'
+        )
+    return "<br>".join(notes)

@@ -12,8 +12,8 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t
 from pages.shared import controls, corpora, history_sync, permalink, setups
-from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
+from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.catalog.address import from_address, to_address
 from rag_core.documents.documents import BUILTIN
