@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -124,12 +125,7 @@ def _state(column: Column, place: int) -> str:
 
 def stages(column: Column) -> str:
     """The column's stages with their times. Space is reserved for marks and times still to come."""
-    marks = {
-        "done": "✓",
-        "failed": "✕",
-        "now": '<span class="rl-spin"></span>',
-        "todo": ROOM.format("✓"),
-    }
+    marks = {"done": "✓", "failed": "✕", "now": '<span class="rl-spin"></span>', "todo": ROOM.format("✓")}
     parts = []
     for place, stage in enumerate(column.strategy.stages):
         state, time = _state(column, place), ROOM.format("0.00 s")
@@ -236,36 +232,31 @@ def warnings(column: Column) -> str:
     return "".join(f'<p class="rl-box rl-thin">{escape(translated(note))}</p>' for note in notes)
 
 
+@dataclass
 class ColumnView:
     """One column's places in its card; each is redrawn only when its content changes.
 
     Args:
+        place: where it is drawn.
         chosen: what the card is set to; empty when the card is not in the next run.
         also: id of a passage -> the other columns that found it.
         twin: which other columns give the same answer, in words; may be empty.
     """
 
-    def __init__(
-        self,
-        column: Column,
-        position: int,
-        place: DeltaGenerator,
-        chosen: Sequence[rag_core.Setup],
-        run: Comparison,
-        also: Mapping[str, str],
-        twin: str,
-    ) -> None:
-        self._column = column
-        self._position = position
-        self._run = run
-        self._question = run.question
-        self._chosen = chosen[0] if chosen else column.setup
+    column: Column
+    position: int
+    place: InitVar[DeltaGenerator]
+    chosen: Sequence[rag_core.Setup]
+    run: Comparison
+    also: Mapping[str, str]
+    twin: str
+    _places: dict[str, DeltaGenerator] = field(default_factory=dict, init=False)
+    _shown: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self, place: DeltaGenerator) -> None:
+        column, position, run = self.column, self.position, self.run
         where = (country.chosen(), corpora.chosen())
-        self._changed = list(chosen) != [column.setup] or where != (run.country, run.corpus)
-        self._also = also
-        self._twin = twin
-        self._places: dict[str, DeltaGenerator] = {}
-        self._shown: dict[str, str] = {}
+        self._changed = list(self.chosen) != [column.setup] or where != (run.country, run.corpus)
         with place:
             if not presenter.blind():
                 self._draw_status()
@@ -296,45 +287,46 @@ class ColumnView:
             self._draw_stages()
 
     def _draw_stages(self) -> None:
-        self._put("stages", stages(self._column))
+        self._put("stages", stages(self.column))
 
     def _draw_status(self) -> None:
-        column, setup = self._column, self._chosen
+        column = self.column
+        setup = self.chosen[0] if self.chosen else column.setup
         line = status(
             column,
-            self._position,
+            self.position,
             setups.title(column.setup),
             changes(setup),
             changed=self._changed,
             runs_on=setups.runs_on(setup),
-            twin=self._twin,
+            twin=self.twin,
         )
         self._put("status", line)
 
     def _draw_results(self) -> None:
-        column, position, blind = self._column, self._position, presenter.blind()
-        over = self._run.over  # the banner is drawn then
+        column, position, blind = self.column, self.position, presenter.blind()
+        over = self.run.over  # the banner is drawn then
         if blind and not over:
-            waited = int((datetime.now(UTC) - self._run.asked).total_seconds())
+            waited = int((datetime.now(UTC) - self.run.asked).total_seconds())
             self._put("answer", hidden(waited))
             self._put("warnings", "")
             self._put("passages", "")
             return
         if not blind:
-            self._put("rewrites", queries.rewrites(column, self._question))
+            self._put("rewrites", queries.rewrites(column, self.run.question))
         self._put("answer", answer(column, position, engine().state, told=over, blind=blind))
         self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else warnings(column))
         listed = passages.passages(
             column,
             position,
-            self._question,
-            self._also,
+            self.run.question,
+            self.also,
             blind=blind,
-            most=_fewest(self._run) if blind else None,
+            most=_fewest(self.run) if blind else None,
         )
         self._put("passages", listed)
-        opened = passages.opened(column, position, self._question, blind=blind) if column.trace else ""
+        opened = passages.opened(column, position, self.run.question, blind=blind) if column.trace else ""
         self._put("opened", opened)
 
     def _put(self, name: str, body: str) -> None:

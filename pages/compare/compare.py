@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -28,16 +27,7 @@ from pages.compare.asking import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import (
-    controls,
-    corpora,
-    country,
-    history_sync,
-    permalink,
-    question_header,
-    setups,
-    shipped,
-)
+from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups, shipped
 from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
 from rag_core.offline.safety import check_safety
@@ -89,7 +79,9 @@ def main() -> None:
         else:
             card.caption(t("Not in the next run."))
     columns = [heads[place] for place in range(controls.columns())]
-    spots = _Spots(top, [card.container() for card in cards], st.container())
+    cards = [card.container() for card in cards]
+    # the room below comes first: cleared last, it would jump up as those above it shrink
+    spots = [st.container(), *cards, top]
     question = st.session_state["question"] if pressed else differences.replaced() or asking.after_choice()
     if question is not None:
         with notices:
@@ -102,7 +94,7 @@ def main() -> None:
             )  # what to do at once does not wait for the choice
             asking.ask_choice(pending)
     if run is None or presenter.upcoming():
-        below, *places, top = [_place(spot) for spot in spots.all]
+        below, *places, top = [_place(spot) for spot in spots]
         for position, (setup, spot) in enumerate(zip(columns, places, strict=False)):
             with spot, st.container(key=f"idle{position}"):
                 _empty(setup)
@@ -115,20 +107,6 @@ def main() -> None:
         return
     run.settings = {**controls.settings(), **setups.settings(), **how_it_got_here.settings()}
     _results(run, columns, spots, running=running)
-
-
-@dataclass(frozen=True)
-class _Spots:
-    """The parts of the page that show results: above the columns, in each card, and below."""
-
-    above: DeltaGenerator
-    columns: Sequence[DeltaGenerator]
-    below: DeltaGenerator
-
-    @property
-    def all(self) -> Sequence[DeltaGenerator]:
-        """All of them, the one below first: if it were cleared last, it would jump up as those above it shrink."""
-        return [self.below, *self.columns, self.above]
 
 
 def _ask(run: Comparison | None, *, running: bool) -> bool:
@@ -224,14 +202,17 @@ def _place(spot: DeltaGenerator) -> DeltaGenerator:
 
 
 def _start(
-    question: str, columns: Sequence[rag_core.Setup], earlier: Comparison | None, spots: _Spots
+    question: str,
+    columns: Sequence[rag_core.Setup],
+    earlier: Comparison | None,
+    spots: Sequence[DeltaGenerator],
 ) -> None:
     """Start a comparison; after an invalid question the earlier one stays on screen."""
     started = asking.start(question, columns, earlier)
     if started is None:
         return
     _show(started)
-    *_, top = [_place(spot) for spot in spots.all]
+    *_, top = [_place(spot) for spot in spots]
     with top:
         _above(started)  # what to do at once comes at once
     st.rerun()
@@ -241,9 +222,11 @@ def _above(run: Comparison) -> None:
     question_header.draw(run, "" if presenter.blind() else look_for(run.question, run.corpus))
 
 
-def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, *, running: bool) -> None:
+def _results(
+    run: Comparison, columns: Sequence[rag_core.Setup], spots: Sequence[DeltaGenerator], *, running: bool
+) -> None:
     below, *places, top = [
-        _place(spot) for spot in spots.all
+        _place(spot) for spot in spots
     ]  # all at once: old answers go before the new question comes
     with top:
         _above(run)

@@ -309,11 +309,7 @@ def bar_title(span: bill.Span) -> str:
     """What a bar is: "Search", "Keyword search", "Embedding search, synonyms", "Answer, gpt-4o"."""
     if span.level == "stage":
         return doing(span.kind, span.name)
-    names = {
-        "bm25": t("Keyword search"),
-        "dense": t("Embedding search"),
-        "answer": t("Model"),
-    }
+    names = {"bm25": t("Keyword search"), "dense": t("Embedding search"), "answer": t("Model")}
     called = names.get(span.name) or of_purpose(span.name)
     said = setups.reranker if span.name == "rerank" else setups.called
     detail = said(span.detail) if span.level == "call" else translated(query_title(span.detail))

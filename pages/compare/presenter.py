@@ -83,7 +83,8 @@ def button() -> None:
         key="present",
         shortcut=KEYS["enter"],
         help=t("Large type, no controls, strategies shuffled and named A, B, C until you reveal them."),
-        on_click=_enter,
+        on_click=st.session_state.update,
+        kwargs={"presenting": True, "upcoming": False, "panel": None},
     )
 
 
@@ -176,10 +177,6 @@ def _vote(run: Comparison, best: tuple[int, ...]) -> None:
     titles = tuple(setups.title(run.columns[place].setup) for place in best)
     st.session_state[VOTES] = {**_votes(), run.question: (titles, run.differences.is_tie(best))}
     history_sync.keep_vote(run)
-
-
-def _enter() -> None:
-    st.session_state.update(presenting=True, upcoming=False, panel=None)
 
 
 def _leave(run: Comparison | None) -> None:

@@ -73,12 +73,7 @@ def _reading(read: str) -> str:
 
 
 def _rewrite(
-    query: rag_core.Query,
-    results: QueryResults | None,
-    read: str,
-    weight: float | None,
-    *,
-    several: bool,
+    query: rag_core.Query, results: QueryResults | None, read: str, weight: float | None, *, several: bool
 ) -> str:
     """A query with its weight in the fusion if there is one, and how many passages it found; among several, how many no other found."""
     parts = [] if weight is None else [t("weight {weight:g}", weight=weight)]

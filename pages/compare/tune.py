@@ -174,10 +174,7 @@ def _reset(recipe: rag_core.Recipe) -> None:
 
 
 def _summary(
-    bench: tuning.Bench | None,
-    move: Move | None,
-    moved: Sequence[RankChange],
-    failure: str,
+    bench: tuning.Bench | None, move: Move | None, moved: Sequence[RankChange], failure: str
 ) -> DeltaGenerator:
     """What the last move cost and changed, which stays in view, and what can be done with the setting.
 
@@ -213,11 +210,7 @@ def _summary(
                 way_back = plural(
                     "Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count
                 )
-            st.page_link(
-                "pages/compare/compare.py",
-                label=label(way_back),
-                icon=":material/compare_arrows:",
-            )
+            st.page_link("pages/compare/compare.py", label=label(way_back), icon=":material/compare_arrows:")
     return line
 
 

@@ -10,12 +10,12 @@ import rag_core
 from pages.documents import library, questions, uploading
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t, translated
-from pages.shared import account, corpora
+from pages.shared import account, corpora, whole_document
 from pages.shared.engine import engine
 from pages.shared.history_sync import comparisons, history
 from rag_core.documents.documents import BUILTIN
-from rag_core.indexing import UPLOADS, CorpusIndex, find_file
-from rag_core.lab.browsing import IndexedDocument, indexed_documents
+from rag_core.indexing import UPLOADS, find_file
+from rag_core.lab.browsing import IndexedDocument
 from rag_core.lab.corpora import as_typed
 from rag_core.lab.opening import builtin_files
 from rag_core.lab.removing import remove_corpus, remove_file
@@ -38,7 +38,7 @@ def draw(corpus: str) -> None:
         st.info(t("One moment: the models are loading."))
         return
     lab = engine().wait(corpus)
-    documents = {one.document.id: one for one in _documents(lab.index.name, lab.index)}
+    documents = whole_document.indexed(lab.index.name, lab.index)
     files = {name: one.file for name, one in documents.items()}
     counted = library.files_in_words(len({(one.root, one.file) for one in documents.values()}))
     passages = library.passages_in_words(len(lab.passages))
@@ -55,12 +55,6 @@ def draw(corpus: str) -> None:
     questions.taught(lab)
     if account.may_operate():
         uploading.chunking(corpus, lab)
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _documents(name: str, _index: CorpusIndex) -> list[IndexedDocument]:
-    """The documents of a corpus; `name` names the generation of its index."""
-    return indexed_documents(_index)
 
 
 def _foot(corpus: str, one: IndexedDocument) -> None:

@@ -68,7 +68,12 @@ def draw(
     with right:
         if PASSAGE in st.session_state:  # a phone shows the document in the list's place, see style.css
             with st.container(key="opened"):
-                st.button(t("Back to the results"), key="library.back", on_click=_back)
+                st.button(
+                    t("Back to the results"),
+                    key="library.back",
+                    on_click=st.session_state.pop,
+                    args=(PASSAGE,),
+                )
         _read([by_id[name] for name in found], lab, marked, foot)
 
 
@@ -168,10 +173,6 @@ def _more() -> None:
 def _open(passage: rag_core.Passage) -> None:
     st.session_state.update({DOCUMENT: passage.doc_id, VIEW: CUT, PASSAGE: passage.id})
     st.session_state.pop(f"{PAGE}.{passage.doc_id}", None)
-
-
-def _back() -> None:
-    del st.session_state[PASSAGE]
 
 
 def _read(

@@ -269,19 +269,19 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
         st.dataframe(
             untrusted.cells(
                 {
-                    "stage": translated(stage_title(effect.stage)),
-                    "ranking": _list_title(effect.lane) or "–",
-                    "effect": translated(EFFECTS[effect.effect]),
-                    "documents": effect.documents,
+                    t("Stage"): translated(stage_title(effect.stage)),
+                    t("Ranking"): _list_title(effect.lane) or "–",
+                    t("Effect"): translated(EFFECTS[effect.effect]),
+                    t("Documents"): effect.documents,
                     "score": effect.score.mean,
-                    "change": effect.change.mean if effect.change else None,
-                    "interval": t(
+                    t("Change"): effect.change.mean if effect.change else None,
+                    t("95 % interval of the change"): t(
                         "({low:+.3f} to {high:+.3f})", low=effect.change.low, high=effect.change.high
                     )
                     if effect.change
                     else "",
                     "p": "" if effect.p is None else plots.p_text(effect.p),
-                    "against": _against(effect.before, {one.stage for one in effects}),
+                    t("Against"): _against(effect.before, {one.stage for one in effects}),
                     "ms": 1000 * seconds.get(f"{effect.position + 1} {effect.stage}", 0.0),
                 }
                 for effect in effects
@@ -290,16 +290,11 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             placeholder="",
             column_config={
                 "score": st.column_config.NumberColumn(translated(primary.title), format="%.3f"),
-                "change": st.column_config.NumberColumn(t("Change"), format="%+.3f"),
-                "stage": t("Stage"),
-                "ranking": t("Ranking"),
-                "effect": t("Effect"),
-                "against": t("Against"),
-                "documents": st.column_config.NumberColumn(
-                    t("Documents"), format="%.1f", help=t("Mean number after this step.")
+                t("Change"): st.column_config.NumberColumn(format="%+.3f"),
+                t("Documents"): st.column_config.NumberColumn(
+                    format="%.1f", help=t("Mean number after this step.")
                 ),
                 "ms": st.column_config.NumberColumn(format="%.1f"),
-                "interval": st.column_config.TextColumn(t("95 % interval of the change")),
             },
         )
         if rewrites := ev.rewrite_effects(run, label):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 import rag_core
@@ -12,9 +10,6 @@ from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import label
 from pages.shared import setups
 from rag_core import evaluation as ev
-
-if TYPE_CHECKING:
-    from streamlit.elements.lib.column_types import ColumnConfig
 
 
 def draw() -> None:
@@ -33,21 +28,21 @@ def draw() -> None:
     st.caption(t("Choose one run to see its results, or two to compare them."))
     event = st.dataframe(
         untrusted.cells(map(_row, runs)), hide_index=True, on_select="rerun", selection_mode="multi-row", key="history",
-        placeholder="",
-        column_config=_columns(),
+        placeholder="", column_config={t("Best"): st.column_config.NumberColumn(format="%.3f")},
     )  # fmt: skip
     picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
     if len(picked) == 1:
         name = picked[0].folder.name
-        st.button(t("See its results"), type="primary", on_click=_see_results, args=(name,))
+        st.button(
+            t("See its results"),
+            type="primary",
+            on_click=st.query_params.update,
+            kwargs={"view": "results", "run": name},
+        )
     elif len(picked) == 2:
         _compare(picked[1], picked[0])
     elif picked:
         st.info(t("Choose two runs."))
-
-
-def _see_results(name: str) -> None:
-    st.query_params.update(view="results", run=name)
 
 
 def _row(run: ev.RunFolder) -> dict[str, object]:
@@ -55,34 +50,18 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
     names = strategies(manifest)
     leader = results.leader if results else None
     return {
-        "when": manifest.minute,
-        "questions": t(
-            "{count:,} of {asked}",
-            count=manifest.questions,
-            asked=asked(manifest.data, manifest.split),
+        t("When"): manifest.minute,
+        t("Questions"): t(
+            "{count:,} of {asked}", count=manifest.questions, asked=asked(manifest.data, manifest.split)
         ),
-        "strategies": ", ".join(names.values()),
-        "depth": str(manifest.depth or t("as configured")),
-        "metric": translated(ev.parse_metric(results.primary).title) if results else t("not finished"),
-        "leader": names[leader] if leader else "",
-        "best": results.primary_means[leader] if results and leader else None,
-        "embeddings": manifest.engine["embedding"],
-        "language model": setups.called(str(manifest.engine["llm"])),
+        t("Strategies"): ", ".join(names.values()),
+        t("Depth"): str(manifest.depth or t("as configured")),
+        t("Metric"): translated(ev.parse_metric(results.primary).title) if results else t("not finished"),
+        t("Leader"): names[leader] if leader else "",
+        t("Best"): results.primary_means[leader] if results and leader else None,
+        t("Embeddings"): manifest.engine["embedding"],
+        t("Language model"): setups.called(str(manifest.engine["llm"])),
     }
-
-
-def _columns() -> dict[str, ColumnConfig | str | None]:
-    titles = {
-        "when": t("When"),
-        "questions": t("Questions"),
-        "strategies": t("Strategies"),
-        "depth": t("Depth"),
-        "metric": t("Metric"),
-        "leader": t("Leader"),
-        "embeddings": t("Embeddings"),
-        "language model": t("Language model"),
-    }
-    return {**titles, "best": st.column_config.NumberColumn(t("Best"), format="%.3f")}
 
 
 def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
@@ -104,29 +83,25 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     st.dataframe(
         untrusted.cells(
             {
-                "strategy": translated(row.title),
-                "older": row.older,
-                "newer": row.newer,
-                "in": t("both")
+                t("Strategy"): translated(row.title),
+                t("Older"): row.older,
+                t("Newer"): row.newer,
+                t("In"): t("both")
                 if row.comparison
                 else t("the older only")
                 if row.newer is None
                 else t("the newer only"),
-                "questions in both": row.comparison.n if row.comparison else None,
-                "wins of the newer": row.comparison.wins if row.comparison else None,
-                "losses": row.comparison.losses if row.comparison else None,
+                t("Questions in both"): row.comparison.n if row.comparison else None,
+                t("Wins of the newer"): row.comparison.wins if row.comparison else None,
+                t("Losses"): row.comparison.losses if row.comparison else None,
             }
             for row in found
         ),
         hide_index=True,
         column_config={
-            "older": number(t("Older"), format="%.3f"),
-            "newer": number(t("Newer"), format="%.3f"),
-            "strategy": st.column_config.TextColumn(t("Strategy"), width="large"),
-            "in": t("In"),
-            "questions in both": t("Questions in both"),
-            "wins of the newer": t("Wins of the newer"),
-            "losses": t("Losses"),
+            t("Older"): number(format="%.3f"),
+            t("Newer"): number(format="%.3f"),
+            t("Strategy"): st.column_config.TextColumn(width="large"),
         },
     )
     compared = [(translated(row.title), row.comparison) for row in found if row.comparison]

@@ -48,12 +48,12 @@ def main() -> None:
             return
         try:
             _room(code)
-        except PanelError as error:
-            untrusted.say(problem(error), st.warning)
-            _enter()
         except rag_core.RagError as error:
             untrusted.say(problem(error), st.warning)
-            st.button(t("Try again"))
+            if isinstance(error, PanelError):
+                _enter()
+            else:
+                st.button(t("Try again"))
 
 
 def _enter() -> None:

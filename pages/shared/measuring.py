@@ -183,10 +183,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
         untrusted.say(
-            t(
-                "You agreed to {bill}. It continues when this page is closed; Stop ends it.",
-                bill=status.bill,
-            )
+            t("You agreed to {bill}. It continues when this page is closed; Stop ends it.", bill=status.bill)
         )
     if account.may_operate():
         st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
