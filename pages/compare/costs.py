@@ -80,10 +80,9 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
         offered = ["", *prices]
         settings = engine().settings
         usual = settings.answer_model if settings else ""
-        chosen = st.selectbox(
-            untrusted.label(t("With the price of")), offered, key="cost.model",
+        chosen = untrusted.choose(
+            t("With the price of"), offered, _called, "cost.model",
             index=0 if paid or usual not in offered else offered.index(usual),
-            format_func=lambda model: untrusted.plain(_called(model)),
         )  # fmt: skip
         averaged = st.toggle(
             untrusted.label(t("Average over the history")), key="cost.history",

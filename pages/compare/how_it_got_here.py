@@ -91,9 +91,9 @@ def _flow(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
 
 def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
     by_id = {fate.passage.id: fate for fate in found}
-    chosen = st.selectbox(
-        t("Passage"), list(by_id), key=f"how.passage.{key}",
-        format_func=lambda name: untrusted.plain(f"{translated(by_id[name].text)} · {by_id[name].passage.full_title}"),
+    chosen = untrusted.choose(
+        t("Passage"), list(by_id), lambda name: f"{translated(by_id[name].text)} · {by_id[name].passage.full_title}",
+        f"how.passage.{key}",
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
     untrusted.draw(_taken_apart(decompose(trace, chosen), titles))

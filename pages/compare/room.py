@@ -226,11 +226,8 @@ def _draw_file(opened: PanelSession) -> None:
     room_result.draw(opened.rounds, opened.votes)
     if not opened.rounds:
         return
-    asked: Round = st.selectbox(
-        t("Question"),
-        opened.rounds,
-        format_func=lambda one: untrusted.plain(one.question.text),
-        key="panel.asked",
+    asked: Round = untrusted.choose(
+        t("Question"), opened.rounds, lambda one: one.question.text, "panel.asked"
     )
     names, answers = room_result.names(opened.rounds), asked.question.answers
     for place, (one, spot) in enumerate(zip(answers, st.columns(len(answers)), strict=True)):

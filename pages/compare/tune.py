@@ -31,6 +31,7 @@ from pages.shared import (
     question_header,
     setups,
     tuning,
+    wording,
 )
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
@@ -76,9 +77,8 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     with beside:
         with st.container(horizontal=True, gap="small", wrap=False):
             names = list(rag_core.RECIPES)
-            st.selectbox(
-                label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
-                format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)),
+            untrusted.choose(
+                t("Strategy"), names, wording.strategy, tuning.STRATEGY, index=names.index(tuning.DEFAULT),
                 label_visibility="collapsed", persist_state="session",
             )  # fmt: skip
             country.choose()

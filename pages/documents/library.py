@@ -197,10 +197,9 @@ def _read(
         ours = (one for one in documents if one.language == language())
         st.session_state[DOCUMENT] = next(ours if wide else iter(documents), documents[0]).id
     names = _names(documents)
-    name: str = st.selectbox(
-        t("To read ({count:,})", count=len(documents)), list(by_id), key=DOCUMENT,
-        format_func=lambda key: untrusted.plain(names[key]),
-    )  # fmt: skip
+    name: str = untrusted.choose(
+        t("To read ({count:,})", count=len(documents)), list(by_id), lambda key: names[key], DOCUMENT
+    )
     document = by_id[name]
     passages = _passages(lab).get(name, ()) if lab else ()
     left, right = st.columns([8, 5], gap="medium") if wide else (st.container(), st.container())

@@ -29,9 +29,10 @@ def of_document(lab: rag_core.Lab, passages: Sequence[rag_core.Passage]) -> None
 
 
 def _of_section(lab: rag_core.Lab, passages: Mapping[str, rag_core.Passage]) -> None:
-    section: str = st.selectbox(
-        t("Section"), list(passages), key=f"questions.section.{next(iter(passages))}",
-        format_func=lambda name: untrusted.plain(f"{position_of(passages[name]) + 1}. {passages[name].heading or t('no heading')}"),
+    section: str = untrusted.choose(
+        t("Section"), list(passages),
+        lambda name: f"{position_of(passages[name]) + 1}. {passages[name].heading or t('no heading')}",
+        f"questions.section.{next(iter(passages))}",
     )  # fmt: skip
     asked = lab.asked
     known = asked.of(section) if asked else []

@@ -27,9 +27,10 @@ def draw() -> None:
     own = [name for name in corpora.names() if name != BUILTIN]
     chosen = corpora.chosen()
     with st.form("upload"):
-        name = st.selectbox(
-            t("Name of the collection"), own, index=own.index(chosen) if chosen in own else None, accept_new_options=True,
-            format_func=lambda one: untrusted.plain(corpora.title(one)), placeholder=t("Type a new name, or choose one"), key="upload.corpus",
+        name = untrusted.choose(
+            t("Name of the collection"), own, corpora.title, "upload.corpus",
+            index=own.index(chosen) if chosen in own else None, accept_new_options=True,
+            placeholder=t("Type a new name, or choose one"),
         )  # fmt: skip
         files = st.file_uploader(
             t(

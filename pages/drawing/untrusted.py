@@ -10,9 +10,9 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -24,6 +24,7 @@ from pages.drawing.translate import problem
 from rag_core.values.answers import bold_as_html
 from rag_core.values.visible import as_cell, visible
 
+T = TypeVar("T")
 JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
 _MARKUP = re.compile(
     r"[\\`*\[\]<>~$&|]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]"
@@ -77,6 +78,27 @@ def errors(draw: Callable[[str], object] = st.error) -> Iterator[None]:
         yield
     except rag_core.RagError as error:
         say(problem(error), draw)
+
+
+def choose(
+    title: str,
+    options: Sequence[T],
+    words: Callable[[T], object],
+    key: str,
+    *,
+    place: DeltaGenerator | None = None,
+    **more: Any,
+) -> T:
+    """Draw a selectbox whose options stand in `words`; returns the chosen one.
+
+    Args:
+        place: where, if not where the page stands.
+        more: for `st.selectbox`.
+    """
+    chosen: T = (place or st).selectbox(
+        label(title), options, format_func=lambda one: plain(words(one)), key=key, **more
+    )
+    return chosen
 
 
 def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

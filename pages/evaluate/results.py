@@ -97,10 +97,9 @@ def _choose() -> str:
     def title(name: str) -> str:
         return t("Shipped with the lab") if name == shipped.NAME else translated(ev.run_title(past[name]))
 
-    chosen: str = st.selectbox(
-        t("Measured run"), names, format_func=lambda name: untrusted.plain(title(name)), key="results.run",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    chosen: str = untrusted.choose(
+        t("Measured run"), names, title, "results.run", label_visibility="collapsed"
+    )
     return chosen
 
 
@@ -133,11 +132,8 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
 def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results.primary)
     names = list(next(iter(results.strategies.values())).metrics)
-    shown = st.selectbox(
-        t("Metric"),
-        names,
-        format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)),
-        key="results.metric",
+    shown = untrusted.choose(
+        t("Metric"), names, lambda name: translated(ev.parse_metric(name).title), "results.metric"
     )
     untrusted.chart(
         plots.intervals(
@@ -334,18 +330,12 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
         st.info(t("Measure two strategies to see where they differ."))
         return
     left, right = st.columns(2)
-    baseline = left.selectbox(
-        t("Baseline"),
-        run.labels,
-        key="results.baseline",
-        format_func=lambda label: untrusted.plain(titles[label]),
+    baseline = untrusted.choose(
+        t("Baseline"), run.labels, lambda label: titles[label], "results.baseline", place=left
     )
     others = [label for label in run.labels if label != baseline]
-    label = right.selectbox(
-        t("Compared with"),
-        others,
-        key="results.other",
-        format_func=lambda label: untrusted.plain(titles[label]),
+    label = untrusted.choose(
+        t("Compared with"), others, lambda label: titles[label], "results.other", place=right
     )
     primary = ev.parse_metric(results.primary)
     changes = ev.changes(run, primary, baseline, label)

@@ -71,11 +71,8 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
         untrusted.say(translated(warning), st.warning)
     names = [*ev.DEFAULT_METRICS, "recall@100"]
     metric = ev.parse_metric(
-        st.selectbox(
-            t("Metric"),
-            names,
-            format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)),
-            key="history.metric",
+        untrusted.choose(
+            t("Metric"), names, lambda name: translated(ev.parse_metric(name).title), "history.metric"
         )
     )
     found = ev.compare_runs(older, newer, metric)

@@ -11,7 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import in_words, problem, t, translated
 from pages.drawing.untrusted import label
 from pages.evaluate import plots
-from pages.shared import account, permalink
+from pages.shared import account, permalink, wording
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
 from rag_core.catalog import Choice, Control, Number, Switch, format_value
@@ -52,9 +52,9 @@ def _choose_sweep() -> ev.SweepResult | None:
     if wanted in past:
         st.session_state["sweep.past"] = wanted
         del st.query_params["sweep"]
-    name = st.selectbox(
-        t("Sweep"), list(past), key="sweep.past", label_visibility="collapsed",
-        format_func=lambda name: untrusted.plain(translated(ev.sweep_title(past[name]))),
+    name = untrusted.choose(
+        t("Sweep"), list(past), lambda name: translated(ev.sweep_title(past[name])), "sweep.past",
+        label_visibility="collapsed",
     )  # fmt: skip
     try:
         return ev.read_sweep(past[name])
@@ -66,9 +66,9 @@ def _choose_sweep() -> ev.SweepResult | None:
 def _form() -> None:
     left, right = st.columns([1, 2])
     with left:
-        name = st.selectbox(
-            t("Strategy"), list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
-            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)), key="sweep.strategy", **KEPT,
+        name = untrusted.choose(
+            t("Strategy"), list(rag_core.RECIPES), wording.strategy, "sweep.strategy",
+            index=list(rag_core.RECIPES).index("hybrid_rrf"), **KEPT,
         )  # fmt: skip
         data = choose_data("sweep")
         judged_by(data, "dev")
@@ -94,9 +94,9 @@ def _form() -> None:
         axes = {one: _axis(recipe, controls[one]) for one in varied}
     total = ev.grid_size(axes)
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
-    metric = bottom[0].selectbox(
+    metric = untrusted.choose(
         t("Metric"), ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
-        format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)), key="sweep.metric", **KEPT,
+        lambda name: translated(ev.parse_metric(name).title), "sweep.metric", **KEPT, place=bottom[0],
     )  # fmt: skip
     most = bottom[1].selectbox(
         t("At most"), MOST, index=2, format_func=lambda count: t("{count:,} settings", count=count),
@@ -194,23 +194,13 @@ def _result(result: ev.SweepResult) -> None:
 
     left, right = st.columns(2)
     with left:
-        control = st.selectbox(
-            t("Along one control"),
-            result.varied,
-            format_func=lambda name: untrusted.plain(called(name)),
-            key="sweep.x",
-        )
+        control = untrusted.choose(t("Along one control"), result.varied, called, "sweep.x")
         untrusted.chart(plots.curve(result.best_along(control), control, called(control), title), "curve")
         st.caption(t("The best score at each value, over all other controls, with its 95 % interval."))
     with right:
         others = [name for name in result.varied if name != control]
         if others:
-            other = st.selectbox(
-                t("Against another"),
-                others,
-                format_func=lambda name: untrusted.plain(called(name)),
-                key="sweep.y",
-            )
+            other = untrusted.choose(t("Against another"), others, called, "sweep.y")
             best = result.best_along(control, other)
             untrusted.chart(plots.heat(best, control, other, (called(control), called(other)), title), "heat")
     st.subheader(t("Quality, time and cost"), anchor=False)

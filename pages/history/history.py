@@ -79,15 +79,11 @@ def _filters() -> tuple[str, str, tuple[date, ...]]:
     """Words, a strategy's name or "", and no day, one or two."""
     left, middle, right = st.columns([3, 2, 2])
     words = left.text_input(t("Words in the question"), key="questions.words", persist_state="session")
-    strategy = middle.selectbox(
-        t("Strategy"),
-        ["", *rag_core.RECIPES],
-        format_func=lambda name: untrusted.plain(
-            translated(rag_core.RECIPES[name].title) if name else t("Any strategy")
-        ),
-        key="questions.strategy",
-        persist_state="session",
-    )
+    strategy = untrusted.choose(
+        t("Strategy"), ["", *rag_core.RECIPES],
+        lambda name: translated(rag_core.RECIPES[name].title) if name else t("Any strategy"), "questions.strategy",
+        persist_state="session", place=middle,
+    )  # fmt: skip
     days = right.date_input(t("From and to (UTC)"), value=[], key="questions.days", persist_state="session")
     return words, strategy, days
 

@@ -12,7 +12,7 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, key_of, problem, t, translated
 from pages.drawing.untrusted import label
-from pages.shared import presets
+from pages.shared import presets, wording
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 from rag_core.catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
@@ -113,15 +113,10 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
     is_open = st.session_state.get("panel") == position
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         untrusted.draw(f'<span class="rl-letter">{untrusted.escape(letter)}</span>')
-        st.selectbox(
-            t("Strategy {number:d}", number=position + 1),
-            names,
-            index=names.index(DEFAULT_COLUMNS[position]),
-            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)),
-            key=f"strategy.{position}",
-            label_visibility="collapsed",
-            persist_state="session",
-        )
+        untrusted.choose(
+            t("Strategy {number:d}", number=position + 1), names, wording.strategy, f"strategy.{position}",
+            index=names.index(DEFAULT_COLUMNS[position]), label_visibility="collapsed", persist_state="session",
+        )  # fmt: skip
         st.button(
             t("Settings {letter}", letter=label(letter)),
             key=f"settings.{position}",

@@ -38,10 +38,9 @@ def choose(*, in_address: bool = False) -> str:
         untrusted.say(t("There is no collection {name} here.", name=repr(asked)), st.warning)
     if len(known) == 1:
         return known[0]
-    st.selectbox(
-        t("Documents to search"), known, format_func=lambda name: untrusted.plain(title(name)), key=KEY,
-        persist_state="session", width=320 if in_address else "stretch", on_change=_chose,
-        bind="query-params" if in_address else None,
+    untrusted.choose(
+        t("Documents to search"), known, title, KEY, persist_state="session", width=320 if in_address else "stretch",
+        on_change=_chose, bind="query-params" if in_address else None,
         help=t("Your own documents are added on the Documents page."),
         label_visibility="visible" if in_address else "collapsed",
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import rag_core
 from pages.drawing.translate import LANGUAGES, declared, plural, t, translated
 
 if TYPE_CHECKING:
@@ -102,3 +103,8 @@ def step(name: str) -> str:
     if "/" in count:
         return f"{step(what)} {count}"
     return translated(STEPS.get(name, name))
+
+
+def strategy(name: str) -> str:
+    """The title of a strategy."""
+    return translated(rag_core.RECIPES[name].title)
