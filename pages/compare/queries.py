@@ -67,11 +67,6 @@ def _short(query: rag_core.Query, weight: float | None) -> str:
     return f"<b>{escape(of)}</b> {escape(query.text)}"
 
 
-def _reading(read: str) -> str:
-    """What the embedding model read in place of a query; empty when it read the query itself."""
-    return f'<p class="rl-note rl-read">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
-
-
 def _rewrite(
     query: rag_core.Query, results: QueryResults | None, read: str, weight: float | None, *, several: bool
 ) -> str:
@@ -85,10 +80,11 @@ def _rewrite(
         if query.note.startswith("lost")
         else ""
     )
+    reading = f'<p class="rl-note rl-read">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
     beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
         f"<li><b>{escape(translated(query_title(query.origin)))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
-        f"<br>{_searched(query)}{_reading(read)}</li>"
+        f"<br>{_searched(query)}{reading}</li>"
     )
 
 

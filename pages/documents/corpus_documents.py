@@ -60,11 +60,8 @@ def draw(corpus: str) -> None:
 def _foot(corpus: str, one: IndexedDocument) -> None:
     """The file a document was read from, and what deletes it."""
     untrusted.say(t("File: {file}", file=one.file))
-    if account.may_operate():
-        _delete_file(corpus, one)
-
-
-def _delete_file(corpus: str, one: IndexedDocument) -> None:
+    if not account.may_operate():
+        return
     with st.popover(t("Delete this file")):
         kept = "" if one.root == UPLOADS else t(" The file it was indexed from stays where it is.")
         st.markdown(

@@ -132,8 +132,10 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     match control:
         case Number():
             number = int if control.whole else float
+            # higher counts of passages only cost time
+            high = min(control.max, 30) if _counts_passages(control) else control.max
             low, high = st.slider(
-                label(translated(control.title)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
+                label(translated(control.title)), number(control.min), number(control.max), (number(control.min), number(high)),
                 step=number(control.step), help=label(translated(control.help)), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
@@ -169,11 +171,6 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     except rag_core.RagError as error:
         untrusted.say(problem(error), st.error)
         return ()
-
-
-def _high(control: Number) -> float:
-    """The default end of a range: higher counts of passages only cost time."""
-    return min(control.max, 30) if _counts_passages(control) else control.max
 
 
 def _result(result: ev.SweepResult) -> None:
