@@ -19,8 +19,13 @@ from rag_core.values.provenance import SharedPassage, shared_passages
 if TYPE_CHECKING:
     from rag_core.offline.safety import SafetyCheck
 
-
 FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
+NAMES = {
+    "recall": declared("Recall"),
+    "precision": declared("Precision"),
+    "mrr": declared("MRR"),
+    "ndcg": declared("nDCG"),
+}
 
 
 def rows_of(columns: Sequence[Column]) -> list[SharedPassage]:
@@ -114,16 +119,8 @@ def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
     return f"{title} <small>{escape(quoted)}</small>"
 
 
-NAMES = {
-    "recall": declared("Recall"),
-    "precision": declared("Precision"),
-    "mrr": declared("MRR"),
-    "ndcg": declared("nDCG"),
-}
-
-
 def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
-    """One quiet quality with each column's recall, precision, MRR and nDCG; empty unless the question is a judged one."""
+    """One quiet line with each column's recall, precision, MRR and nDCG; empty unless the question is a judged one."""
     from rag_core import evaluation as ev  # not with the first page
 
     settings = rag_core.read_settings()
@@ -160,9 +157,9 @@ def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
         for name, check in checks
     )
     return (
-        f'<safety_table class="rl-safety"><thead><tr><th scope="col">{t("Strategy")}</th>'
+        f'<table class="rl-safety"><thead><tr><th scope="col">{t("Strategy")}</th>'
         f'<th scope="col">{t("Passage that says what to do now")}</th>'
-        f'<th scope="col">{t("Answer begins with what to do")}</th></tr></thead><tbody>{rows}</tbody></safety_table>'
+        f'<th scope="col">{t("Answer begins with what to do")}</th></tr></thead><tbody>{rows}</tbody></table>'
     )
 
 

@@ -24,6 +24,8 @@ from rag_core.safety import privacy
 if TYPE_CHECKING:
     from rag_core.catalog.setup import SetupSpec
 
+GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
+
 
 def row(run: Comparison | None, *, running: bool) -> tuple[bool, DeltaGenerator]:
     """The question with Run and Stop: whether Run was pressed, and the room beside it for what the page adds."""
@@ -63,9 +65,6 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
     traces = earlier.traces if earlier else ()
     started = LiveRun(engine(), sent, setups, traces, country.chosen(), corpora.chosen(), payer)
     return history_sync.remember(started)
-
-
-GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 
 
 @st.cache_data

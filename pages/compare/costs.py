@@ -30,6 +30,13 @@ PRICES = {
 }  # to begin with, and their widgets' keys
 
 Calls = tuple[rag_core.ModelCall, ...]
+COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
+    "answer": "accent"
+}
+BAR, AXIS = 24, 50  # pixels: a bar, the axis
+ROOM_BESIDE = 1.28  # of the longest time, for the text beside the last bar
+REUSED = "/"  # the pattern of what was not run here
+LETTERS = 26  # of a row's name that a phone has room for
 
 
 @untrusted.errors(st.warning)
@@ -250,15 +257,6 @@ def _of(trace: rag_core.Trace) -> list[Calls]:
             if past and (past.fingerprint, past.engine) == (trace.fingerprint, trace.engine):
                 by_question.setdefault(past.question, past.calls)
     return list(by_question.values())
-
-
-COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
-    "answer": "accent"
-}
-BAR, AXIS = 24, 50  # pixels: a bar, the axis
-ROOM_BESIDE = 1.28  # of the longest time, for the text beside the last bar
-REUSED = "/"  # the pattern of what was not run here
-LETTERS = 26  # of a row's name that a phone has room for
 
 
 def waterfall(trace: rag_core.Trace) -> go.Figure:

@@ -26,13 +26,8 @@ def menu(run: Comparison) -> None:
     with st.popover(t("Download"), icon=":material/download:", width="content"):
         report = partial(_html, run, language(), _failures(run))
         file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", report)
-        file(
-            t("Session (JSON, for `rag replay`)"),
-            f"{name}.json",
-            "application/json",
-            partial(sessions.session_text, run.traces, _voted(run)),
-        )
-        file(t("Passages (CSV)"), f"{name}.csv", "text/csv", lambda: sessions.passages_csv(_session(run)))
+        file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", partial(_json, run))
+        file(t("Passages (CSV)"), f"{name}.csv", "text/csv", partial(_csv, run))
         ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
         file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
         st.caption(
@@ -80,6 +75,14 @@ def _failures(run: Comparison) -> list[str]:
         for column in run.columns
         if column.error or column.stopped
     ]
+
+
+def _json(run: Comparison) -> str:
+    return sessions.session_text(run.traces, _voted(run))
+
+
+def _csv(run: Comparison) -> str:
+    return sessions.passages_csv(_session(run))
 
 
 def _trec(run: Comparison) -> str | bytes:

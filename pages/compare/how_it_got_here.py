@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -22,12 +21,18 @@ from pages.shared import account
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 from rag_core.catalog.setup import titles_of
-from rag_core.explain import ControlTips, Fate, Part, ScoreLine, decompose, fates, flow_columns, query_title
+from rag_core.explain import (
+    ControlTips,
+    Fate,
+    FlowColumn,
+    Part,
+    ScoreLine,
+    decompose,
+    fates,
+    flow_columns,
+    query_title,
+)
 from rag_core.lab.asked import teach
-
-if TYPE_CHECKING:
-    from rag_core.explain import Fate, FlowColumn
-
 
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("What became of each passage")
@@ -35,6 +40,10 @@ SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared
 COST = declared("Cost and time")
 WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
+MOST = 30  # lines; the table of fates has all passages
+LOWEST = 30  # rank drawn; lower ones share the last row
+LINE = 44  # characters, short enough for a phone
+ROW, HEAD = 17, 120  # pixels: a rank, the titles above
 
 
 @st.fragment
@@ -233,12 +242,6 @@ def _called(passage: rag_core.Passage) -> str:
     first = textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…")
     # the heading first: on a phone no more is seen of a line
     return " · ".join(part for part in (passage.heading, passage.title, first) if part)
-
-
-MOST = 30  # lines; the table of fates has all passages
-LOWEST = 30  # rank drawn; lower ones share the last row
-LINE = 44  # characters, short enough for a phone
-ROW, HEAD = 17, 120  # pixels: a rank, the titles above
 
 
 def rank_flow(fates: Sequence[Fate], columns: Sequence[FlowColumn]) -> go.Figure:

@@ -203,7 +203,7 @@ def _next(run: Comparison | None) -> None:
 
 
 def nameless(trace: rag_core.Trace, place: int, title: str) -> str:
-    """An nameless, with the passages that its citations open.
+    """An answer with nothing that gives its strategy away, and the passages that its citations open.
 
     Args:
         place: on the page, from 0.
@@ -218,7 +218,7 @@ def nameless(trace: rag_core.Trace, place: int, title: str) -> str:
 
 
 def renumbered(trace: rag_core.Trace, said: rag_core.Answer) -> rag_core.Trace:
-    """Passages numbered as the nameless cites them: their ranks would hint at how many of them a strategy keeps."""
+    """Passages numbered as the answer cites them: their ranks would hint at how many of them a strategy keeps."""
     hits, cited = trace.ranking.hits, [one.n for one in said.citations]
     ranks = sorted(
         range(1, len(hits) + 1), key=lambda rank: cited.index(rank) if rank in cited else len(cited)
@@ -235,12 +235,12 @@ def renumbered(trace: rag_core.Trace, said: rag_core.Answer) -> rag_core.Trace:
         start, end = (len(text(said.written[:place])) for place in (one.start, one.end))
         return replace(one, start=start, end=end, n=new(one.n), by=tuple(sorted(map(new, one.by))))
 
-    nameless = replace(
+    answer = replace(
         said,
         text=said.notice + text(said.text.removeprefix(said.notice)),
         citations=tuple(replace(one, n=new(one.n)) for one in said.citations),
         sentences=tuple(map(sentence, said.sentences)),
     )
     ranking = replace(trace.ranking, hits=tuple(hits[rank - 1] for rank in ranks))
-    last = replace(trace.steps[-1], after=replace(trace.final, rankings=(ranking,), answer=nameless))
+    last = replace(trace.steps[-1], after=replace(trace.final, rankings=(ranking,), answer=answer))
     return replace(trace, steps=(*trace.steps[:-1], last))

@@ -23,7 +23,6 @@ from rag_core.values.errors import PanelError
 if TYPE_CHECKING:
     from rag_core.sessions.panel import PanelSession, Room, Rooms, Round
 
-
 TICK_S = 2.0  # between two counts
 KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the presenter's own
 ROOM = "panel.room"  # of this session; None if it opened none
@@ -33,6 +32,7 @@ UNREACHABLE = declared(
     "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
 )
 HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
+OPENED = "panel.opened"  # the file that is shown
 
 
 def draw(run: Comparison | None, *, running: bool) -> None:
@@ -178,9 +178,6 @@ def _reveal(kept: Rooms, room: Room, asked: Round, run: Comparison) -> None:
 def _delete(kept: Rooms, room: Room) -> None:
     kept.delete_room(room.code, room.presenter_token)
     st.session_state[ROOM] = None
-
-
-OPENED = "panel.opened"  # the file that is shown
 
 
 def downloads(kept: Rooms, room: Room) -> None:

@@ -18,6 +18,7 @@ from rag_core.jobs import start_adding, start_reindexing
 
 TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl, asked.tsv"
 ROUND = "upload.round"  # counts uploads, so that each begins with an empty box
+SMALL, LARGE = CHUNK_SIZES
 
 
 def draw() -> None:
@@ -91,9 +92,6 @@ def _where() -> str:
         "Do not upload data of patients.",
         sent=sent,
     )
-
-
-SMALL, LARGE = CHUNK_SIZES
 
 
 def chunking(corpus: str, lab: rag_core.Lab) -> None:

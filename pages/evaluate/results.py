@@ -24,7 +24,6 @@ from rag_core.explain import query_title, stage_title
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
-
 VERDICTS = (
     declared("worse"),
     declared("better"),
@@ -40,6 +39,7 @@ EFFECTS = {
     "order": declared("new order"),
     "more": declared("longer list"),
 }
+LISTED = 10  # documents per stage; the rest are counted
 
 
 @untrusted.errors()
@@ -390,9 +390,6 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
             if record.error:
                 untrusted.say(record.error, st.error)
             untrusted.draw(recorded(record, run.judged.qrels[question], titles))
-
-
-LISTED = 10  # documents per stage; the rest are counted
 
 
 def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:

@@ -22,12 +22,13 @@ from rag_core.sessions.history import Asked, AskedColumn
 if TYPE_CHECKING:
     from rag_core.sessions.history import History
 
-
 KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
 AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over and not kept is tried again
 UPDATE_S = 2.0  # between two looks at which columns have settled
 CUT_SHORT = declared("No result was kept: this strategy was still running, or the app ended first.")
 _voting = threading.Lock()  # of two quick votes the later one stays
+MOST_KEPT = 100
+HELD_S = 12 * 3600.0  # after a page last showed it
 
 
 def history() -> History | None:
@@ -224,10 +225,6 @@ def _column(kept: AskedColumn) -> Column:
         models=kept.models,
         corpus=kept.corpus,
     )
-
-
-MOST_KEPT = 100
-HELD_S = 12 * 3600.0  # after a page last showed it
 
 
 class Comparisons:

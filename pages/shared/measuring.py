@@ -24,7 +24,6 @@ from rag_core.values.types import spent_so_far
 if TYPE_CHECKING:
     from rag_core.lab.adding import FileOutcome
 
-
 BUILTIN_LABEL = declared("Built-in questions")
 _started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
 TICK = 1.0  # seconds between updates
@@ -34,6 +33,13 @@ STOPPED = {
     "index": declared("Stopped. No file of it was added."),
     "reindex": declared("Stopped. The corpus is as it was."),
 }
+OUTCOMES = {
+    "failed": declared("not added"),
+    "added": declared("added"),
+    "changed": declared("replaced"),
+    "unchanged": declared("unchanged"),
+}
+OUTCOME_CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
 @st.cache_resource(show_spinner=False)
@@ -276,17 +282,8 @@ def _judged_by(data: str, split: str) -> str:
         return ""  # measuring shows the error
 
 
-OUTCOMES = {
-    "failed": declared("not added"),
-    "added": declared("added"),
-    "changed": declared("replaced"),
-    "unchanged": declared("unchanged"),
-}
-OUTCOME_CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
-
-
 def files_added(title: str, files: Sequence[FileOutcome]) -> None:
-    """Draw a line with the counts, then a _outcome_table.
+    """Draw a line with the counts, then a table.
 
     Args:
         title: of the upload, as Markdown.

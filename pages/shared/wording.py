@@ -10,8 +10,40 @@ from pages.drawing.translate import LANGUAGES, declared, plural, t, translated
 if TYPE_CHECKING:
     from rag_core.values.pricing import Price
 
-
 FRESH_MONTHS = 6  # of an older price it is said how old it is
+KINDS = {
+    "clear": declared("clear questions"),
+    "lay": declared("everyday words"),
+    "keywords": declared("keywords only"),
+    "ambiguous": declared("ambiguous questions"),
+    "facets": declared("several sides of a subject"),
+    "number_negation": declared("numbers and negations"),
+    "misspelt": declared("misspelt questions"),
+    "cross_language": declared("questions across languages"),
+    "outside": declared("outside the collection"),
+    "emergency": declared("emergencies"),
+    "hurried": declared("hurried questions"),
+}
+STEPS = {
+    "sweeping": declared("trying settings"),
+    "running again from scratch": declared("running the best again from scratch"),
+    "split": declared("cutting into passages"),
+    "enrich": declared("writing contexts"),
+    "embed": declared("embedding passages"),
+    "lexical": declared("indexing words"),
+    "sentences": declared("reading sentences"),
+    "store": declared("storing passages"),
+    "check": declared("checking the index"),
+    "commit": declared("putting the index in place"),
+}
+CALLED_SO = (  # steps whose names are words already
+    declared("measuring"), declared("computing intervals"), declared("opening the documents"), declared("opening the index"),
+    declared("waiting for your consent"), declared("waiting for the earlier one to stop"), declared("waiting for the models"),
+    declared("waiting for an earlier change to end"), declared("waiting for another process to write the index"),
+    declared("waiting"), declared("reading files"), declared("checking answers"), declared("ready"),
+    declared("loading the embedding model"), declared("loading the language tools"), declared("loading the answer engine"),
+    declared("asking a first question"),
+)  # fmt: skip
 
 
 def seconds(duration: float) -> str:
@@ -55,46 +87,9 @@ def model_calls(purpose: str, count: int) -> str:
             return plural("{count} other model call", "{count} other model calls", count)
 
 
-KINDS = {
-    "clear": declared("clear questions"),
-    "lay": declared("everyday words"),
-    "keywords": declared("keywords only"),
-    "ambiguous": declared("ambiguous questions"),
-    "facets": declared("several sides of a subject"),
-    "number_negation": declared("numbers and negations"),
-    "misspelt": declared("misspelt questions"),
-    "cross_language": declared("questions across languages"),
-    "outside": declared("outside the collection"),
-    "emergency": declared("emergencies"),
-    "hurried": declared("hurried questions"),
-}
-
-
 def kind(name: str) -> str:
     """What a group of questions is called: a kind, a language or a topic; a name of another set as it is."""
     return translated(KINDS.get(name, LANGUAGES.get(name, name)))
-
-
-STEPS = {
-    "sweeping": declared("trying settings"),
-    "running again from scratch": declared("running the best again from scratch"),
-    "split": declared("cutting into passages"),
-    "enrich": declared("writing contexts"),
-    "embed": declared("embedding passages"),
-    "lexical": declared("indexing words"),
-    "sentences": declared("reading sentences"),
-    "store": declared("storing passages"),
-    "check": declared("checking the index"),
-    "commit": declared("putting the index in place"),
-}
-CALLED_SO = (  # steps whose names are words already
-    declared("measuring"), declared("computing intervals"), declared("opening the documents"), declared("opening the index"),
-    declared("waiting for your consent"), declared("waiting for the earlier one to stop"), declared("waiting for the models"),
-    declared("waiting for an earlier change to end"), declared("waiting for another process to write the index"),
-    declared("waiting"), declared("reading files"), declared("checking answers"), declared("ready"),
-    declared("loading the embedding model"), declared("loading the language tools"), declared("loading the answer engine"),
-    declared("asking a first question"),
-)  # fmt: skip
 
 
 def step(name: str) -> str:
