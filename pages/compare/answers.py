@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 import rag_core
-from pages.drawing.tips import opener
+from pages.drawing.pieces import opener
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
 from pages.shared.lists import drawn_with_lists
@@ -45,10 +45,11 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int, *, b
     """
     notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
     if answer.abstained:
+        reason = answer.reason if answer.reason.endswith((".", "!", "?")) else f"{answer.reason}."
         near = _suggestions(trace, answer, position)
         return (
             f'{notice}<div class="rl-box rl-thin" data-said><b>{escape(answer.written)}</b><br>'
-            f"{'' if blind else escape(_sentence(answer.reason))}{near}</div>"
+            f"{'' if blind else escape(reason)}{near}</div>"
         )
     frame = (
         f'<div class="rl-answer rl-long" data-said tabindex="0" role="region" aria-label="{t("Answer")}">'
@@ -101,10 +102,6 @@ def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) 
         for near in answer.suggestions
     )
     return f'<div class="rl-near">{escape(perhaps_you_meant(trace.question))}:<ul>{rows}</ul></div>'
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _support(answer: rag_core.Answer) -> str:

@@ -1,25 +1,30 @@
-"""How a question gets into a comparison: the row it is typed in, and its start."""
+"""How a question gets into a comparison: its box, the demo questions that fill it, its start, and what is asked before private data leave."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import private
-from pages.compare.question import question_box
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, t
-from pages.shared import budgets, corpora, country, history_sync
+from pages.drawing.translate import language, problem, t, translated
+from pages.drawing.untrusted import escape
+from pages.shared import account, corpora, country, history_sync
 from pages.shared.engine import engine
 from pages.shared.live import Comparison, LiveRun
-from rag_core.language.questions import check_question
+from rag_core.documents.documents import BUILTIN
+from rag_core.language.questions import MAX_QUESTION, check_question
+from rag_core.safety import privacy
 
 if TYPE_CHECKING:
     from rag_core.catalog.setup import SetupSpec
+
+GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 
 
 def row(run: Comparison | None, *, running: bool) -> tuple[bool, DeltaGenerator]:
@@ -38,10 +43,9 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
     earlier comparison then stays as it is; else it is stopped.
     """
     if gone := corpora.removed():
-        st.error(
-            untrusted.label(
-                t("There are no documents {corpus} here. Choose others, then press Run.", corpus=repr(gone))
-            )
+        untrusted.say(
+            t("There are no documents {corpus} here. Choose others, then press Run.", corpus=repr(gone)),
+            st.error,
         )
         return None
     try:
@@ -49,11 +53,11 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
         if settings := engine().settings:
             for one in setups:  # the history may have another model
                 rag_core.set_up(one).models.check_offered(settings.choosable_models)
-        payer = budgets.payer()
+        payer = account.payer()
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return None
-    sent = private.cleared(checked)
+    sent = cleared(checked)
     if sent is None:
         return None
     if earlier:
@@ -61,3 +65,170 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
     traces = earlier.traces if earlier else ()
     started = LiveRun(engine(), sent, setups, traces, country.chosen(), corpora.chosen(), payer)
     return history_sync.remember(started)
+
+
+@st.cache_data
+def demos() -> list[dict[str, Any]]:
+    """The demo questions in order, as `data/demo.toml` has them."""
+    entries: list[dict[str, Any]] = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
+    return entries
+
+
+def look_for(question: str, corpus: str) -> str:
+    """What to look for in the answers to a demo question; empty for any other, and for one's own documents."""
+    if corpus != BUILTIN:
+        return ""
+    return next((str(entry["look"]) for entry in demos() if entry["text"] == question), "")
+
+
+def pick_demo() -> None:
+    """Draw the list of demo questions and "Next"; picking one fills in the question without running it.
+
+    Nothing for one's own documents: the demo's questions are about the built-in ones.
+    """
+    if corpora.chosen() != BUILTIN:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
+        st.selectbox(
+            t("Demo questions"),
+            range(len(demos())),
+            index=None,
+            format_func=lambda place: untrusted.plain(demos()[place]["label"]),
+            placeholder=t("Demo questions"),
+            key="demo",
+            on_change=_take,
+            label_visibility="collapsed",
+        )
+        st.button(t("Next"), key="demo.next", help=t("Fill in the next demo question."), on_click=take_next)
+
+
+def _take() -> None:
+    place = st.session_state["demo"]
+    if isinstance(place, int):  # not words of the language before, just after a switch
+        st.session_state["question"] = demos()[place]["text"]
+
+
+def take_next() -> None:
+    """Fill in the demo question after the one in the box; after any other, the first in the language of the visit."""
+    texts = [entry["text"] for entry in demos()]
+    current = st.session_state.get("question")
+    if current in texts:
+        _fill_in((texts.index(current) + 1) % len(texts))
+    else:
+        _fill_in([entry["language"] for entry in demos()].index(language()))
+
+
+def _fill_in(place: int) -> None:
+    st.session_state.update(question=demos()[place]["text"], demo=place)
+
+
+def offer_demos() -> None:
+    """The demo questions in the language of the visit, each a button that fills it in; for a page without results."""
+    if corpora.chosen() != BUILTIN:
+        return
+    st.caption(t("Or choose one of the demo questions, then press Run:"))
+    with st.container(horizontal=True, gap="small", key="offered"):
+        for place, entry in enumerate(demos()):
+            if entry["language"] == language():
+                text = "" if entry["text"] == entry["label"] else untrusted.label(entry["text"])
+                st.button(
+                    f"**{untrusted.label(entry['label'])}** {text}", key=f"demo.{place}", width="stretch",
+                    on_click=_fill_in, args=(place,),
+                )  # fmt: skip
+
+
+def question_box(run: Comparison | None, *, running: bool) -> bool:
+    """Draw the box with Run and Stop; whether Run was pressed.
+
+    In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
+    """
+    with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
+        st.text_area(
+            t("Question"),
+            key="question",
+            height=74,
+            max_chars=MAX_QUESTION,
+            placeholder=untrusted.plain(f"{_placeholder()}. {t('Enter runs, Shift+Enter breaks the line.')}"),
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        with st.container(width=96, gap="xsmall", key="run-buttons"):
+            pressed = st.form_submit_button(t("Run"), type="primary", width="stretch")
+            st.form_submit_button(
+                t("Stop"), width="stretch", disabled=not running, on_click=run.stop if run else None
+            )
+    return pressed
+
+
+def _placeholder() -> str:
+    known = corpora.profile(corpora.chosen())
+    most = MAX_QUESTION
+    if known and known.subject:
+        return t(
+            "Ask about {subject} (up to {most:,} characters)", subject=translated(known.subject), most=most
+        )
+    return t("Ask a question (up to {most:,} characters)", most=most)
+
+
+def cleared(question: str) -> str | None:
+    """The question as it may be sent; None if the person has to choose first."""
+    settings = engine().settings
+    st.session_state.pop("pending", None)
+    if settings is None or not engine().outside or settings.private == "send":
+        return question
+    if question == st.session_state.get("cleared") or not privacy.find_private(question, country.chosen()):
+        return question
+    if settings.private == "redact":
+        return privacy.redact(question, country.chosen())
+    st.session_state["pending"] = question
+    return None
+
+
+def after_choice() -> str | None:
+    """The question to run after a choice, once."""
+    text: str | None = st.session_state.pop("chosen", None)
+    return text
+
+
+def pending() -> str | None:
+    """The question that waits for a choice, if there is one."""
+    question: str | None = st.session_state.get("pending")
+    return question
+
+
+def ask_choice(question: str) -> None:
+    """Show the question that waits, and its choices."""
+    spans = privacy.find_private(question, country.chosen())
+    untrusted.draw(_private_notice(question, spans, engine().outside))
+    left, right, _ = st.columns([2, 2, 6])
+    redacted = privacy.redact(question, country.chosen())
+    left.button(t("Redact and run"), type="primary", width="stretch", on_click=_decide, args=(redacted,))
+    right.button(t("Send as typed"), width="stretch", on_click=_decide, args=(question,))
+
+
+def _decide(text: str) -> None:
+    del st.session_state["pending"]
+    st.session_state.update(question=text, cleared=text, chosen=text)
+
+
+def _private_notice(question: str, spans: Sequence[privacy.PrivateSpan], hosts: Sequence[str]) -> str:
+    return (
+        '<div class="rl-pending" role="alert"><h3>' + t("This question has private data") + "</h3>"
+        f"<p>{''.join(_pieces(question, spans))}</p><small>"
+        + t(
+            "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
+            "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
+            kinds=escape(privacy.kinds_in_words(spans, language())),
+            hosts=escape(", ".join(hosts)),
+        )
+        + "</small></div>"
+    )
+
+
+def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:
+    """The question as HTML, its private data marked."""
+    at = 0
+    for span in spans:
+        yield f"{escape(question[at : span.start])}<mark>{escape(question[span.start : span.end])}</mark>"
+        at = span.end
+    yield escape(question[at:])

@@ -9,8 +9,8 @@ import rag_core
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, setups
-from pages.shared.amounts import money, price_age, seconds
 from pages.shared.live import Column
+from pages.shared.wording import money, price_age, seconds
 from rag_core.explain import stage_title
 from rag_core.explain.bill import PARTS, BillLine, Part, bill_of, part_of
 

@@ -1,17 +1,26 @@
-"""The parts of a column, drawn as HTML at every moment of its run. Everything from a question, document or model is escaped."""
+"""A column: its parts drawn as HTML at every moment of its run, and their places in its card."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from datetime import UTC, datetime
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import bills
+from pages.compare import bills, how_it_got_here, passages, presenter, queries
 from pages.compare.answers import finished
+from pages.compare.prompts import before_failure
+from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
 from pages.drawing.untrusted import bold, escape
-from pages.shared import faults, steps
-from pages.shared.amounts import seconds
-from pages.shared.live import LETTERS, Column
+from pages.shared import corpora, country, faults, setups, tuning, wording
+from pages.shared.engine import engine
+from pages.shared.live import LETTERS, Column, Comparison
+from pages.shared.wording import seconds
+from rag_core.catalog import describe_changes
 from rag_core.explain import stage_title
 
 SEARCHING = declared("Searching for passages…")
@@ -116,12 +125,7 @@ def _state(column: Column, place: int) -> str:
 
 def stages(column: Column) -> str:
     """The column's stages with their times. Space is reserved for marks and times still to come."""
-    marks = {
-        "done": "✓",
-        "failed": "✕",
-        "now": '<span class="rl-spin"></span>',
-        "todo": ROOM.format("✓"),
-    }
+    marks = {"done": "✓", "failed": "✕", "now": '<span class="rl-spin"></span>', "todo": ROOM.format("✓")}
     parts = []
     for place, stage in enumerate(column.strategy.stages):
         state, time = _state(column, place), ROOM.format("0.00 s")
@@ -196,7 +200,7 @@ def _waiting(column: Column, engine_state: str) -> str:
         what = translated(WAITING.get(column.running, SEARCHING))
     else:
         what = t(
-            "The engine is warming up ({state}). Your question runs next.", state=steps.title(engine_state)
+            "The engine is warming up ({state}). Your question runs next.", state=wording.step(engine_state)
         )
     waited = f"{what} {column.waited} s" if column.waited else what
     if not (column.asks_server and column.running in ASKS and column.silent >= SILENT_S):
@@ -226,3 +230,124 @@ def warnings(column: Column) -> str:
     """The strategy's warnings."""
     notes = column.trace.warnings if column.trace else [w for step in column.steps for w in step.warnings]
     return "".join(f'<p class="rl-box rl-thin">{escape(translated(note))}</p>' for note in notes)
+
+
+@dataclass
+class ColumnView:
+    """One column's places in its card; each is redrawn only when its content changes.
+
+    Args:
+        place: where it is drawn.
+        chosen: what the card is set to; empty when the card is not in the next run.
+        also: id of a passage -> the other columns that found it.
+        twin: which other columns give the same answer, in words; may be empty.
+    """
+
+    column: Column
+    position: int
+    place: InitVar[DeltaGenerator]
+    chosen: Sequence[rag_core.Setup]
+    run: Comparison
+    also: Mapping[str, str]
+    twin: str
+    _places: dict[str, DeltaGenerator] = field(default_factory=dict, init=False)
+    _shown: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self, place: DeltaGenerator) -> None:
+        column, position, run = self.column, self.position, self.run
+        where = (country.chosen(), corpora.chosen())
+        self._changed = list(self.chosen) != [column.setup] or where != (run.country, run.corpus)
+        with place:
+            if not presenter.blind():
+                self._draw_status()
+                if not presenter.on():
+                    with st.container(key=f"tune-this{position}", horizontal=True):
+                        tuning.link(run, column, position)
+            self._draw_results()
+            if presenter.blind():
+                return
+            if trace := column.trace:
+                how_it_got_here.how_it_got_here(
+                    trace,
+                    f"{run.id}.{position}",
+                    lambda: untrusted.draw(stages(column) + bills.made_by(trace)),
+                )
+            else:
+                with st.expander(translated(how_it_got_here.TITLE)):
+                    self._draw_stages()
+                    if column.error:
+                        untrusted.draw(before_failure(column.steps, column.error))
+
+    def draw(self) -> None:
+        """Bring the column up to date."""
+        if "status" in self._places:
+            self._draw_status()
+        self._draw_results()
+        if "stages" in self._places:
+            self._draw_stages()
+
+    def _draw_stages(self) -> None:
+        self._put("stages", stages(self.column))
+
+    def _draw_status(self) -> None:
+        column = self.column
+        setup = self.chosen[0] if self.chosen else column.setup
+        line = status(
+            column,
+            self.position,
+            setups.title(column.setup),
+            changes(setup),
+            changed=self._changed,
+            runs_on=setups.runs_on(setup),
+            twin=self.twin,
+        )
+        self._put("status", line)
+
+    def _draw_results(self) -> None:
+        column, position, blind = self.column, self.position, presenter.blind()
+        over = self.run.over  # the banner is drawn then
+        if blind and not over:
+            waited = int((datetime.now(UTC) - self.run.asked).total_seconds())
+            self._put("answer", hidden(waited))
+            self._put("warnings", "")
+            self._put("passages", "")
+            return
+        if not blind:
+            self._put("rewrites", queries.rewrites(column, self.run.question))
+        self._put("answer", answer(column, position, engine().state, told=over, blind=blind))
+        self._put("paid", "" if blind else bills.paid(column))
+        self._put("warnings", "" if blind else warnings(column))
+        listed = passages.passages(
+            column,
+            position,
+            self.run.question,
+            self.also,
+            blind=blind,
+            most=_fewest(self.run) if blind else None,
+        )
+        self._put("passages", listed)
+        opened = passages.opened(column, position, self.run.question, blind=blind) if column.trace else ""
+        self._put("opened", opened)
+
+    def _put(self, name: str, body: str) -> None:
+        """Draw a part for the first time where the page stands, and in its own place from then on."""
+        if name not in self._places:
+            self._places[name] = untrusted.draw(body) if body else st.empty()
+        elif body and self._shown[name] != body:
+            untrusted.draw(body, place=self._places[name])
+        self._shown[name] = body or self._shown.get(name, "")
+
+
+def _fewest(run: Comparison) -> int | None:
+    """The fewest passages of any column that has some: a longer list would give a strategy away."""
+    counts = [
+        len(column.ranking) if column.ranked else column.strategy.controls.get("k_final", 5)
+        for column in run.columns
+        if column.ranking
+    ]
+    return min(counts, default=None)
+
+
+def changes(setup: rag_core.Setup) -> str:
+    """What of a strategy is set otherwise than by default, in a few words."""
+    return translated(describe_changes(setup.strategy))

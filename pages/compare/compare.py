@@ -4,46 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.compare import (
+    across,
     asking,
     bills,
     column_parts,
-    column_view,
     costs,
     differences,
     export,
     failures,
     how_it_got_here,
-    overlap,
     presenter,
-    private,
-    quality,
     room,
-    safety,
-    teaching,
     verdict,
 )
-from pages.compare.question import look_for, offer_demos, pick_demo
+from pages.compare.asking import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import (
-    controls,
-    corpora,
-    country,
-    history_sync,
-    permalink,
-    question_header,
-    setups,
-    shipped,
-)
-from pages.shared.comparisons import comparisons
+from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups, shipped
+from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
 from rag_core.offline.safety import check_safety
 
@@ -94,22 +79,24 @@ def main() -> None:
         else:
             card.caption(t("Not in the next run."))
     columns = [heads[place] for place in range(controls.columns())]
-    spots = _Spots(top, [card.container() for card in cards], st.container())
-    question = st.session_state["question"] if pressed else differences.replaced() or private.chosen()
+    cards = [card.container() for card in cards]
+    # the room below comes first: cleared last, it would jump up as those above it shrink
+    spots = [st.container(), *cards, top]
+    question = st.session_state["question"] if pressed else differences.replaced() or asking.after_choice()
     if question is not None:
         with notices:
             _start(question, columns, run, spots)
-    pending = private.pending()
+    pending = asking.pending()
     if pending:
         with notices:
             question_header.draw_urgent(
                 pending, [one.corpus for one in columns]
             )  # what to do at once does not wait for the choice
-            private.ask(pending)
+            asking.ask_choice(pending)
     if run is None or presenter.upcoming():
-        below, *places, top = [_place(spot) for spot in spots.all]
-        for position, (setup, place) in enumerate(zip(columns, places, strict=False)):
-            with place, st.container(key=f"idle{position}"):
+        below, *places, top = [_place(spot) for spot in spots]
+        for position, (setup, spot) in enumerate(zip(columns, places, strict=False)):
+            with spot, st.container(key=f"idle{position}"):
                 _empty(setup)
         if not presenter.on():
             with top:
@@ -120,20 +107,6 @@ def main() -> None:
         return
     run.settings = {**controls.settings(), **setups.settings(), **how_it_got_here.settings()}
     _results(run, columns, spots, running=running)
-
-
-@dataclass(frozen=True)
-class _Spots:
-    """The parts of the page that show results: above the columns, in each card, and below."""
-
-    above: DeltaGenerator
-    columns: Sequence[DeltaGenerator]
-    below: DeltaGenerator
-
-    @property
-    def all(self) -> Sequence[DeltaGenerator]:
-        """All of them, the one below first: if it were cleared last, it would jump up as those above it shrink."""
-        return [self.below, *self.columns, self.above]
 
 
 def _ask(run: Comparison | None, *, running: bool) -> bool:
@@ -180,7 +153,7 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 def _empty(setup: rag_core.Setup) -> None:
     hint = escape(t("The answers will appear together."))
     if not presenter.blind():
-        untrusted.draw(column_parts.idle_status(column_view.changes(setup), setups.runs_on(setup)))
+        untrusted.draw(column_parts.idle_status(column_parts.changes(setup), setups.runs_on(setup)))
         summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
         hint = f"{escape(summary)} {t('Press <b>Run</b> to see its answer.')}"
     untrusted.draw(f'<p class="rl-hint">{hint}</p>')
@@ -195,7 +168,7 @@ def _current() -> Comparison | None:
         try:
             found = history_sync.find(requested)
         except rag_core.RagError as error:  # keep the address: the history may be back at the next try
-            st.warning(untrusted.label(problem(error)))
+            untrusted.say(problem(error), st.warning)
             return current
         if found:
             _show(found)
@@ -229,14 +202,17 @@ def _place(spot: DeltaGenerator) -> DeltaGenerator:
 
 
 def _start(
-    question: str, columns: Sequence[rag_core.Setup], earlier: Comparison | None, spots: _Spots
+    question: str,
+    columns: Sequence[rag_core.Setup],
+    earlier: Comparison | None,
+    spots: Sequence[DeltaGenerator],
 ) -> None:
     """Start a comparison; after an invalid question the earlier one stays on screen."""
     started = asking.start(question, columns, earlier)
     if started is None:
         return
     _show(started)
-    *_, top = [_place(spot) for spot in spots.all]
+    *_, top = [_place(spot) for spot in spots]
     with top:
         _above(started)  # what to do at once comes at once
     st.rerun()
@@ -246,9 +222,11 @@ def _above(run: Comparison) -> None:
     question_header.draw(run, "" if presenter.blind() else look_for(run.question, run.corpus))
 
 
-def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, *, running: bool) -> None:
+def _results(
+    run: Comparison, columns: Sequence[rag_core.Setup], spots: Sequence[DeltaGenerator], *, running: bool
+) -> None:
     below, *places, top = [
-        _place(spot) for spot in spots.all
+        _place(spot) for spot in spots
     ]  # all at once: old answers go before the new question comes
     with top:
         _above(run)
@@ -259,10 +237,10 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
             failures.draw(run)
         verdict.draw(run)
     seen = presenter.seen(run)
-    also = overlap.also_in(seen) if run.over else [{} for _ in seen]
+    also = across.also_in(seen) if run.over else [{} for _ in seen]
     twins = differences.same_as(seen) if run.over else [""] * len(seen)
     views = [
-        column_view.ColumnView(
+        column_parts.ColumnView(
             column, position, spot, columns[place : place + 1], run, also[position], twins[position]
         )
         for position, (place, column, spot) in enumerate(
@@ -295,7 +273,7 @@ def _below(run: Comparison) -> None:
     if presenter.blind():
         return
     if not traces:
-        st.caption(untrusted.label(cost))
+        untrusted.say(cost)
         return
     seen = presenter.seen(run)
     names = _names(run, len(run.columns))
@@ -306,20 +284,20 @@ def _below(run: Comparison) -> None:
             for name, column in zip(names, seen, strict=True)
             if column.trace
         ]
-        untrusted.draw(safety.table(checks))
+        untrusted.draw(across.safety_table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
-    untrusted.draw(overlap.lights(seen))
-    untrusted.draw(overlap.table(seen, names))
-    untrusted.draw(quality.line(names, seen))
+    untrusted.draw(across.lights(seen))
+    untrusted.draw(across.table(seen, names))
+    untrusted.draw(across.quality(names, seen))
     shipped.draw(run.corpus)
     how_it_got_here.why_not(run)
-    teaching.draw(run)
+    how_it_got_here.teaching(run)
     with st.expander(t("What would other models cost?")):
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):
         export.menu(run)
         export.copy_link()
-        st.caption(untrusted.label(cost))
+        untrusted.say(cost)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,21 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 
+import plotly.graph_objects as go
 import streamlit as st
 
 import rag_core
 from pages.compare import bills, presenter
-from pages.compare.waterfall import waterfall
-from pages.drawing import tables, untrusted
-from pages.drawing.translate import plural, problem, t
-from pages.drawing.untrusted import escape
-from pages.shared import history_sync
-from pages.shared.amounts import money, price_age
+from pages.compare.bills import doing, of_purpose
+from pages.drawing import pieces, untrusted
+from pages.drawing.palette import colour
+from pages.drawing.translate import plural, problem, t, translated
+from pages.drawing.untrusted import escape, mark
+from pages.shared import history_sync, setups
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
-from rag_core.explain import bill
+from pages.shared.wording import money, price_age, seconds
+from rag_core.explain import bill, query_title
 from rag_core.values.pricing import Price, PriceList
 
 PER_DAY = 100  # questions, to begin with
@@ -28,19 +30,23 @@ PRICES = {
 }  # to begin with, and their widgets' keys
 
 Calls = tuple[rag_core.ModelCall, ...]
+COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
+    "answer": "accent"
+}
+BAR, AXIS = 24, 50  # pixels: a bar, the axis
+ROOM_BESIDE = 1.28  # of the longest time, for the text beside the last bar
+REUSED = "/"  # the pattern of what was not run here
+LETTERS = 26  # of a row's name that a phone has room for
 
 
+@untrusted.errors(st.warning)
 def cost_and_time(trace: rag_core.Trace, key: str) -> None:
     """What one column took: its waterfall, and what its bill rests on.
 
     Args:
         key: of the result, on this page.
     """
-    try:
-        prices = price_list()
-    except rag_core.RagError as error:
-        st.warning(untrusted.label(problem(error)))
-        return
+    prices = price_list()
     untrusted.draw(
         f'<p class="rl-note">{escape(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))}</p>'
     )
@@ -49,6 +55,7 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
 
 
 @st.fragment
+@untrusted.errors(st.warning)
 def other_prices(run: Comparison, names: Sequence[str]) -> None:
     """Two tables: every model of the price list, and a month.
 
@@ -60,11 +67,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
         for name, column in zip(names, presenter.seen(run), strict=True)
         if column.trace is not None
     }
-    try:
-        listed = price_list().writers
-    except rag_core.RagError as error:
-        st.warning(untrusted.label(problem(error)))
-        return
+    listed = price_list().writers
     st.markdown(f"**{untrusted.label(t('The same question with another model'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         own = _own_price()
@@ -82,11 +85,11 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
         )
         paid = any(trace.cost_usd for trace in traces.values())
         offered = ["", *prices]
-        usual = engine().settings.answer_model if engine().settings else ""
-        chosen = st.selectbox(
-            untrusted.label(t("With the price of")), offered, key="cost.model",
+        settings = engine().settings
+        usual = settings.answer_model if settings else ""
+        chosen = untrusted.choose(
+            t("With the price of"), offered, _called, "cost.model",
             index=0 if paid or usual not in offered else offered.index(usual),
-            format_func=lambda model: untrusted.plain(_called(model)),
         )  # fmt: skip
         averaged = st.toggle(
             untrusted.label(t("Average over the history")), key="cost.history",
@@ -145,7 +148,7 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -
     return (
         f'<p class="rl-note">{escape(_basis(calls))}</p>'
         f'<div class="rl-scroll rl-fates" tabindex="0" role="region" aria-label="{escape(t("Costs with other models"))}">'
-        f"{tables.listed(heads, rows)}</div>"
+        f"{pieces.listed(heads, rows)}</div>"
     )
 
 
@@ -204,7 +207,7 @@ def _month(
             )
         )
     heads = (t("Strategy"), t("A question"), t("30 days"), t("How sure"))
-    return f'<div class="rl-scroll rl-month">{tables.listed(heads, rows)}</div>'
+    return f'<div class="rl-scroll rl-month">{pieces.listed(heads, rows)}</div>'
 
 
 def _sureness(month: bill.Projection) -> str:
@@ -233,7 +236,7 @@ def _measured(run: Comparison, *, averaged: bool) -> Sequence[Sequence[Calls]]:
         try:
             st.session_state[kept] = [_of(trace) for trace in traces]
         except rag_core.RagError as error:
-            st.warning(untrusted.label(problem(error)))
+            untrusted.say(problem(error), st.warning)
             return [[trace.calls] for trace in traces]
     found: Sequence[Sequence[Calls]] = st.session_state[kept]
     return found
@@ -254,3 +257,75 @@ def _of(trace: rag_core.Trace) -> list[Calls]:
             if past and (past.fingerprint, past.engine) == (trace.fingerprint, trace.engine):
                 by_question.setdefault(past.question, past.calls)
     return list(by_question.values())
+
+
+def waterfall(trace: rag_core.Trace) -> go.Figure:
+    """Each stage of a column, and under it its searches and model calls, which may overlap."""
+    found = bill.spans(trace)
+    figure = go.Figure()
+    for level in ("stage", "search", "call"):
+        rows = [place for place, span in enumerate(found) if span.level == level]
+        spans = [found[place] for place in rows]
+        figure.add_bar(
+            y=rows,
+            x=[span.seconds for span in spans],
+            base=[span.started for span in spans],
+            orientation="h",
+            width=0.7 if level == "stage" else 0.4,
+            marker={
+                "color": [colour(COLOURS[span.kind]) for span in spans],
+                "opacity": 1.0 if level == "stage" else 0.6,
+                "pattern": {"shape": [REUSED if span.reused else "" for span in spans]},
+            },
+            text=[t("reused") if span.reused else seconds(span.seconds) for span in spans],
+            textposition="outside",
+            textfont={"size": 11},
+            constraintext="none",
+            cliponaxis=False,
+            showlegend=False,
+            hovertemplate=[f"{_whole(span)}<br>{_when_run(span)}<extra></extra>" for span in spans],
+        )
+    figure.update_yaxes(
+        tickvals=list(range(len(found))),
+        ticktext=[_shortened(span) for span in found],
+        autorange="reversed",
+        automargin=True,
+    )
+    end = max((span.ended for span in found), default=0.0) or 1.0
+    figure.update_xaxes(title=t("seconds"), range=[0, ROOM_BESIDE * end])
+    figure.update_layout(
+        height=AXIS + BAR * len(found),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        barmode="overlay",
+        dragmode=False,
+    )
+    return figure
+
+
+def bar_title(span: bill.Span) -> str:
+    """What a bar is: "Search", "Keyword search", "Embedding search, synonyms", "Answer, gpt-4o"."""
+    if span.level == "stage":
+        return doing(span.kind, span.name)
+    names = {"bm25": t("Keyword search"), "dense": t("Embedding search"), "answer": t("Model")}
+    called = names.get(span.name) or of_purpose(span.name)
+    said = setups.reranker if span.name == "rerank" else setups.called
+    detail = said(span.detail) if span.level == "call" else translated(query_title(span.detail))
+    return f"{called}, {detail}" if detail else called
+
+
+def _when_run(span: bill.Span) -> str:
+    if span.reused and not span.seconds:
+        return t("reused: an earlier run did this")
+    took = t("{took}, from {start} on", took=seconds(span.seconds), start=seconds(span.started))
+    return t("{took}; reused: it ran once, for several columns", took=took) if span.reused else took
+
+
+def _shortened(span: bill.Span) -> str:
+    """A row's name; searches and calls are set in."""
+    text = bar_title(span)
+    short = text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
+    return mark(short) if span.level == "stage" else f"· {mark(short)}"
+
+
+def _whole(span: bill.Span) -> str:
+    return mark(f"{bar_title(span)} ({span.name})" if span.level == "stage" else bar_title(span))

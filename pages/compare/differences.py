@@ -39,7 +39,7 @@ def draw(run: Comparison, best: int = 0) -> None:
     if twins and not presenter.on():
         _offer(run, twins[-1])
     if refused := st.session_state.pop("apart.refused", ""):
-        st.caption(label(refused))
+        untrusted.say(refused)
 
 
 def same_as(columns: Sequence[Column]) -> list[str]:

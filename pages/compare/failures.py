@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
-import rag_core
 from pages.compare import presenter
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
@@ -69,9 +69,7 @@ def _again(run: Comparison, offline: bool = False) -> None:
     """Set the page to the comparison's question and columns; offline, those that failed leave the model server."""
     st.session_state.update({"question": run.question, "columns": len(run.columns), AGAIN: True})
     for position, column in enumerate(run.columns):
-        setups.put(position, _offline(column) if offline and column.error else column.setup)
-
-
-def _offline(column: Column) -> rag_core.Setup:
-    models = ModelChoice(OFFLINE_MODEL, reranker=column.models.reranker)
-    return rag_core.Setup(column.strategy, models, column.corpus)
+        setup = column.setup
+        if offline and column.error:
+            setup = replace(setup, models=ModelChoice(OFFLINE_MODEL, reranker=column.models.reranker))
+        setups.put(position, setup)

@@ -5,21 +5,34 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
+import plotly.graph_objects as go
 import streamlit as st
 
 import rag_core
 from pages.compare import changes
 from pages.compare.costs import cost_and_time
 from pages.compare.prompts import prompts
-from pages.compare.rank_flow import MOST, rank_flow
 from pages.compare.scales import SCALES, summand
 from pages.drawing import untrusted
+from pages.drawing.palette import colour
 from pages.drawing.translate import declared, in_words, problem, t, translated
-from pages.drawing.untrusted import escape
+from pages.drawing.untrusted import escape, mark, wrapped
+from pages.shared import account
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 from rag_core.catalog.setup import titles_of
-from rag_core.explain import ControlTips, Fate, Part, ScoreLine, decompose, fates, flow_columns, query_title
+from rag_core.explain import (
+    ControlTips,
+    Fate,
+    FlowColumn,
+    Part,
+    ScoreLine,
+    decompose,
+    fates,
+    flow_columns,
+    query_title,
+)
+from rag_core.lab.asked import teach
 
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("What became of each passage")
@@ -27,10 +40,14 @@ SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared
 COST = declared("Cost and time")
 WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
+MOST = 30  # lines; the table of fates has all passages
+LOWEST = 30  # rank drawn; lower ones share the last row
+LINE = 44  # characters, short enough for a phone
+ROW, HEAD = 17, 120  # pixels: a rank, the titles above
 
 
 @st.fragment
-def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None]) -> None:
+def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], object]) -> None:
     """One result explained; each part is worked out only when it is chosen.
 
     Args:
@@ -83,9 +100,9 @@ def _flow(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
 
 def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
     by_id = {fate.passage.id: fate for fate in found}
-    chosen = st.selectbox(
-        t("Passage"), list(by_id), key=f"how.passage.{key}",
-        format_func=lambda name: untrusted.plain(f"{translated(by_id[name].text)} · {by_id[name].passage.full_title}"),
+    chosen = untrusted.choose(
+        t("Passage"), list(by_id), lambda name: f"{translated(by_id[name].text)} · {by_id[name].passage.full_title}",
+        f"how.passage.{key}",
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
     untrusted.draw(_taken_apart(decompose(trace, chosen), titles))
@@ -143,7 +160,7 @@ def _tips(trace: rag_core.Trace, key: str) -> None:
             with st.spinner(t("Trying values; no model is called…")):
                 st.session_state[kept] = engine().wait(trace.corpus).tipping_points(trace)
         except rag_core.RagError as error:
-            st.warning(untrusted.label(problem(error)))
+            untrusted.say(problem(error), st.warning)
             return
     untrusted.draw(_moves(st.session_state[kept]))
 
@@ -184,11 +201,8 @@ def why_not(run: Comparison) -> None:
     """Any passage of the collections, and where each strategy lost it; a reload finds it again."""
     box = st.expander(t("Why not this one?"), key=WHY_NOT, on_change="rerun")
     if box.open:
-        with box:
-            try:
-                _why_not(run.traces, {trace.corpus: engine().wait(trace.corpus) for trace in run.traces})
-            except rag_core.RagError as error:
-                st.warning(untrusted.label(problem(error)))
+        with box, untrusted.errors(st.warning):
+            _why_not(run.traces, {trace.corpus: engine().wait(trace.corpus) for trace in run.traces})
     run.settings = {**run.settings, **settings()}
 
 
@@ -228,3 +242,87 @@ def _called(passage: rag_core.Passage) -> str:
     first = textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…")
     # the heading first: on a phone no more is seen of a line
     return " · ".join(part for part in (passage.heading, passage.title, first) if part)
+
+
+def rank_flow(fates: Sequence[Fate], columns: Sequence[FlowColumn]) -> go.Figure:
+    """The used passages as thick lines with their number, the others as thin ones that end in a cross.
+
+    Args:
+        fates: in the order of `rag_core.explain.fates`; the first `MOST` are drawn.
+    """
+    figure = go.Figure()
+    titles = [f"{place}. {mark(translated(column.title))}" for place, column in enumerate(columns, start=1)]
+    drawn = fates[:MOST]
+    for fate in reversed(drawn):  # the used ones last, on top
+        ranks = fate.ranks(columns)
+        last = max(place for place, rank in enumerate(ranks) if rank is not None)
+        symbols = ["circle"] * len(columns)
+        if not fate.used:
+            symbols[last] = "x"
+        figure.add_scatter(
+            x=titles,
+            y=[None if rank is None else min(rank, LOWEST + 1) for rank in ranks],
+            mode="lines+markers+text" if fate.used else "lines+markers",
+            text=[str(fate.rank) if fate.used and place == last else "" for place in range(len(columns))],
+            textposition="middle right",
+            connectgaps=True,
+            line={"color": colour("accent") if fate.used else colour("grey"), "width": 3 if fate.used else 1},
+            marker={"symbol": symbols, "size": 8 if fate.used else 6},
+            opacity=1.0 if fate.used else 0.75,
+            showlegend=False,
+            customdata=["–" if rank is None else t("rank {rank}", rank=rank) for rank in ranks],
+            hovertemplate=f"<br>{wrapped(fate.passage.full_title, LINE)}<br>%{{x}}: %{{customdata}}<br>{wrapped(translated(fate.text), LINE)}<extra></extra>",
+        )
+    deepest = max((rank or 0 for fate in drawn for rank in fate.ranks(columns)), default=1)
+    rows = min(deepest, LOWEST + 1)
+    ticks = [1, *range(5, min(rows, LOWEST) + 1, 5)]
+    figure.update_yaxes(
+        range=[rows + 0.6, 0.4],
+        tickvals=[*ticks, LOWEST + 1] if rows > LOWEST else ticks,
+        ticktext=[*map(str, ticks), f"{LOWEST}+"] if rows > LOWEST else list(map(str, ticks)),
+        title=t("rank"),
+        automargin=True,
+        zeroline=False,
+    )
+    figure.update_xaxes(side="top", tickangle=-60, automargin=True, range=[-0.4, len(columns) - 0.4])
+    figure.update_layout(
+        height=HEAD + ROW * max(rows, 8),
+        margin={"l": 4, "r": 12, "t": 8, "b": 8},
+        hovermode="closest",
+        dragmode=False,
+    )
+    return figure
+
+
+@st.fragment
+def teaching(run: Comparison) -> None:
+    """Draw the choice of a section, for those who may operate the server."""
+    if not account.may_operate():
+        return
+    box = st.expander(t("Another section answers this"), key="teach", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        st.caption(
+            t(
+                "Say which. This server keeps the question as asked of that section: whoever asks it, or one like it, "
+                "finds the section by it. Documents lists what was taught; measurements leave it out."
+            )
+        )
+        with untrusted.errors():
+            _teach(run)
+
+
+def _teach(run: Comparison) -> None:
+    labs = {name: engine().wait(name) for name in dict.fromkeys(trace.corpus for trace in run.traces)}
+    found = {one.id: (one, lab) for lab in labs.values() for one in lab.passages.values()}
+    chosen = passage_box(
+        t("The section that answers"), {name: one for name, (one, _) in found.items()}, "teach.passage"
+    )
+    pressed = st.button(
+        t("Keep the question as asked of it"), key="teach.keep", disabled=chosen is None, type="primary"
+    )
+    if pressed and chosen:
+        passage, lab = found[chosen]
+        teach(lab.settings, lab.corpus, chosen, run.question, by=account.name(), country=run.country)
+        untrusted.say(t("Kept as asked of {section}. Run it again.", section=passage.full_title), st.success)

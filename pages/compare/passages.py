@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import rag_core
 from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
-from pages.drawing.tips import hint
+from pages.drawing.pieces import hint
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
@@ -140,6 +140,8 @@ class _Shown:
 def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
     """A passage as a line that opens: one tab stop."""
     passage, trace = hit.passage, shown.column.trace
+    why = _rule(hit, shown)
+    rule = f'<p class="rl-note">{escape(why)}</p>' if why else ""
     context = (
         f'<p class="rl-note">{t("Context added for indexing: {context}", context=escape(passage.context))}</p>'
         if passage.context
@@ -153,7 +155,7 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
     return (
         f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
         f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_asked(hit, shown)}{_origin(passage)}</summary>"
-        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown)}{context}{source}'
+        f'<div class="rl-body">{_text(hit, shown)}{rule}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
         f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"
@@ -221,29 +223,21 @@ def _asked(hit: rag_core.Hit, shown: _Shown) -> str:
 
 def _label(hit: rag_core.Hit, shown: _Shown) -> str:
     """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
-    column = shown.column
-    if shown.blind:
+    if not (rule := _rule(hit, shown)):
         return ""
     if hit.relevance:
         css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
-        return hint(translated(hit.relevance.label), translated(hit.relevance.rule), css)
-    return (
-        hint(t("No label"), translated(_why_none(column)), "rl-label rl-unlabelled") if column.settled else ""
-    )
+        return hint(translated(hit.relevance.label), rule, css)
+    return hint(t("No label"), rule, "rl-label rl-unlabelled")
 
 
 def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
-    column = shown.column
-    if shown.blind:
+    """The rule behind a label, or why a passage of a settled column has none; empty while hidden or still open."""
+    if shown.blind or not (hit.relevance or shown.column.settled):
         return ""
     if hit.relevance:
-        return f'<p class="rl-note">{escape(translated(hit.relevance.rule))}</p>'
-    return f'<p class="rl-note">{escape(translated(_why_none(column)))}</p>' if column.settled else ""
-
-
-def _why_none(column: Column) -> str:
-    """Why a passage of a settled column has no label."""
-    return NO_LABEL if column.trace and column.trace.answer else NOT_LABELLED_YET
+        return translated(hit.relevance.rule)
+    return translated(NO_LABEL if shown.answer else NOT_LABELLED_YET)
 
 
 def _way(hit: rag_core.Hit, shown: _Shown) -> str:

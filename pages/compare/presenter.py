@@ -5,17 +5,22 @@ Every button has a key. What would give a strategy away stays hidden with its na
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
-from pages.compare import question
+import rag_core
+from pages.compare import answers, asking, passages
 from pages.drawing import untrusted
 from pages.drawing.translate import t
+from pages.drawing.untrusted import escape
 from pages.shared import history_sync, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
+from rag_core.values.answers import Grounded
 
 KEYS = {
     "run": "G",
@@ -78,7 +83,8 @@ def button() -> None:
         key="present",
         shortcut=KEYS["enter"],
         help=t("Large type, no controls, strategies shuffled and named A, B, C until you reveal them."),
-        on_click=_enter,
+        on_click=st.session_state.update,
+        kwargs={"presenting": True, "upcoming": False, "panel": None},
     )
 
 
@@ -146,7 +152,7 @@ def _ballot(run: Comparison, *, running: bool) -> None:
             on_click=_vote,
             args=(run, best),
         )
-    st.caption(untrusted.label(_tally(run)))
+    untrusted.say(_tally(run))
 
 
 def _tally(run: Comparison) -> str:
@@ -173,10 +179,6 @@ def _vote(run: Comparison, best: tuple[int, ...]) -> None:
     history_sync.keep_vote(run)
 
 
-def _enter() -> None:
-    st.session_state.update(presenting=True, upcoming=False, panel=None)
-
-
 def _leave(run: Comparison | None) -> None:
     st.session_state["presenting"] = False
     if run:
@@ -192,9 +194,53 @@ def _next(run: Comparison | None) -> None:
     """Go to the next question: run it at once where that costs nothing, so that no slide is empty."""
     if run:
         run.stop()
-    question.take_next()
+    asking.take_next()
     st.session_state.update(upcoming=True)
     if engine().free:
         st.session_state[AT_ONCE] = True
     else:  # another turn, so that the answers to the question before vanish at once
         st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
+
+
+def nameless(trace: rag_core.Trace, place: int, title: str) -> str:
+    """An answer with nothing that gives its strategy away, and the passages that its citations open.
+
+    Args:
+        place: on the page, from 0.
+    """
+    shown = renumbered(trace, trace.answer) if trace.answer else trace
+    column = Column(rag_core.build((trace.strategy, trace.controls)), list(shown.steps), trace=shown)
+    written = answers.finished(shown, shown.answer, place, blind=True) if shown.answer else ""
+    return (
+        f'<h3 class="rl-side">{escape(title)}</h3>{written}'
+        f"{passages.opened(column, place, trace.question, blind=True)}"
+    )
+
+
+def renumbered(trace: rag_core.Trace, said: rag_core.Answer) -> rag_core.Trace:
+    """Passages numbered as the answer cites them: their ranks would hint at how many of them a strategy keeps."""
+    hits, cited = trace.ranking.hits, [one.n for one in said.citations]
+    ranks = sorted(
+        range(1, len(hits) + 1), key=lambda rank: cited.index(rank) if rank in cited else len(cited)
+    )
+    numbers = {rank: number for number, rank in enumerate(ranks, start=1)}
+
+    def new(rank: int) -> int:
+        return numbers.get(rank, rank)
+
+    def text(old: str) -> str:
+        return re.sub(r"\[(\d+)\]", lambda marker: f"[{new(int(marker[1]))}]", old)
+
+    def sentence(one: Grounded) -> Grounded:
+        start, end = (len(text(said.written[:place])) for place in (one.start, one.end))
+        return replace(one, start=start, end=end, n=new(one.n), by=tuple(sorted(map(new, one.by))))
+
+    answer = replace(
+        said,
+        text=said.notice + text(said.text.removeprefix(said.notice)),
+        citations=tuple(replace(one, n=new(one.n)) for one in said.citations),
+        sentences=tuple(map(sentence, said.sentences)),
+    )
+    ranking = replace(trace.ranking, hits=tuple(hits[rank - 1] for rank in ranks))
+    last = replace(trace.steps[-1], after=replace(trace.final, rankings=(ranking,), answer=answer))
+    return replace(trace, steps=(*trace.steps[:-1], last))

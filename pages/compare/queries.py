@@ -9,7 +9,7 @@ from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared.live import Column
 from rag_core.explain import query_title, query_weights
-from rag_core.stages import Rewrite
+from rag_core.stages import Rewrite, Stage
 from rag_core.values.provenance import QueryResults, results_by_query
 
 SHOWN = 3  # rewrites above an answer; the rest is counted
@@ -56,7 +56,7 @@ def _line(lines: Sequence[str], more: str = "", room: int = 0) -> str:
     return f'<details class="rl-rewrites"{height}><summary><b>{t("Queries")}</b>{shown}</summary>{more}</details>'
 
 
-def _expected(stages: Sequence[rag_core.Stage]) -> int:
+def _expected(stages: Sequence[Stage]) -> int:
     written = sum(len(stage.templates) for stage in stages if isinstance(stage, Rewrite))
     return max(1, min(written, SHOWN + 1))
 
@@ -67,18 +67,8 @@ def _short(query: rag_core.Query, weight: float | None) -> str:
     return f"<b>{escape(of)}</b> {escape(query.text)}"
 
 
-def _reading(read: str) -> str:
-    """What the embedding model read in place of a query; empty when it read the query itself."""
-    return f'<p class="rl-note rl-read">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
-
-
 def _rewrite(
-    query: rag_core.Query,
-    results: QueryResults | None,
-    read: str,
-    weight: float | None,
-    *,
-    several: bool,
+    query: rag_core.Query, results: QueryResults | None, read: str, weight: float | None, *, several: bool
 ) -> str:
     """A query with its weight in the fusion if there is one, and how many passages it found; among several, how many no other found."""
     parts = [] if weight is None else [t("weight {weight:g}", weight=weight)]
@@ -90,10 +80,11 @@ def _rewrite(
         if query.note.startswith("lost")
         else ""
     )
+    reading = f'<p class="rl-note rl-read">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
     beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
         f"<li><b>{escape(translated(query_title(query.origin)))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
-        f"<br>{_searched(query)}{_reading(read)}</li>"
+        f"<br>{_searched(query)}{reading}</li>"
     )
 
 

@@ -12,16 +12,16 @@ import segno
 import streamlit as st
 
 import rag_core
-from pages.compare import presenter, room_files, room_result
+from pages.compare import export, presenter, room_result
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated, when
 from pages.drawing.untrusted import escape
 from pages.shared import rooms
-from pages.shared.live import Comparison
+from pages.shared.live import LETTERS, Comparison
 from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import Room, Rooms, Round
+    from rag_core.sessions.panel import PanelSession, Room, Rooms, Round
 
 TICK_S = 2.0  # between two counts
 KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the presenter's own
@@ -32,12 +32,13 @@ UNREACHABLE = declared(
     "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
 )
 HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
+OPENED = "panel.opened"  # the file that is shown
 
 
 def draw(run: Comparison | None, *, running: bool) -> None:
     """Draw the button that opens a room, or the room; what went wrong in its place."""
     if refused := st.session_state.pop(REFUSED, None):
-        st.error(untrusted.label(problem(refused)))
+        untrusted.say(problem(refused), st.error)
     try:
         kept = rooms.store()
         room = _mine(kept) if kept else None
@@ -47,14 +48,14 @@ def draw(run: Comparison | None, *, running: bool) -> None:
     except PanelError:  # it was deleted
         st.session_state[ROOM] = None
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return
     off = t("There are no rooms here: RAG_HISTORY is off.")
     told = t("People vote on the answers from their phones, without names.") if kept else off
     with st.container(horizontal=True, gap="small", key="room"):
-        _button(t("Open a room"), "open", partial(_open, kept), disabled=not kept, help=told, icon=ICON)
-        room_files.offer_to_open()
-    room_files.draw_opened()
+        _button(t("Open a room"), "open", partial(_open, kept) if kept else None, help=told, icon=ICON)
+        offer_to_open()
+    draw_opened()
 
 
 def _mine(kept: Rooms) -> Room | None:
@@ -74,27 +75,33 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
     asked = kept.current(room.code)
     shown = run if run and not presenter.upcoming() else None
     same = bool(shown and asked and asked.question.text == shown.question)
-    ready = shown and not running and (not same or asked.closed) and can_be_asked(shown.traces)
-    over = not same or asked.revealed
+    voting = asked if asked and not asked.closed else None
+    hidden = asked if asked and same and not asked.revealed else None
+    ready = shown and not running and not (same and voting) and can_be_asked(shown.traces)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
         with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=ICON):
             untrusted.draw(_invitation(room))
-            room_files.downloads(kept, room)
+            downloads(kept, room)
             _button(t("Open another room"), "another", partial(_open, kept), width="stretch")
             with st.container(border=True):
                 st.caption(t("Its questions and votes are deleted for good."))
                 _button(t("Delete this room"), "delete", partial(_delete, kept, room))
-        ask, told = partial(_ask, kept, room, shown), t("Puts these answers to the vote, two at a time.")
-        _button(t("Ask the room"), "ask", ask, type="primary", disabled=not ready, help=told)
-        close = partial(kept.close, asked, room.presenter_token)
-        _button(t("Close voting"), "close", close, disabled=asked is None or asked.closed)
-        reveal, told = partial(_reveal, kept, room, asked, shown), t("Closes voting, and shows the names.")
-        _button(t("Show the result"), "reveal", reveal, disabled=over, help=told)
+        ask = partial(_ask, kept, room, shown) if shown and ready else None
+        told = t("Puts these answers to the vote, two at a time.")
+        _button(t("Ask the room"), "ask", ask, type="primary", help=told)
+        _button(
+            t("Close voting"), "close", partial(kept.close, voting, room.presenter_token) if voting else None
+        )
+        reveal = partial(_reveal, kept, room, hidden, shown) if shown and hidden else None
+        _button(t("Show the result"), "reveal", reveal, help=t("Closes voting, and shows the names."))
         _counts(kept, room)
 
 
-def _button(words: str, name: str, what: Callable[[], object], **options: Any) -> None:
-    st.button(words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), **options)
+def _button(words: str, name: str, what: Callable[[], object] | None, **options: Any) -> None:
+    """A button that does `what`; disabled while there is nothing to do."""
+    st.button(
+        words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), disabled=what is None, **options
+    )  # fmt: skip
 
 
 def draw_result(run: Comparison) -> None:
@@ -171,3 +178,55 @@ def _reveal(kept: Rooms, room: Room, asked: Round, run: Comparison) -> None:
 def _delete(kept: Rooms, room: Room) -> None:
     kept.delete_room(room.code, room.presenter_token)
     st.session_state[ROOM] = None
+
+
+def downloads(kept: Rooms, room: Room) -> None:
+    """The buttons that save a room; a file is made when it is asked for."""
+    from rag_core.sessions import panel
+
+    def session() -> str:
+        return kept.export(room.code, room.presenter_token)
+
+    def minutes() -> str:
+        return panel.minutes(panel.open_panel(session()))
+
+    name = f"room-{room.code}-{room.opened:%Y-%m-%d}"
+    export.file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", session)
+    export.file(t("Minutes (HTML, opens offline)"), f"{name}.html", "text/html", minutes)
+
+
+def offer_to_open() -> None:
+    """The button that opens a room's file."""
+    with st.popover(t("Open a saved room"), icon=":material/folder_open:"):
+        st.file_uploader(t("The session file of a room"), "json", key=OPENED)
+        st.caption(t("It is checked and shown here, and kept nowhere."))
+
+
+@untrusted.errors()
+def draw_opened() -> None:
+    """Draw what is in the file that was opened; nothing without one."""
+    from rag_core.sessions import panel
+
+    if not (given := st.session_state.get(OPENED)):
+        return
+    opened = panel.open_panel(given.getvalue().decode("utf-8", "replace"))
+    with st.container(border=True):
+        _draw_file(opened)
+
+
+def _draw_file(opened: PanelSession) -> None:
+    told = t(
+        "Room {code}, opened on {when} UTC. Nothing in this file was altered: SHA-256 {sha256}",
+        code=opened.room.code, when=when(opened.room.opened), sha256=opened.sha256,
+    )  # fmt: skip
+    untrusted.say(told)
+    room_result.draw(opened.rounds, opened.votes)
+    if not opened.rounds:
+        return
+    asked: Round = untrusted.choose(
+        t("Question"), opened.rounds, lambda one: one.question.text, "panel.asked"
+    )
+    names, answers = room_result.names(opened.rounds), asked.question.answers
+    for place, (one, spot) in enumerate(zip(answers, st.columns(len(answers)), strict=True)):
+        with spot, st.container(border=True):
+            untrusted.draw(presenter.nameless(one.trace, place, f"{LETTERS[place]} · {names[one.label]}"))

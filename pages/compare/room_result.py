@@ -11,16 +11,17 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.tips import tip
+from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import kinds, shipped
-from pages.shared.amounts import money
+from pages.shared import shipped, wording
+from pages.shared.wording import money
 from rag_core.catalog.setup import titles_of
 
 if TYPE_CHECKING:
     from rag_core.sessions.panel import Agreement, Ballot, Figures, Gap, Measured, PanelRanking, Round, Vote
 
+ALL = ("", "")  # of the parts of a room: every question
 STRENGTH = declared(
     "How often it is preferred, by the model of Bradley and Terry, as a logarithm: 0 is the average of those judged, 1 more "
     "is 2.7 times the odds. In brackets: 95 % interval over questions and people. Strategies that the votes do not tell "
@@ -65,10 +66,10 @@ def _chosen(rounds: Sequence[Round]) -> Sequence[Round]:
     if not (found := parts(rounds)):
         return rounds
     part = st.segmented_control(
-        t("Questions"), ["", *found], default="", required=True, key="panel.group",
-        format_func=lambda part: untrusted.label(kinds.title(part[1]) if part else t("all questions")),
+        t("Questions"), [ALL, *found], default=ALL, required=True, key="panel.group",
+        format_func=lambda part: untrusted.label(wording.kind(part[1]) if part != ALL else t("all questions")),
     )  # fmt: skip
-    return found.get(part, rounds)
+    return rounds if part == ALL else found[part]
 
 
 @functools.lru_cache(maxsize=32)  # the page is drawn again at every press, and resampling takes a moment

@@ -16,8 +16,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import asking, changes, column_parts, passages, private, queries
-from pages.compare.question import pick_demo
+from pages.compare import asking, changes, column_parts, passages, queries
+from pages.compare.asking import pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, plural, problem, t, translated
 from pages.drawing.untrusted import escape, label
@@ -31,10 +31,11 @@ from pages.shared import (
     question_header,
     setups,
     tuning,
+    wording,
 )
-from pages.shared.amounts import model_calls
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
+from pages.shared.wording import model_calls
 from rag_core.catalog import describe_changes
 from rag_core.explain import ControlTips, Move, RankChange, TippingPoint, Work, fates, rank_changes
 
@@ -54,16 +55,16 @@ def main() -> None:
     if run is None and "run" in st.query_params:
         st.info(permalink.gone())
     if on := setups.runs_on(st.session_state[tuning.SETUP]) if tuning.SETUP in st.session_state else "":
-        st.caption(untrusted.label(on))
+        untrusted.say(on)
     running = run is not None and not run.over
     pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
     permalink.warn()
-    question = st.session_state.get("question", "") if pressed else private.chosen()
+    question = st.session_state.get("question", "") if pressed else asking.after_choice()
     if question is not None:
         _start(question, run)
-    if pending := private.pending():
+    if pending := asking.pending():
         question_header.draw_urgent(pending)
-        private.ask(pending)
+        asking.ask_choice(pending)
     if run:
         question_header.draw(run)
     _workbench(running=running)
@@ -76,9 +77,8 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     with beside:
         with st.container(horizontal=True, gap="small", wrap=False):
             names = list(rag_core.RECIPES)
-            st.selectbox(
-                label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
-                format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)),
+            untrusted.choose(
+                t("Strategy"), names, wording.strategy, tuning.STRATEGY, index=names.index(tuning.DEFAULT),
                 label_visibility="collapsed", persist_state="session",
             )  # fmt: skip
             country.choose()
@@ -88,13 +88,10 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     return pressed
 
 
+@untrusted.errors()
 def _start(question: str, earlier: Comparison | None) -> None:
     """Run the setting on the sliders; stages that an earlier result of the question has are not run again."""
-    try:
-        setup = tuning.setup()
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    setup = tuning.setup()
     run = asking.start(question, [setup], earlier)
     if run is None:
         return
@@ -177,17 +174,14 @@ def _reset(recipe: rag_core.Recipe) -> None:
 
 
 def _summary(
-    bench: tuning.Bench | None,
-    move: Move | None,
-    moved: Sequence[RankChange],
-    failure: str,
+    bench: tuning.Bench | None, move: Move | None, moved: Sequence[RankChange], failure: str
 ) -> DeltaGenerator:
     """What the last move cost and changed, which stays in view, and what can be done with the setting.
 
     Both have their room before there is a result, so that the controls stay where they are. Returns the first one's.
     """
     if failure:
-        st.error(untrusted.label(failure))
+        untrusted.say(failure, st.error)
     line = st.empty()
     untrusted.draw(_counter(bench, move, moved), place=line)
     waits = bench is None or move is None
@@ -216,11 +210,7 @@ def _summary(
                 way_back = plural(
                     "Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count
                 )
-            st.page_link(
-                "pages/compare/compare.py",
-                label=label(way_back),
-                icon=":material/compare_arrows:",
-            )
+            st.page_link("pages/compare/compare.py", label=label(way_back), icon=":material/compare_arrows:")
     return line
 
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 import rag_core
 from pages.compare import differences, presenter
 from pages.drawing import untrusted
-from pages.drawing.tips import tip
+from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import bold, escape, label
 from pages.shared import setups
@@ -87,7 +87,7 @@ def draw(run: Comparison) -> None:
                 [column.trace for column in columns], rag_core.read_settings()
             )
         except rag_core.RagError as error:  # the judgements cannot be read
-            st.caption(label(problem(error)))
+            untrusted.say(problem(error))
             found = (None,) * len(columns)
         untrusted.draw(
             f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(found)}</p>'
@@ -159,29 +159,26 @@ def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
     return ""
 
 
+@untrusted.errors(st.caption)
 def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVerdict | None]) -> None:
     """What became, in each column that does not answer, of the section that does."""
     from rag_core import evaluation as ev
 
     traces = [column.trace for column in columns]
-    try:
-        lab = engine().wait(run.corpus)
-        section = ev.would_answer(traces, found, lab.passages, lab.settings)
-        if section is None:
-            return
-        missed = {
-            place: trace
-            for place, (trace, one) in enumerate(zip(traces, found, strict=True))
-            if trace
-            and trace.corpus == lab.corpus
-            and one
-            and one.kind in MISSED
-            and _overlooks(trace, section.id)
-        }
-        lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
-    except rag_core.RagError as error:
-        st.caption(label(problem(error)))
+    lab = engine().wait(run.corpus)
+    section = ev.would_answer(traces, found, lab.passages, lab.settings)
+    if section is None:
         return
+    missed = {
+        place: trace
+        for place, (trace, one) in enumerate(zip(traces, found, strict=True))
+        if trace
+        and trace.corpus == lab.corpus
+        and one
+        and one.kind in MISSED
+        and _overlooks(trace, section.id)
+    }
+    lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
     if not lost:
         return
     judged = any(one and one.basis == "judged" for one in found)

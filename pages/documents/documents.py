@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.documents import builtin_documents, chunking_form, own_documents, questions, uploading, vector_plot
+from pages.documents import corpus_documents, questions, uploading, vector_plot
 from pages.drawing.translate import declared, t
-from pages.shared import account, corpora, question_header, views
+from pages.shared import account, corpora, question_header
 from pages.shared.engine import engine
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.questions import MAX_QUESTION
@@ -29,9 +29,9 @@ def main() -> None:
             asked[:MAX_QUESTION], [corpora.titled(st.query_params.get("corpus", BUILTIN))]
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        view = views.choose(VIEWS, "view")
+        view = question_header.choose_view(VIEWS, "view")
         corpus = corpora.choose(in_address=True) if view != "add" else BUILTIN
-    own_documents.notes()
+    corpus_documents.notes()
     if view == "add":
         if not account.operators_only():
             uploading.draw()
@@ -39,16 +39,16 @@ def main() -> None:
         vector_plot.draw(corpus)
     elif view == "delete":
         if not account.operators_only():
-            own_documents.delete(corpus)
+            corpus_documents.delete(corpus)
     elif corpus == BUILTIN:
-        builtin_documents.draw()
+        corpus_documents.builtin()
         if lab := engine().lab:
             questions.taught(lab)
             if account.may_operate():
-                chunking_form.draw(corpus, lab)
+                uploading.chunking(corpus, lab)
     else:
-        own_documents.draw(corpus)
-    st.session_state.pop(own_documents.NOTES, None)  # a run that another overtakes keeps them for it
+        corpus_documents.draw(corpus)
+    st.session_state.pop(corpus_documents.NOTES, None)  # a run that another overtakes keeps them for it
 
 
 main()

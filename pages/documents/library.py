@@ -43,7 +43,7 @@ def draw(
         return
     asked = st.query_params.get("document")
     if asked and asked not in {one.id for one in documents}:
-        st.warning(untrusted.label(t("There is no document {name} here.", name=repr(asked))))
+        untrusted.say(t("There is no document {name} here.", name=repr(asked)), st.warning)
     kept, words = _filtered(documents)
     if not kept:
         st.info(t("No document passes these filters. Remove one."))
@@ -55,7 +55,7 @@ def draw(
     by_id = {one.id: one for one in kept}
     hits = [hit for hit in search.hits if hit.passage.doc_id in by_id]
     if search.read:
-        st.caption(untrusted.label(t("Searched for in English too: {words}", words=search.read)))
+        untrusted.say(t("Searched for in English too: {words}", words=search.read))
     if not hits:
         st.info(t("No passage has any of these words. Try other words, or remove a filter."))
         return
@@ -68,7 +68,12 @@ def draw(
     with right:
         if PASSAGE in st.session_state:  # a phone shows the document in the list's place, see style.css
             with st.container(key="opened"):
-                st.button(t("Back to the results"), key="library.back", on_click=_back)
+                st.button(
+                    t("Back to the results"),
+                    key="library.back",
+                    on_click=st.session_state.pop,
+                    args=(PASSAGE,),
+                )
         _read([by_id[name] for name in found], lab, marked, foot)
 
 
@@ -170,10 +175,6 @@ def _open(passage: rag_core.Passage) -> None:
     st.session_state.pop(f"{PAGE}.{passage.doc_id}", None)
 
 
-def _back() -> None:
-    del st.session_state[PASSAGE]
-
-
 def _read(
     documents: Sequence[rag_core.Document],
     lab: rag_core.Lab | None,
@@ -196,10 +197,9 @@ def _read(
         ours = (one for one in documents if one.language == language())
         st.session_state[DOCUMENT] = next(ours if wide else iter(documents), documents[0]).id
     names = _names(documents)
-    name: str = st.selectbox(
-        t("To read ({count:,})", count=len(documents)), list(by_id), key=DOCUMENT,
-        format_func=lambda key: untrusted.plain(names[key]),
-    )  # fmt: skip
+    name: str = untrusted.choose(
+        t("To read ({count:,})", count=len(documents)), list(by_id), lambda key: names[key], DOCUMENT
+    )
     document = by_id[name]
     passages = _passages(lab).get(name, ()) if lab else ()
     left, right = st.columns([8, 5], gap="medium") if wide else (st.container(), st.container())
@@ -211,7 +211,7 @@ def _read(
             plural("{count:,} word", "{count:,} words", document.word_count),
             passages_in_words(len(passages)) if lab else "",
         )
-        st.caption(untrusted.label(" · ".join(part for part in about if part)))
+        untrusted.say(" · ".join(part for part in about if part))
         st.session_state.setdefault(VIEW, WHOLE)
         view = st.segmented_control(
             t("View of the document"), [WHOLE, CUT], key=VIEW, required=True, format_func=translated,
@@ -254,7 +254,7 @@ def _cut(
     if not passages:
         st.info(t("This document has no passages in the index."))
         return
-    st.caption(untrusted.label(_how(lab, document.language)))
+    untrusted.say(_how(lab, document.language))
     _contexts(lab)
     shown = passages
     starts = list(range(0, len(passages), PAGE_SIZE))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.drawing import tables, untrusted
+from pages.drawing import pieces, untrusted
 from pages.drawing.translate import plural, problem, t, translated
 from pages.shared import account, country
 from rag_core.documents.asked import Asked, placed
@@ -24,23 +24,21 @@ def of_document(lab: rag_core.Lab, passages: Sequence[rag_core.Passage]) -> None
     box = st.expander(t("Questions that its sections answer"), key="questions", on_change="rerun")
     if not box.open or not passages:
         return
-    with box:
-        try:
-            _of_section(lab, {one.id: one for one in passages})
-        except rag_core.RagError as error:
-            st.error(untrusted.label(problem(error)))
+    with box, untrusted.errors():
+        _of_section(lab, {one.id: one for one in passages})
 
 
 def _of_section(lab: rag_core.Lab, passages: Mapping[str, rag_core.Passage]) -> None:
-    section: str = st.selectbox(
-        t("Section"), list(passages), key=f"questions.section.{next(iter(passages))}",
-        format_func=lambda name: untrusted.plain(f"{position_of(passages[name]) + 1}. {passages[name].heading or t('no heading')}"),
+    section: str = untrusted.choose(
+        t("Section"), list(passages),
+        lambda name: f"{position_of(passages[name]) + 1}. {passages[name].heading or t('no heading')}",
+        f"questions.section.{next(iter(passages))}",
     )  # fmt: skip
     asked = lab.asked
     known = asked.of(section) if asked else []
     if known:
         rows = [(untrusted.escape(translated(one.words)), untrusted.escape(one.language)) for one in known]
-        untrusted.draw(tables.listed((t("Question"), t("Language")), rows))
+        untrusted.draw(pieces.listed((t("Question"), t("Language")), rows))
     else:
         st.caption(t("No questions are known to be answered by it."))
     if not account.may_operate():
@@ -51,16 +49,13 @@ def _of_section(lab: rag_core.Lab, passages: Mapping[str, rag_core.Passage]) -> 
         st.text_input(t("Another question that it answers"), key=TYPED, max_chars=MAX_QUESTION)
         st.form_submit_button(t("Add the question"), on_click=_add, args=(lab, section))
     if fault := st.session_state.pop(FAULT, ""):
-        st.error(untrusted.label(fault))
+        untrusted.say(fault, st.error)
 
 
+@untrusted.errors()
 def taught(lab: rag_core.Lab) -> None:
     """All questions that people taught of a corpus, the latest first; nothing while there are none."""
-    try:
-        kept, passages = kept_questions(lab.settings, lab.corpus), lab.passages
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    kept, passages = kept_questions(lab.settings, lab.corpus), lab.passages
     found, _, lost = placed((one for one in kept if one.taught), passages)
     rows = sorted((*found, *lost), key=lambda one: one.taught, reverse=True)
     if not rows:
@@ -81,7 +76,7 @@ def taught(lab: rag_core.Lab) -> None:
             )
             for one in rows
         ]
-        untrusted.draw(tables.listed((t("Question"), t("Section"), t("Taught")), cells))
+        untrusted.draw(pieces.listed((t("Question"), t("Section"), t("Taught")), cells))
         if operates:
             _delete(lab, rows, "taught")
 

@@ -12,7 +12,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.palette import colour
-from pages.drawing.translate import problem, t, translated
+from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark, wrapped
 from pages.shared.engine import engine
 from rag_core.explain import query_title
@@ -25,35 +25,30 @@ NEAREST = 20  # passages whose documents are coloured
 LINE = 60  # characters of a line of text
 
 
+@untrusted.errors()
 def draw(corpus: str) -> None:
     """Draw the plot and what it can and cannot show."""
     if not engine().settled.is_set():
         st.info(t("One moment: the models are loading."))
         return
     queries = _asked(corpus)
-    try:
-        with st.container(key="placing"), st.spinner(t("Placing the passages…")):
-            lab = engine().wait(corpus)
-            found = _map(corpus, lab.index.name, queries, lab)
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    with st.container(key="placing"), st.spinner(t("Placing the passages…")):
+        lab = engine().wait(corpus)
+        found = _map(corpus, lab.index.name, queries, lab)
     if queries and not found.queries:
         st.caption(t("The question is not drawn: its vector would be paid for."))
     elif not queries:
         st.caption(t("Ask a question of these documents on Compare, and it is drawn here with its rewrites."))
     untrusted.chart(figure(found), "vectors")
     first, second = (f"{share:.0%}" for share in found.shares)
-    st.caption(
-        untrusted.label(
-            t(
-                "{count:,} passages. The two directions in which the vectors differ most (principal components) "
-                "show {along} of their variance; the other {dimensions} dimensions are not drawn, so passages near "
-                "each other here may be far apart. The search uses all dimensions.",
-                count=len(found.passages),
-                along=t("{first} and {second}", first=first, second=second),
-                dimensions=found.dimensions - 2,
-            )
+    untrusted.say(
+        t(
+            "{count:,} passages. The two directions in which the vectors differ most (principal components) "
+            "show {along} of their variance; the other {dimensions} dimensions are not drawn, so passages near "
+            "each other here may be far apart. The search uses all dimensions.",
+            count=len(found.passages),
+            along=t("{first} and {second}", first=first, second=second),
+            dimensions=found.dimensions - 2,
         )
     )
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+import rag_core
 from pages.drawing.palette import colour
+from pages.drawing.translate import problem
 from rag_core.values.answers import bold_as_html
 from rag_core.values.visible import as_cell, visible
 
+T = TypeVar("T")
 JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
 _MARKUP = re.compile(
     r"[\\`*\[\]<>~$&|]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]"
@@ -60,6 +64,41 @@ def mark(text: object) -> str:
 def wrapped(text: str, width: int) -> str:
     """Text for a chart, on as many lines of at most `width` characters as it takes."""
     return "<br>".join(map(mark, textwrap.wrap(text, width) or [text]))
+
+
+def say(text: str, draw: Callable[[str], object] = st.caption) -> None:
+    """Draw text on one line, as a caption or in a box such as `st.warning`."""
+    draw(label(text))
+
+
+@contextmanager
+def errors(draw: Callable[[str], object] = st.error) -> Iterator[None]:
+    """Show a RagError of the block, or of the function that this decorates, where it happened, and go on after it."""
+    try:
+        yield
+    except rag_core.RagError as error:
+        say(problem(error), draw)
+
+
+def choose(
+    title: str,
+    options: Sequence[T],
+    words: Callable[[T], object],
+    key: str,
+    *,
+    place: DeltaGenerator | None = None,
+    **more: Any,
+) -> T:
+    """Draw a selectbox whose options stand in `words`; returns the chosen one.
+
+    Args:
+        place: where, if not where the page stands.
+        more: for `st.selectbox`.
+    """
+    chosen: T = (place or st).selectbox(
+        label(title), options, format_func=lambda one: plain(words(one)), key=key, **more
+    )
+    return chosen
 
 
 def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

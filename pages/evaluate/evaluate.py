@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t
-from pages.evaluate import past_runs, results, run, sweep
-from pages.shared import views
+from pages.drawing.translate import declared, t
+from pages.evaluate import results, run, runs, sweep
+from pages.shared import question_header
 
 VIEWS = {
     "measure": (declared("Measure"), run.draw),
     "results": (declared("Results"), results.draw),
     "search-settings": (declared("Find settings"), sweep.draw),
-    "runs": (declared("Runs"), past_runs.draw),
+    "runs": (declared("Runs"), runs.draw),
 }
 OWN = {"run": "results", "sweep": "search-settings"}  # a parameter of the address -> the view it is for
 
@@ -22,15 +21,13 @@ OWN = {"run": "results", "sweep": "search-settings"}  # a parameter of the addre
 def main() -> None:
     """Draw the page."""
     st.header(t("Measure strategies on judged questions"), anchor=False)
-    view = views.choose({name: title for name, (title, _) in VIEWS.items()}, "evaluate.view")
+    view = question_header.choose_view({name: title for name, (title, _) in VIEWS.items()}, "evaluate.view")
     for parameter, owner in OWN.items():
         if view != owner:
             st.query_params.pop(parameter, None)
     _, draw = VIEWS[view]
-    try:
+    with untrusted.errors():  # such as a setting that is not valid
         draw()
-    except rag_core.RagError as error:  # such as a setting that is not valid
-        st.error(untrusted.label(problem(error)))
 
 
 main()

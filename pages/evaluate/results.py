@@ -7,17 +7,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t, translated
+from pages.drawing.translate import declared, t, translated
+from pages.drawing.untrusted import escape
 from pages.drawing.untrusted import label as md
-from pages.evaluate import plots, rankings, runs
-from pages.shared import claims, kinds, question_header, shipped
+from pages.evaluate import plots, runs
+from pages.shared import claims, question_header, shipped, wording
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 VERDICTS = (
     declared("worse"),
@@ -34,8 +39,10 @@ EFFECTS = {
     "order": declared("new order"),
     "more": declared("longer list"),
 }
+LISTED = 10  # documents per stage; the rest are counted
 
 
+@untrusted.errors()
 def draw() -> None:
     """Draw the view."""
     name = _choose()
@@ -43,11 +50,7 @@ def draw() -> None:
         st.caption(translated(shipped.ABOUT))
         _draw(None, claims.measured())
         return
-    try:
-        run = ev.RunFolder.open(_past()[name])
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    run = ev.RunFolder.open(_past()[name])
     stored = ev.stored_results(run)
     if stored is None:
         st.warning(t("This run did not finish. Start the same measurement again to resume it."))
@@ -87,17 +90,16 @@ def _choose() -> str:
     names = [*past, shipped.NAME]
     wanted = st.query_params.get("run")
     if wanted and wanted not in names:
-        st.warning(untrusted.label(t("There is no measured run {name} here.", name=repr(wanted))))
+        untrusted.say(t("There is no measured run {name} here.", name=repr(wanted)), st.warning)
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
 
     def title(name: str) -> str:
         return t("Shipped with the lab") if name == shipped.NAME else translated(ev.run_title(past[name]))
 
-    chosen: str = st.selectbox(
-        t("Measured run"), names, format_func=lambda name: untrusted.plain(title(name)), key="results.run",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    chosen: str = untrusted.choose(
+        t("Measured run"), names, title, "results.run", label_visibility="collapsed"
+    )
     return chosen
 
 
@@ -113,29 +115,25 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
             embedding=md(str(manifest.engine["embedding"])),
         )
     )
-    st.caption(untrusted.label(translated(results.judged_by)))
+    untrusted.say(translated(results.judged_by))
     for label, row in results.strategies.items():
         if row.failed:
-            st.warning(
-                untrusted.label(
-                    t(
-                        "{strategy}: {failed} questions failed and are excluded from the metrics. {failures}",
-                        strategy=names[label],
-                        failed=row.failed,
-                        failures=translated(row.failures[0]),
-                    )
-                )
+            untrusted.say(
+                t(
+                    "{strategy}: {failed} questions failed and are excluded from the metrics. {failures}",
+                    strategy=names[label],
+                    failed=row.failed,
+                    failures=translated(row.failures[0]),
+                ),
+                st.warning,
             )
 
 
 def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results.primary)
     names = list(next(iter(results.strategies.values())).metrics)
-    shown = st.selectbox(
-        t("Metric"),
-        names,
-        format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)),
-        key="results.metric",
+    shown = untrusted.choose(
+        t("Metric"), names, lambda name: translated(ev.parse_metric(name).title), "results.metric"
     )
     untrusted.chart(
         plots.intervals(
@@ -207,9 +205,10 @@ def _scores(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]
     st.dataframe(untrusted.cells(rows), hide_index=True, column_config=_formats(names))
 
 
-def _formats(names: Sequence[str]) -> dict[str, object]:
+def _formats(names: Sequence[str]) -> dict[str, ColumnConfig | str | None]:
     number = st.column_config.NumberColumn
-    return {name: number(translated(ev.parse_metric(name).title), format="%.3f") for name in names} | {
+    return {
+        **{name: number(translated(ev.parse_metric(name).title), format="%.3f") for name in names},
         "judged": number(t("Judged"), format="%.1f %%"),
         "ms": number(t("ms per question"), format="%.0f"),
         "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),
@@ -227,7 +226,7 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
         st.info(t("These questions are not labelled by kind, and share one language."))
     for group, members in known.items():
         st.subheader(md(translated(GROUPS.get(group, group))), anchor=False)
-        in_words = {kinds.title(name): row for name, row in members.items()}
+        in_words = {wording.kind(name): row for name, row in members.items()}
         untrusted.chart(plots.groups(in_words, primary, title, titles), f"groups.{group}")
     if known:
         st.caption(t("Small groups have wide intervals; widely overlapping intervals decide nothing."))
@@ -266,19 +265,19 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
         st.dataframe(
             untrusted.cells(
                 {
-                    "stage": translated(stage_title(effect.stage)),
-                    "ranking": _list_title(effect.lane) or "–",
-                    "effect": translated(EFFECTS[effect.effect]),
-                    "documents": effect.documents,
+                    t("Stage"): translated(stage_title(effect.stage)),
+                    t("Ranking"): _list_title(effect.lane) or "–",
+                    t("Effect"): translated(EFFECTS[effect.effect]),
+                    t("Documents"): effect.documents,
                     "score": effect.score.mean,
-                    "change": effect.change.mean if effect.change else None,
-                    "interval": t(
+                    t("Change"): effect.change.mean if effect.change else None,
+                    t("95 % interval of the change"): t(
                         "({low:+.3f} to {high:+.3f})", low=effect.change.low, high=effect.change.high
                     )
                     if effect.change
                     else "",
                     "p": "" if effect.p is None else plots.p_text(effect.p),
-                    "against": _against(effect.before, {one.stage for one in effects}),
+                    t("Against"): _against(effect.before, {one.stage for one in effects}),
                     "ms": 1000 * seconds.get(f"{effect.position + 1} {effect.stage}", 0.0),
                 }
                 for effect in effects
@@ -287,16 +286,11 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             placeholder="",
             column_config={
                 "score": st.column_config.NumberColumn(translated(primary.title), format="%.3f"),
-                "change": st.column_config.NumberColumn(t("Change"), format="%+.3f"),
-                "stage": t("Stage"),
-                "ranking": t("Ranking"),
-                "effect": t("Effect"),
-                "against": t("Against"),
-                "documents": st.column_config.NumberColumn(
-                    t("Documents"), format="%.1f", help=t("Mean number after this step.")
+                t("Change"): st.column_config.NumberColumn(format="%+.3f"),
+                t("Documents"): st.column_config.NumberColumn(
+                    format="%.1f", help=t("Mean number after this step.")
                 ),
                 "ms": st.column_config.NumberColumn(format="%.1f"),
-                "interval": st.column_config.TextColumn(t("95 % interval of the change")),
             },
         )
         if rewrites := ev.rewrite_effects(run, label):
@@ -336,18 +330,12 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
         st.info(t("Measure two strategies to see where they differ."))
         return
     left, right = st.columns(2)
-    baseline = left.selectbox(
-        t("Baseline"),
-        run.labels,
-        key="results.baseline",
-        format_func=lambda label: untrusted.plain(titles[label]),
+    baseline = untrusted.choose(
+        t("Baseline"), run.labels, lambda label: titles[label], "results.baseline", place=left
     )
     others = [label for label in run.labels if label != baseline]
-    label = right.selectbox(
-        t("Compared with"),
-        others,
-        key="results.other",
-        format_func=lambda label: untrusted.plain(titles[label]),
+    label = untrusted.choose(
+        t("Compared with"), others, lambda label: titles[label], "results.other", place=right
     )
     primary = ev.parse_metric(results.primary)
     changes = ev.changes(run, primary, baseline, label)
@@ -368,7 +356,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
                 titles[baseline]: change.baseline,
                 titles[label]: change.score,
                 "verdict": translated(change.verdict),
-                "kind": kinds.title(texts[change.question].kind),
+                "kind": wording.kind(texts[change.question].kind),
             }
             for change in rows
         ),
@@ -400,5 +388,47 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
         with place:
             st.markdown(f"**{md(title)}**")
             if record.error:
-                st.error(untrusted.label(record.error))
-            untrusted.draw(rankings.stages(record, run.judged.qrels[question], titles))
+                untrusted.say(record.error, st.error)
+            untrusted.draw(recorded(record, run.judged.qrels[question], titles))
+
+
+def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    """Every stage of a run on one question, in order, with each document's grade."""
+    missed = record.missed(grades)
+    parts = [
+        f'<div class="rl-stage"><b>{escape(translated(stage_title(stage.stage)))}</b> '
+        f"<small>{1000 * stage.seconds:.1f} ms</small>{_recorded_lanes(stage, grades, titles)}</div>"
+        for stage in record.stages
+        if stage.lanes
+    ]
+    if missed:
+        rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:LISTED])
+        more = f"<li>{t('and {count} more', count=len(missed) - LISTED)}</li>" if len(missed) > LISTED else ""
+        parts.append(
+            f'<div class="rl-stage"><b>{t("Relevant but not returned")}</b><ul>{rows}{more}</ul></div>'
+        )
+    return "".join(parts)
+
+
+def _recorded_lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    parts = []
+    for lane in stage.lanes:
+        searched = translated(stage_title(lane.retriever))
+        written = "" if lane.origin == "question" else translated(query_title(lane.origin))
+        name = " · ".join(part for part in (searched, written) if part)
+        head = f'<p class="rl-note">{escape(name)}</p>' if len(stage.lanes) > 1 else ""
+        rows = "".join(f"<li>{_document(one, grades, titles)}</li>" for one in lane.documents[:LISTED])
+        left = len(lane.documents) - LISTED
+        more = f'<p class="rl-note">{t("and {count} more", count=left)}</p>' if left > 0 else ""
+        parts.append(f"{head}<ol>{rows}</ol>{more}")
+    return "".join(parts)
+
+
+def _document(name: str, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    grade = grades.get(name)
+    if grade is None:
+        mark = f'<span class="rl-label rl-low">{t("not judged")}</span>'
+    else:
+        css = "rl-high" if grade > 1 else "rl-medium" if grade == 1 else "rl-low"
+        mark = f'<span class="rl-label {css}">{t("grade {grade:d}", grade=grade)}</span>'
+    return f"{mark} {escape(titles.get(name) or name)}"

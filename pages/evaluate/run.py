@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -22,7 +22,7 @@ DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
 OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
            "precision@5", "mrr", "map", "hit@5", "seed_ndcg@10")  # fmt: skip
 # the choice survives leaving the page and a reload
-KEPT = {"persist_state": "session", "bind": "query-params"}
+KEPT: dict[str, Any] = {"persist_state": "session", "bind": "query-params"}
 
 
 def draw() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 import rag_core
@@ -9,7 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import in_words, problem, t, translated
 from pages.drawing.untrusted import label
 from pages.evaluate import plots
-from pages.shared import account, permalink
+from pages.shared import account, permalink, wording
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
 from rag_core.catalog import Choice, Control, Number, Switch, format_value
@@ -18,7 +20,7 @@ from rag_core.jobs import start_sweep
 MOST = (100, 300, 1000, 3000)  # settings offered
 TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_weight", "alpha", "theta",
                "include_question")  # the first three a strategy has are varied by default  # fmt: skip
-KEPT = {"persist_state": "session"}
+KEPT: dict[str, Any] = {"persist_state": "session"}
 
 
 def draw() -> None:
@@ -44,29 +46,29 @@ def _choose_sweep() -> ev.SweepResult | None:
     past = {path.stem: path for path in ev.list_sweeps(rag_core.read_settings())}
     wanted = st.query_params.get("sweep")
     if wanted and wanted not in past:
-        st.warning(untrusted.label(t("There is no sweep {name} here.", name=repr(wanted))))
+        untrusted.say(t("There is no sweep {name} here.", name=repr(wanted)), st.warning)
     if not past:
         return None
     if wanted in past:
         st.session_state["sweep.past"] = wanted
         del st.query_params["sweep"]
-    name = st.selectbox(
-        t("Sweep"), list(past), key="sweep.past", label_visibility="collapsed",
-        format_func=lambda name: untrusted.plain(translated(ev.sweep_title(past[name]))),
+    name = untrusted.choose(
+        t("Sweep"), list(past), lambda name: translated(ev.sweep_title(past[name])), "sweep.past",
+        label_visibility="collapsed",
     )  # fmt: skip
     try:
         return ev.read_sweep(past[name])
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return None
 
 
 def _form() -> None:
     left, right = st.columns([1, 2])
     with left:
-        name = st.selectbox(
-            t("Strategy"), list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
-            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)), key="sweep.strategy", **KEPT,
+        name = untrusted.choose(
+            t("Strategy"), list(rag_core.RECIPES), wording.strategy, "sweep.strategy",
+            index=list(rag_core.RECIPES).index("hybrid_rrf"), **KEPT,
         )  # fmt: skip
         data = choose_data("sweep")
         judged_by(data, "dev")
@@ -92,9 +94,9 @@ def _form() -> None:
         axes = {one: _axis(recipe, controls[one]) for one in varied}
     total = ev.grid_size(axes)
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
-    metric = bottom[0].selectbox(
+    metric = untrusted.choose(
         t("Metric"), ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
-        format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)), key="sweep.metric", **KEPT,
+        lambda name: translated(ev.parse_metric(name).title), "sweep.metric", **KEPT, place=bottom[0],
     )  # fmt: skip
     most = bottom[1].selectbox(
         t("At most"), MOST, index=2, format_func=lambda count: t("{count:,} settings", count=count),
@@ -130,8 +132,10 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     match control:
         case Number():
             number = int if control.whole else float
+            # higher counts of passages only cost time
+            high = min(control.max, 30) if _counts_passages(control) else control.max
             low, high = st.slider(
-                label(translated(control.title)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
+                label(translated(control.title)), number(control.min), number(control.max), (number(control.min), number(high)),
                 step=number(control.step), help=label(translated(control.help)), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
@@ -165,13 +169,8 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     try:
         return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return ()
-
-
-def _high(control: Number) -> float:
-    """The default end of a range: higher counts of passages only cost time."""
-    return min(control.max, 30) if _counts_passages(control) else control.max
 
 
 def _result(result: ev.SweepResult) -> None:
@@ -192,23 +191,13 @@ def _result(result: ev.SweepResult) -> None:
 
     left, right = st.columns(2)
     with left:
-        control = st.selectbox(
-            t("Along one control"),
-            result.varied,
-            format_func=lambda name: untrusted.plain(called(name)),
-            key="sweep.x",
-        )
+        control = untrusted.choose(t("Along one control"), result.varied, called, "sweep.x")
         untrusted.chart(plots.curve(result.best_along(control), control, called(control), title), "curve")
         st.caption(t("The best score at each value, over all other controls, with its 95 % interval."))
     with right:
         others = [name for name in result.varied if name != control]
         if others:
-            other = st.selectbox(
-                t("Against another"),
-                others,
-                format_func=lambda name: untrusted.plain(called(name)),
-                key="sweep.y",
-            )
+            other = untrusted.choose(t("Against another"), others, called, "sweep.y")
             best = result.best_along(control, other)
             untrusted.chart(plots.heat(best, control, other, (called(control), called(other)), title), "heat")
     st.subheader(t("Quality, time and cost"), anchor=False)
@@ -263,9 +252,9 @@ def _winner(result: ev.SweepResult) -> None:
         )
     )
     if result.equal_k:
-        st.warning(untrusted.label(translated(result.equal_k.sentence)))
-    st.caption(untrusted.label(translated(result.judged_by)))
-    st.caption(untrusted.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
+        untrusted.say(translated(result.equal_k.sentence), st.warning)
+    untrusted.say(translated(result.judged_by))
+    untrusted.say(t("Cost of the whole sweep: {cost}.", cost=result.cost))
     permalink.link(
         t("Open the winner in Compare"), [rag_core.set_up((result.strategy, one)) for one in (best, default)]
     )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
-from pages.drawing.translate import settle, translated
+import rag_core
+from pages.drawing import untrusted
+from pages.drawing.pieces import dial
+from pages.drawing.translate import language, settle, switch, t, translated
+from pages.drawing.untrusted import escape
 from pages.frame.addresses import PAGES, UNLISTED
-from pages.frame.frame import frame
-from pages.shared import account, permalink
-from pages.shared.engine import engine
+from pages.shared import account, corpora, country, permalink, setups, wording
+from pages.shared.engine import Engine, engine
 from pages.shared.observing import start_log
+from rag_core.safety.urgency.helplines import Helplines, countries
+from rag_core.values import translation
 from rag_core.values.translation import catalogue
 
 
@@ -45,3 +52,102 @@ def draw() -> None:
             page.run()
     finally:
         engine().start()
+
+
+def frame() -> None:
+    """Draw the frame; while the engine starts, its status line refreshes every second."""
+    with st.container(key="languages"):
+        switch()
+    account.draw()
+    with st.container(key="framing"):
+        untrusted.draw(_framing(country.numbers()))
+    opening = engine()
+    if not opening.settled.is_set():
+        with st.container(key="status"):
+            _warming()
+        return
+    with st.container(key="status"):
+        failure = _badge(opening)
+    if failure and st.button(t("Rebuild the index") if opening.lab else t("Try again")):
+        engine.clear()  # opening the built-in documents again builds what is missing
+        st.rerun()
+    for warning in opening.lab.warnings if opening.lab else ():
+        untrusted.say(translated(warning), st.warning)
+
+
+@st.fragment(run_every=1.0)
+def _warming() -> None:
+    opening = engine()
+    _badge(opening)
+    if opening.settled.is_set():
+        st.rerun()  # the whole page, without this clock
+
+
+def _badge(opening: Engine) -> rag_core.RagError | None:
+    """Draw the status line; returns why no question can be answered, such as an index that was deleted."""
+    run = st.session_state.get("run")
+    waiting = run is not None and not run.over  # its columns show the engine's state
+    state = t("one moment") if waiting else opening.state
+    models, failure = None, opening.error
+    if opening.lab:
+        try:
+            models = opening.lab.engine
+        except rag_core.RagError as error:
+            failure = error
+        else:
+            models |= {"index": corpora.index_name()}
+    untrusted.draw(_engine_badge(models, state, failure, opening.outside, setups.other_models()))
+    return failure
+
+
+def _framing(lines: Helplines | None) -> str:
+    """That this is not medical advice, and whom to call instead; always on screen."""
+    number = t("your local emergency number")
+    if lines:
+        number = f"<b>{dial(lines.emergency)}</b> ({escape(countries(language())[lines.code])})"
+    urgent = t("In an emergency, call {number}.", number=number)
+    other = rag_core.NOTICE if language() == "es" else translation.translated("es", rag_core.NOTICE)
+    return (
+        f'<div class="rl-framing" role="note"><b>{escape(translated(rag_core.NOTICE))}</b> {urgent} '
+        f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'
+    )
+
+
+def _engine_badge(
+    engine: Mapping[str, str | None] | None,
+    state: str,
+    error: rag_core.RagError | None,
+    outside: Sequence[str],
+    chosen: Sequence[str] = (),
+) -> str:
+    """Which models answer, and where questions go.
+
+    Args:
+        chosen: the models that columns of Compare chose in place of those of the settings.
+    """
+    kind, role = "", "status"
+    if error:
+        kind, role = " rl-bad", "alert"
+        why = translated(error.sentence)  # with the folder that whoever runs the server must mend
+        body = f"<span><b>{t('Not ready.')}</b> {escape(why)}</span>"
+    elif engine is None:
+        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=wording.step(state)))}</span>'
+    else:
+        offline = str(engine["llm"]).startswith("offline")
+        answers = t("offline engine (no language model)") if offline else str(engine["llm"])
+        also = (
+            f"{t('columns with a model of their own')}: <b>{escape(', '.join(chosen))}</b> · "
+            if chosen
+            else ""
+        )
+        sent = (
+            t("questions are sent to <b>{hosts}</b>", hosts=escape(", ".join(outside)))
+            if outside
+            else t("nothing you ask leaves this machine")
+        )
+        body = (
+            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
+            f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
+            f"{t('index')}: {escape(str(engine['index']))} · </span><span class='rl-sent'>{sent}</span></span>"
+        )
+    return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'

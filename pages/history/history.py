@@ -10,9 +10,8 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, plural, problem, t, translated, when
 from pages.shared import account
-from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
-from pages.shared.history_sync import history
+from pages.shared.history_sync import comparisons, history
 from pages.shared.lists import drawn_with_lists
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
@@ -25,13 +24,11 @@ AT_ONCE = 20
 def main() -> None:
     """Draw the page."""
     st.header(t("Questions asked"), anchor=False)
-    try:
+    with untrusted.errors():
         if kept := history():
             _questions(kept)
         elif engine().settings:  # else the status line says what is wrong with them
             st.info(t("No history is kept: RAG_HISTORY is off."))
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
 
 
 def _questions(kept: History) -> None:
@@ -82,16 +79,12 @@ def _filters() -> tuple[str, str, tuple[date, ...]]:
     """Words, a strategy's name or "", and no day, one or two."""
     left, middle, right = st.columns([3, 2, 2])
     words = left.text_input(t("Words in the question"), key="questions.words", persist_state="session")
-    strategy = middle.selectbox(
-        t("Strategy"),
-        ["", *rag_core.RECIPES],
-        format_func=lambda name: untrusted.plain(
-            translated(rag_core.RECIPES[name].title) if name else t("Any strategy")
-        ),
-        key="questions.strategy",
-        persist_state="session",
-    )
-    days = right.date_input(t("From and to (UTC)"), value=(), key="questions.days", persist_state="session")
+    strategy = untrusted.choose(
+        t("Strategy"), ["", *rag_core.RECIPES],
+        lambda name: translated(rag_core.RECIPES[name].title) if name else t("Any strategy"), "questions.strategy",
+        persist_state="session", place=middle,
+    )  # fmt: skip
+    days = right.date_input(t("From and to (UTC)"), value=[], key="questions.days", persist_state="session")
     return words, strategy, days
 
 
@@ -100,10 +93,8 @@ def _row(kept: History, entry: Entry) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"asked.{entry.id}"):
             with st.container(gap=None):
                 st.markdown(untrusted.label(entry.question))
-                st.caption(
-                    untrusted.label(
-                        t("{when} UTC · {strategies}", when=when(entry.asked), strategies=_strategies(entry))
-                    )
+                untrusted.say(
+                    t("{when} UTC · {strategies}", when=when(entry.asked), strategies=_strategies(entry))
                 )
             with st.container(horizontal=True, width="content"):
                 if st.button(
@@ -123,13 +114,10 @@ def _row(kept: History, entry: Entry) -> None:
                 _answers(kept, entry.id)
 
 
+@untrusted.errors()
 def _answers(kept: History, identity: str) -> None:
     """What each strategy answered, or why it did not; equal answers once."""
-    try:
-        asked = kept.find(identity)
-    except rag_core.RagError as error:  # a damaged record leaves the others as they are
-        st.error(untrusted.label(problem(error)))
-        return
+    asked = kept.find(identity)  # a damaged record leaves the others as they are
     if asked is None:  # deleted in the meantime
         return
     columns: dict[str, list[str]] = {}
@@ -152,7 +140,7 @@ def _answers(kept: History, identity: str) -> None:
             told = t("tie")
         elif len(best) > 1:
             told = t("{columns} (the same answer)", columns=told)
-        st.caption(untrusted.label(t("Vote while names were hidden: {vote}", vote=told)))
+        untrusted.say(t("Vote while names were hidden: {vote}", vote=told))
 
 
 def _title(strategy: str) -> str:
@@ -169,17 +157,14 @@ def _show_more() -> None:
     st.session_state["questions.shown"] += AT_ONCE
 
 
+@untrusted.errors()
 def _delete(kept: History, identity: str = "") -> None:
     """Delete a question, or without one all of them."""
-    try:
-        gone = [identity] if identity else [entry.id for entry in kept.search()]
-        if identity:
-            kept.delete(identity)
-        else:
-            kept.delete_all()
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    gone = [identity] if identity else [entry.id for entry in kept.search()]
+    if identity:
+        kept.delete(identity)
+    else:
+        kept.delete_all()
     for one in gone:
         comparisons().forget(one)
 

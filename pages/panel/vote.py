@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import rag_core
-from pages.compare import nameless
+from pages.compare import presenter
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import escape
@@ -15,7 +15,8 @@ from pages.shared import question_header, rooms
 from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import Choice, Pair, Rooms, Round, Vote
+    from rag_core.sessions.panel import Pair, Rooms, Round, Vote
+    from rag_core.sessions.panel.room import Choice
 
 TICK_S = 2.0  # between two looks at whether the room has gone on
 AGAIN = "vote.again"  # the vote that is about to be changed: room, question and pair
@@ -47,12 +48,12 @@ def main() -> None:
             return
         try:
             _room(code)
-        except PanelError as error:
-            st.warning(untrusted.label(problem(error)))
-            _enter()
         except rag_core.RagError as error:
-            st.warning(untrusted.label(problem(error)))
-            st.button(t("Try again"))
+            untrusted.say(problem(error), st.warning)
+            if isinstance(error, PanelError):
+                _enter()
+            else:
+                st.button(t("Try again"))
 
 
 def _enter() -> None:
@@ -75,7 +76,7 @@ def _room(code: str) -> None:
         st.session_state["vote.joined"] = code
     untrusted.draw(f'<p class="rl-room-line">{escape(t("Room {code}", code=code.upper()))}</p>')
     if refused := st.session_state.pop(REFUSED, None):
-        st.warning(untrusted.label(problem(refused)))
+        untrusted.say(problem(refused), st.warning)
     if asked is None:
         _wait(t("You are in. The first question will appear here by itself."))
         st.caption(
@@ -128,7 +129,7 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
     if pair:
         if question.readings > 1 and not changing:
             told = t("Pair {number} of {count}", number=len(own) + 1, count=question.readings)
-            st.caption(untrusted.label(told))
+            untrusted.say(told)
         _judge(asked, mine, pair)
         return
     _wait(t("Thank you. The next question will appear here by itself."))
@@ -149,7 +150,7 @@ def _judge(asked: Round, mine: str, pair: Pair) -> None:
     answers = [asked.question.answers[number].trace for number in (pair.left, pair.right)]
     for place, (trace, spot) in enumerate(zip(answers, st.columns(2), strict=True)):
         with spot, st.container(border=True, key=f"side{place}"):
-            untrusted.draw(nameless.answer(trace, place, translated(SIDES[place])))
+            untrusted.draw(presenter.nameless(trace, place, translated(SIDES[place])))
     reasons, comment = _keys(asked, pair)
     with st.form("ballot", border=False):
         st.pills(
@@ -186,7 +187,8 @@ def _again(asked: Round, vote: Vote) -> None:
 
 def _keys(asked: Round, pair: Pair) -> tuple[str, str]:
     """Of the reasons and of the comment on a pair."""
-    return tuple(f"{name}.{asked.room}.{asked.number}.{pair.key}" for name in ("reasons", "comment"))
+    place = f"{asked.room}.{asked.number}.{pair.key}"
+    return f"reasons.{place}", f"comment.{place}"
 
 
 main()

@@ -1,4 +1,4 @@
-"""Who is signed in, and what they may do.
+"""Who is signed in, what they may do, and what a visitor may still spend.
 
 Sign-in is Streamlit's own OpenID Connect, set up by `[auth]` in `.streamlit/secrets.toml`. Without it there are no accounts:
 everybody may do everything, and the history is one for all.
@@ -7,12 +7,17 @@ everybody may do everything, and the history is one for all.
 from __future__ import annotations
 
 import hashlib
+import secrets
 
 import streamlit as st
 
+import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import t
+from pages.shared.cookie import COOKIE
 from pages.shared.engine import engine
+from rag_core.runtime.spending import Payer, Spending, Visitor
+from rag_core.values.pricing import PriceList
 
 
 def offered() -> bool:
@@ -74,3 +79,33 @@ def draw() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="account"):
         st.caption(untrusted.label(t("Signed in: {name}", name=name())), width="content")
         st.button(t("Sign out"), type="tertiary", on_click=st.logout)
+
+
+def visitor() -> str:
+    """The person who is signed in, else the browser that visits; the session alone where it takes no cookies."""
+    if person := owner():
+        return person
+    kept: str = st.session_state.setdefault(
+        "visitor", st.context.cookies.get(COOKIE) or secrets.token_urlsafe()
+    )
+    return kept
+
+
+def payer() -> Payer:
+    """The visitor, with what is left of the budgets.
+
+    Raises:
+        RagError: the price list cannot be read.
+    """
+    return Visitor(spending(), visitor())
+
+
+@st.cache_resource(show_spinner=False)
+def spending() -> Spending:
+    """What all visitors of this server have spent.
+
+    Raises:
+        RagError: the price list cannot be read.
+    """
+    settings = engine().settings or rag_core.read_settings()
+    return Spending(settings, PriceList.of(settings))

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import rag_core
-from pages.drawing import tables
+from pages.drawing import pieces
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import kinds
-from pages.shared.amounts import model_calls, money, seconds
+from pages.shared import wording
 from pages.shared.shipped import RESULTS
+from pages.shared.wording import model_calls, money, seconds
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import cell
 from rag_core.explain import query_title, stage_title
@@ -256,10 +256,10 @@ def _best_kind(results: ev.Results, name: str) -> str:
         return "–"
     kind, score = found
     if baseline is None:
-        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=kinds.title(kind), score=score)
+        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=wording.kind(kind), score=score)
     return t(
         "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})",
-        kind=kinds.title(kind),
+        kind=wording.kind(kind),
         score=score,
         baseline=translated(rag_core.describe(DENSE[baseline])),
     )
@@ -279,4 +279,4 @@ def _claim(text: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return f'<div class="rl-scroll rl-claims">{tables.listed(heads, rows)}</div>'
+    return f'<div class="rl-scroll rl-claims">{pieces.listed(heads, rows)}</div>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, key_of, problem, t, translated
 from pages.drawing.untrusted import label
-from pages.shared import presets
+from pages.shared import presets, wording
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 from rag_core.catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
@@ -112,15 +113,10 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
     is_open = st.session_state.get("panel") == position
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         untrusted.draw(f'<span class="rl-letter">{untrusted.escape(letter)}</span>')
-        st.selectbox(
-            t("Strategy {number:d}", number=position + 1),
-            names,
-            index=names.index(DEFAULT_COLUMNS[position]),
-            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)),
-            key=f"strategy.{position}",
-            label_visibility="collapsed",
-            persist_state="session",
-        )
+        untrusted.choose(
+            t("Strategy {number:d}", number=position + 1), names, wording.strategy, f"strategy.{position}",
+            index=names.index(DEFAULT_COLUMNS[position]), label_visibility="collapsed", persist_state="session",
+        )  # fmt: skip
         st.button(
             t("Settings {letter}", letter=label(letter)),
             key=f"settings.{position}",
@@ -138,7 +134,9 @@ def strategy_of(position: int) -> rag_core.Strategy:
     try:
         return recipe.build(**current_values(recipe, f"{position}.{recipe.name}"))
     except rag_core.RagError as error:
-        st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
+        untrusted.say(
+            t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error
+        )
         return recipe.build()
 
 
@@ -183,28 +181,25 @@ def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "
     """Draw the widget of one of a strategy's controls. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
     title = f"{label(translated(control.title))} `{label(control.name)}`"
-    shared = {
+    explained = label(f"{translated(control.help)} {translated(idle)}")
+    shared: dict[str, Any] = {
         "key": key,
-        "help": label(f"{translated(control.help)} {translated(idle)}"),
+        "help": explained,
         "disabled": bool(idle),
+        "persist_state": "session",
     }
     match control:
         case Number():
             number = int if control.whole else float
             low, high, step = number(control.min), number(control.max), number(control.step)
-            st.slider(title, low, high, number(control.default), step, persist_state="session", **shared)
+            st.slider(title, low, high, number(control.default), step, **shared)
         case Switch():
-            st.toggle(title, control.default, persist_state="session", **shared)
+            st.toggle(title, control.default, **shared)
         case Choice():
             st.segmented_control(
-                title,
-                control.choices,
-                format_func=lambda value: label(in_words(value)),
-                default=control.default,
-                required=True,
-                persist_state="session",
-                **shared,
-            )
+                title, control.choices, format_func=lambda value: label(in_words(value)),
+                default=control.default, required=True, **shared,
+            )  # fmt: skip
         case Weights():
             _weights(recipe, control, prefix, idle)
         case Templates():

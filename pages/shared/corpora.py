@@ -35,13 +35,12 @@ def choose(*, in_address: bool = False) -> str:
     _settle()
     asked = st.query_params.get(KEY) if in_address else None
     if asked and asked not in map(title, known):  # Streamlit puts an option's words into the address
-        st.warning(untrusted.label(t("There is no collection {name} here.", name=repr(asked))))
+        untrusted.say(t("There is no collection {name} here.", name=repr(asked)), st.warning)
     if len(known) == 1:
         return known[0]
-    st.selectbox(
-        t("Documents to search"), known, format_func=lambda name: untrusted.plain(title(name)), key=KEY,
-        persist_state="session", width=320 if in_address else "stretch", on_change=_chose,
-        bind="query-params" if in_address else None,
+    untrusted.choose(
+        t("Documents to search"), known, title, KEY, persist_state="session", width=320 if in_address else "stretch",
+        on_change=_chose, bind="query-params" if in_address else None,
         help=t("Your own documents are added on the Documents page."),
         label_visibility="visible" if in_address else "collapsed",
     )  # fmt: skip

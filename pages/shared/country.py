@@ -18,18 +18,14 @@ def choose() -> None:
         default = _setting()
         helplines(default)
     except rag_core.RagError as error:
-        st.warning(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.warning)
         default = ""
     codes = ["", *names]
-    st.selectbox(
-        t("Country: its guidance leads and its numbers are shown"),
-        codes,
-        index=codes.index(default),
-        format_func=lambda code: untrusted.plain(names.get(code) or t("No country chosen")),
-        key="country",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    untrusted.choose(
+        t("Country: its guidance leads and its numbers are shown"), codes,
+        lambda code: names.get(code) or t("No country chosen"), "country", index=codes.index(default),
+        label_visibility="collapsed", persist_state="session",
+    )  # fmt: skip
 
 
 def ask(key: str) -> None:

@@ -1,10 +1,13 @@
-"""Comparisons in the history: kept while they run, opened again without running anything."""
+"""Comparisons kept in the history while they run, and in memory for a reload; opened again without running anything."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,10 +16,9 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, when
 from pages.shared import account, corpora, faults, observing, setups
-from pages.shared.comparisons import KEPT_S as HELD_S
-from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison, LiveRun
+from rag_core.documents.forgotten import Forgotten, forgotten
 from rag_core.sessions.history import Asked, AskedColumn
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over an
 UPDATE_S = 2.0  # between two looks at which columns have settled
 CUT_SHORT = declared("No result was kept: this strategy was still running, or the app ended first.")
 _voting = threading.Lock()  # of two quick votes the later one stays
+MOST_KEPT = 100
+HELD_S = 12 * 3600.0  # after a page last showed it
 
 
 def history() -> History | None:
@@ -132,13 +136,11 @@ def held(key: str) -> Comparison | None:
 def opened(run: Comparison, *, named: bool = True) -> None:
     """Say of an earlier comparison when it was asked, and what of it is not shown, unless names are hidden."""
     if not isinstance(run, LiveRun):
-        st.caption(
-            untrusted.label(
-                t("From the history: asked on {when} UTC. Nothing was run again.", when=when(run.asked))
-            )
+        untrusted.say(
+            t("From the history: asked on {when} UTC. Nothing was run again.", when=when(run.asked))
         )
         for reason in run.left_out if named else ():
-            st.warning(untrusted.label(problem(reason)))
+            untrusted.say(problem(reason), st.warning)
 
 
 def unkept(run: Comparison) -> None:
@@ -155,10 +157,8 @@ def unkept(run: Comparison) -> None:
     elif isinstance(run, LiveRun):
         answered = run.kept.wait(KEPT_S)
         if run.unkept:
-            st.warning(
-                untrusted.label(
-                    t("This question is not in the history. {unkept}", unkept=problem(run.unkept))
-                )
+            untrusted.say(
+                t("This question is not in the history. {unkept}", unkept=problem(run.unkept)), st.warning
             )
         elif not answered:
             st.warning(t("This question is not in the history yet: its database has not answered."))
@@ -227,3 +227,83 @@ def _column(kept: AskedColumn) -> Column:
         models=kept.models,
         corpus=kept.corpus,
     )
+
+
+class Comparisons:
+    """The comparisons shown most recently in any session, by id; whoever has the id can see the run. Thread-safe.
+
+    Args:
+        most: how many to keep; the one shown longest ago goes first.
+        seconds: how long to keep a comparison after it was last shown.
+    """
+
+    def __init__(
+        self, most: int = MOST_KEPT, seconds: float = HELD_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most, self._seconds, self._clock = most, seconds, clock
+        # the most recently shown comes last
+        self._kept: OrderedDict[str, tuple[Comparison, float]] = OrderedDict()
+        self._forgotten: set[str] = set()  # else the page of another session would keep it again
+        self._told: list[Forgotten] = []
+        self._lock = threading.Lock()
+
+    def keep(self, run: Comparison) -> None:
+        """Store a comparison, or note that it is still shown."""
+        with self._lock:
+            if self.is_forgotten(run.id):
+                return
+            self._kept[run.id] = run, self._clock()
+            self._kept.move_to_end(run.id)
+            self._expire()
+
+    def find(self, name: str) -> Comparison | None:
+        """The comparison with this id; None when there is none or it has expired."""
+        with self._lock:
+            self._expire()
+            run, _ = self._kept.get(name, (None, 0.0))
+            return run
+
+    def forget(self, name: str) -> None:
+        """Stop and drop a comparison that was deleted, and what Tune has of its columns."""
+        with self._lock:
+            self._forgotten.add(name)
+            for known in [one for one in self._kept if one.partition(".")[0] == name]:
+                self._kept.pop(known)[0].stop()
+
+    def is_forgotten(self, name: str) -> bool:
+        """Whether a comparison was deleted; a session may still hold it."""
+        return name.partition(".")[0] in self._forgotten
+
+    def follow(self, home: Path) -> None:
+        """Forget what shows text that was forgotten after it was asked, by this process or another."""
+        told = forgotten(home)
+        if told == self._told:
+            return
+        with self._lock:
+            showing = {
+                run.id.partition(".")[0]
+                for run, _ in self._kept.values()
+                for one in told
+                if run.asked.timestamp() < one.at and run.shows(one.corpus, one.documents)
+            }
+        for name in showing:
+            self.forget(name)
+        self._told = told
+
+    def _expire(self) -> None:
+        oldest = self._clock() - self._seconds
+        while self._kept and (len(self._kept) > self._most or next(iter(self._kept.values()))[1] < oldest):
+            self._kept.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def _memory() -> Comparisons:
+    return Comparisons()
+
+
+def comparisons() -> Comparisons:
+    """The comparisons of this server, without those whose text was forgotten."""
+    kept = _memory()
+    if (settings := engine().settings) is not None:
+        kept.follow(settings.home)
+    return kept

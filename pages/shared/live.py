@@ -99,15 +99,16 @@ class Column:
         return self.ranking is not None and all(stage.kind == "answer" for stage in remaining)
 
 
+@dataclass(eq=False)
 class Comparison:
     """One question and its columns; this one is over.
 
     Args:
-        identity: names it in the page's address; cannot be guessed.
+        id: names it in the page's address; cannot be guessed.
         asked: when, in UTC.
         country: whose guidance leads; may be empty.
         corpus: the documents that were searched.
-        calls: the model calls it paid for.
+        paid: the model calls it paid for.
         left_out: a sentence for each column that can no longer be shown.
 
     Attributes:
@@ -121,32 +122,24 @@ class Comparison:
         presented: presenter mode as it stands, restored when the page is reloaded.
     """
 
-    def __init__(
-        self,
-        identity: str,
-        asked: datetime,
-        question: str,
-        columns: Sequence[Column],
-        country: str = "",
-        corpus: str = BUILTIN,
-        calls: tuple[rag_core.ModelCall, ...] = (),
-        left_out: Sequence[str] = (),
-    ) -> None:
-        self.id = identity
-        self.asked = asked
-        self.question = question
-        self.columns = list(columns)
-        self.country = country
-        self.corpus = corpus
-        self.left_out = left_out
-        self.settings: Mapping[str, object] = {}
-        self.kept = threading.Event()
-        self.unkept = ""
+    id: str
+    asked: datetime
+    question: str
+    columns: Sequence[Column]
+    country: str = ""
+    corpus: str = BUILTIN
+    paid: tuple[rag_core.ModelCall, ...] = ()
+    left_out: Sequence[str] = ()
+    settings: Mapping[str, object] = field(default_factory=dict, init=False)
+    kept: threading.Event = field(default_factory=threading.Event, init=False)
+    unkept: str = field(default="", init=False)
+    order: tuple[int, ...] = field(init=False)
+    best: tuple[int, ...] | None = field(default=None, init=False)
+    revealed: bool = field(default=False, init=False)
+    presented: Mapping[str, object] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
         self.order = tuple(secrets.SystemRandom().sample(range(len(self.columns)), len(self.columns)))
-        self.best: tuple[int, ...] | None = None
-        self.revealed = False
-        self.presented: Mapping[str, object] = {}
-        self._calls = calls
 
     @property
     def over(self) -> bool:
@@ -165,7 +158,7 @@ class Comparison:
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
         """The model calls of this comparison so far, failed and stopped columns included; each call once."""
-        return self._calls
+        return self.paid
 
     def shows(self, corpus: str, documents: Collection[str] | None) -> bool:
         """Whether a column found a passage of these documents of a corpus, or searches it at all."""

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 import rag_core
-from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t, translated
-from pages.drawing.untrusted import label
-from pages.shared import account, budgets, controls, corpora, outcomes, permalink, setups, steps
+from pages.drawing import pieces, untrusted
+from pages.drawing.translate import declared, plural, problem, t, translated
+from pages.drawing.untrusted import escape, label
+from pages.shared import account, controls, corpora, permalink, setups, wording
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
+from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.types import spent_so_far
+
+if TYPE_CHECKING:
+    from rag_core.lab.adding import FileOutcome
 
 BUILTIN_LABEL = declared("Built-in questions")
 _started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
@@ -27,6 +33,13 @@ STOPPED = {
     "index": declared("Stopped. No file of it was added."),
     "reindex": declared("Stopped. The corpus is as it was."),
 }
+OUTCOMES = {
+    "failed": declared("not added"),
+    "added": declared("added"),
+    "changed": declared("replaced"),
+    "unchanged": declared("unchanged"),
+}
+OUTCOME_CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
 @st.cache_resource(show_spinner=False)
@@ -109,8 +122,8 @@ def _job(job: Job) -> None:
             )
             yes, no = st.columns(2)
             if refused := st.session_state.get(f"{key}.refused"):
-                st.error(untrusted.label(refused))
-            if _started_by.get(job) == budgets.visitor():
+                untrusted.say(refused, st.error)
+            if _started_by.get(job) == account.visitor():
                 yes.button(
                     t("Go on"),
                     type="primary",
@@ -131,7 +144,7 @@ def _job(job: Job) -> None:
 
 def started_here(job: Job) -> Job:
     """Note that this visitor started a job, unless another did; returns it."""
-    _started_by.setdefault(job, budgets.visitor())
+    _started_by.setdefault(job, account.visitor())
     return job
 
 
@@ -145,7 +158,7 @@ def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
     try:
         job = started_here(begin())
     except rag_core.RagError as error:
-        st.error(label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return
     if job in before:  # and is drawn already; a rerun would take the toast away
         st.toast(already)
@@ -157,9 +170,9 @@ def _agree(job: Job, bill: ev.CostEstimate) -> None:
     """Agree to a bill. It counts in full towards the budgets, since what is really spent is known only at the end."""
 
     def reserve() -> None:
-        spending = budgets.spending()
+        spending = account.spending()
         most = spending.at_most(bill.cost.known, bill.unpriced)
-        spending.reserve(budgets.visitor(), sum(bill.calls.values()), most)
+        spending.reserve(account.visitor(), sum(bill.calls.values()), most)
 
     try:
         job.agree(bill, reserve)
@@ -170,20 +183,15 @@ def _agree(job: Job, bill: ev.CostEstimate) -> None:
 def _running(job: Job, status: Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
     counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
-    doing = f"{steps.title(status.doing)}{counted}{left}"
+    doing = f"{wording.step(status.doing)}{counted}{left}"
     if job.stopping and job.kind in ("index", "reindex"):
         doing = t("stopping after what is under way")
     elif job.stopping:
         doing = t("stopping after the questions under way")
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
-        st.caption(
-            untrusted.label(
-                t(
-                    "You agreed to {bill}. It continues when this page is closed; Stop ends it.",
-                    bill=status.bill,
-                )
-            )
+        untrusted.say(
+            t("You agreed to {bill}. It continues when this page is closed; Stop ends it.", bill=status.bill)
         )
     if account.may_operate():
         st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
@@ -201,7 +209,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
 def _ended(job: Job, status: Status, title: str, key: str) -> None:
     match status.phase:
         case "done" if job.kind == "index":
-            outcomes.draw(title, status.files)
+            files_added(title, status.files)
         case "done":
             st.success(t("{title}: done.", title=title))
         case "stopped":
@@ -211,13 +219,12 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
         case _:
             kept = t("What was measured is kept.") if job.kind == "run" and status.done else ""
             spent = translated(spent_so_far(status.calls))
-            st.error(f"{title}: {label(f'{problem(status.error)} {kept} {spent}')}")
+            why = problem(status.error or "")
+            st.error(f"{title}: {label(f'{why} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
-        st.caption(
-            untrusted.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
-        )
+        untrusted.say(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
     if status.phase == "done" and status.unread:
-        st.caption(untrusted.label(f"{translated(status.unread)}."))
+        untrusted.say(f"{translated(status.unread)}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "index" and status.result.name in corpora.names():
             with st.container(key=f"ask-these.{job.key}", width="content"):
@@ -266,7 +273,7 @@ def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
     sentence = _judged_by(data, split)
     if sentence:
-        st.caption(untrusted.label(translated(sentence)))
+        untrusted.say(translated(sentence))
 
 
 @st.cache_data(show_spinner=False, ttl=60)
@@ -275,3 +282,72 @@ def _judged_by(data: str, split: str) -> str:
         return ev.read_judged(data, split, rag_core.read_settings()).judged_by
     except rag_core.RagError:
         return ""  # measuring shows the error
+
+
+def files_added(title: str, files: Sequence[FileOutcome]) -> None:
+    """Draw a line with the counts, then a table.
+
+    Args:
+        title: of the upload, as Markdown.
+    """
+    counted = Counter(one.status for one in files)
+    parts = (
+        plural("{count} not added", "{count} not added", counted["failed"]) if counted["failed"] else "",
+        plural("{count} added", "{count} added", counted["added"]) if counted["added"] else "",
+        plural("{count} replaced", "{count} replaced", counted["changed"]) if counted["changed"] else "",
+        plural("{count} unchanged", "{count} unchanged", counted["unchanged"])
+        if counted["unchanged"]
+        else "",
+    )
+    counts = ", ".join(filter(None, parts))
+    message = f"{title}: {untrusted.label(counts)}."
+    if counted["failed"] == len(files):
+        st.error(message)
+    elif counted["failed"]:
+        st.warning(message)
+    else:
+        st.success(message)
+    told = [one for one in files if one.status == "failed" or one.reason or one.hidden or one.orders]
+    if told:
+        untrusted.draw(_outcome_table(sorted(told, key=lambda one: one.status != "failed")))
+    if smooth := [one for one in files if one not in told]:
+        untrusted.draw(
+            f'<details class="rl-smooth"><summary>{plural("The other file", "The other {count} files", len(smooth))}</summary>{_outcome_table(smooth)}</details>'
+            if told
+            else _outcome_table(smooth)
+        )
+
+
+def _outcome_table(files: Sequence[FileOutcome]) -> str:
+    """One row per file."""
+    rows = (
+        (
+            escape(one.name),
+            f'<span class="rl-label {OUTCOME_CSS[one.status]}">{translated(OUTCOMES[one.status])}</span>',
+            _file_notes(one),
+        )
+        for one in files
+    )
+    heads = (t("File"), t("Result"), t("Why, and what to know"))
+    return f'<div class="rl-files">{pieces.listed(heads, rows)}</div>'
+
+
+def _file_notes(one: FileOutcome) -> str:
+    """The reason, what of the file is not read, and whether it gives orders."""
+    notes = []
+    if one.reason:
+        reason = translated(one.reason)
+        if one.status != "failed":
+            reason = t("Not all of it: {reason}", reason=reason)
+        notes.append(escape(f"{reason[:1].upper()}{reason[1:].rstrip('.')}."))
+    if one.documents > 1:
+        notes.append(t("Its {count:d} entries are searched one by one.", count=one.documents))
+    if one.orders:
+        notes.append(f"<b>{escape(translated(GIVES_ORDERS))}</b>")
+    if one.hidden:
+        pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
+        notes.append(
+            f"{t('In the file, but not read ({count:d}):', count=len(one.hidden))}"
+            f'<ul class="rl-hidden">{pieces}</ul>'
+        )
+    return "<br>".join(notes)

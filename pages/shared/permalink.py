@@ -115,7 +115,7 @@ def gone() -> str:
 def warn() -> None:
     """Name what in the address was not valid, until the next comparison."""
     for problem in st.session_state.get("misread", ()):
-        st.warning(untrusted.label(t("In the address of this page: {problem}", problem=translated(problem))))
+        untrusted.say(t("In the address of this page: {problem}", problem=translated(problem)), st.warning)
 
 
 def parameters() -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 import rag_core
+from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import label, plain
 from pages.shared import account
@@ -33,7 +34,7 @@ def offered(recipe: rag_core.Recipe) -> tuple[Preset, ...]:
     try:
         return presets_of(recipe)
     except rag_core.RagError as error:
-        st.warning(label(problem(error)))
+        untrusted.say(problem(error), st.warning)
         return recipe.presets
 
 
@@ -51,7 +52,7 @@ def saved() -> dict[str, tuple[str, Values]]:
         except rag_core.RagError as error:  # mostly the same one for every strategy
             problems.append(problem(error))
     for told in dict.fromkeys(problems):
-        st.warning(label(told))
+        untrusted.say(told, st.warning)
     return found
 
 
@@ -83,7 +84,7 @@ def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None])
             help=helps(presets),
         )
     if refused := st.session_state.pop(f"{prefix}.preset.refused", ""):
-        st.error(label(refused))
+        untrusted.say(refused, st.error)
 
 
 def _take(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None]) -> None:
@@ -187,9 +188,9 @@ def _change(recipe: rag_core.Recipe, preset: str, key: str, delete: bool = False
 def _tell(key: str) -> None:
     """What became of the last press, once."""
     if refused := st.session_state.pop(f"{key}.refused", ""):
-        st.error(label(refused))
+        untrusted.say(refused, st.error)
     if done := st.session_state.pop(f"{key}.done", ""):
-        st.success(label(done))
+        untrusted.say(done, st.success)
 
 
 def _written(recipe: rag_core.Recipe, preset: str) -> str:

@@ -1,15 +1,15 @@
-"""What stands above the results of a question: the question, what to do at once, and the question's language."""
+"""What stands above what a page shows: its views, or a question, what to do at once, and the question's language."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.tips import dial
-from pages.drawing.translate import language, t
+from pages.drawing.pieces import dial
+from pages.drawing.translate import language, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country
 from pages.shared.live import Comparison
@@ -28,7 +28,7 @@ def draw(run: Comparison, look: str = "") -> None:
     draw_urgent(run.question, searched, key="urgent")
     known = corpora.profile(run.corpus)
     if known and (notice := question_notice(run.question, known.languages, language())):
-        st.warning(untrusted.label(notice))
+        untrusted.say(notice, st.warning)
 
 
 def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "urgent-pending") -> None:
@@ -74,3 +74,29 @@ def heading(question: str, look: str = "") -> str:
         else ""
     )
     return f'<div class="rl-asked">{asked}{hint}</div>'
+
+
+def choose_view(views: Mapping[str, str], key: str) -> str:
+    """Draw what chooses a view; returns its name, which the address keeps unless it is the first.
+
+    Args:
+        views: names in the address, the same in every language -> titles.
+        key: where the session keeps the choice.
+    """
+    first, asked = next(iter(views)), st.query_params.get("view")
+    last = st.session_state.get(f"{key}.asked")
+    if st.session_state.get(key) not in views or asked != last:
+        st.session_state[key] = asked if asked in views else first
+    st.segmented_control(
+        t("View"), list(views), key=key, format_func=lambda name: untrusted.label(translated(views[name])), required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    # none, where the browser names a view in the words of the language before
+    chosen: str = st.session_state[key] or last or first
+    wanted = chosen if chosen != first else None
+    if wanted:
+        st.query_params["view"] = wanted
+    else:
+        st.query_params.pop("view", None)
+    st.session_state[f"{key}.asked"] = wanted
+    return chosen

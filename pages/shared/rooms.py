@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared.budgets import COOKIE
+from pages.shared.cookie import COOKIE
 from pages.shared.engine import engine
 
 if TYPE_CHECKING:

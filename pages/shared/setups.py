@@ -37,7 +37,7 @@ def of(position: int) -> rag_core.Setup:
     try:
         return rag_core.set_up(strategy, **values)
     except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.error)
         return rag_core.set_up(strategy)
 
 
@@ -130,15 +130,11 @@ def draw(position: int) -> None:
     known = corpora.names()
     chosen = st.session_state.get(key(position, CORPUS)) or SAME  # may have been deleted since
     if len(known) > 1 or chosen:
-        st.selectbox(
-            t("Documents this column searches"),
-            list(dict.fromkeys((SAME, *known, chosen))),
-            format_func=lambda name: untrusted.plain(
-                corpora.title(name) if name else t("As chosen for the page")
-            ),
-            key=key(position, CORPUS),
+        untrusted.choose(
+            t("Documents this column searches"), list(dict.fromkeys((SAME, *known, chosen))),
+            lambda name: corpora.title(name) if name else t("As chosen for the page"), key(position, CORPUS),
             persist_state="session",
-        )
+        )  # fmt: skip
 
 
 def _draw_reranker(position: int, settings: rag_core.Settings) -> None:

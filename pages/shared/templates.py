@@ -111,7 +111,7 @@ def _boxes(slot: str, template: Template, take: Take, unread: str, *, named: boo
         named: whether the name can be changed too.
     """
     if unread:
-        st.caption(untrusted.label(translated(unread)))
+        untrusted.say(translated(unread))
     stored = {"name": template.name} if named else {}
     stored |= {"system": template.system, "text": template.text}
     shown = {name: untrusted.plain(text) for name, text in stored.items()}
@@ -136,9 +136,7 @@ def _boxes(slot: str, template: Template, take: Take, unread: str, *, named: boo
     for name, title in (("system", t("System message")), ("text", t("User message"))):
         st.text_area(title, key=keys[name], on_change=changed, height=HEIGHT, disabled=bool(unread))
     if refused := st.session_state.get(f"{slot}.refused"):
-        st.error(
-            untrusted.label(t("{error} Until this is fixed, the earlier version is used.", error=refused))
-        )
+        untrusted.say(t("{error} Until this is fixed, the earlier version is used.", error=refused), st.error)
 
 
 def _unread(purpose: str) -> str:

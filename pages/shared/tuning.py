@@ -12,8 +12,8 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t
 from pages.shared import controls, corpora, history_sync, permalink, setups
-from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
+from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.catalog.address import from_address, to_address
 from rag_core.documents.documents import BUILTIN
@@ -220,7 +220,8 @@ def is_kept() -> bool:
 
 def kept() -> Sequence[rag_core.Setup]:
     """What was kept, in the order of the columns."""
-    return st.session_state.get(KEPT, ())
+    columns: Sequence[rag_core.Setup] = st.session_state.get(KEPT, ())
+    return columns
 
 
 def restore() -> None:
@@ -255,7 +256,7 @@ def _carried(name: str) -> Comparison | None:
     try:
         whole = history_sync.find(identity) if identity else None
     except rag_core.RagError as error:  # the history cannot be asked
-        st.warning(untrusted.label(problem(error)))
+        untrusted.say(problem(error), st.warning)
         return None
     if not letter:
         return whole

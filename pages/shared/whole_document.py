@@ -20,6 +20,7 @@ from rag_core.values.prompt_injection import GIVES_ORDERS, gives_orders
 
 if TYPE_CHECKING:
     from rag_core.indexing import CorpusIndex
+    from rag_core.lab.browsing import IndexedDocument
 
 
 def draw(document: rag_core.Document) -> None:
@@ -54,17 +55,18 @@ def find(corpus: str, name: str) -> rag_core.Document | None:
     opened = engine()
     lab = opened.lab if corpus == BUILTIN else opened.others.find(corpus)
     try:
-        return _documents(lab.index.name, lab.index).get(name) if lab else None
+        found = indexed(lab.index.name, lab.index).get(name) if lab else None
     except rag_core.RagError:  # it was deleted since
         return None
+    return found.document if found else None
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _documents(name: str, _index: CorpusIndex) -> Mapping[str, rag_core.Document]:
-    """The documents of a corpus; `name` names the generation of its index."""
+def indexed(name: str, _index: CorpusIndex) -> Mapping[str, IndexedDocument]:
+    """The documents of a corpus with their files, by id; `name` names the generation of its index."""
     from rag_core.lab.browsing import indexed_documents  # as in `_parts`
 
-    return {one.document.id: one.document for one in indexed_documents(_index)}
+    return {one.document.id: one for one in indexed_documents(_index)}
 
 
 def _parts(document: rag_core.Document) -> Sequence[str]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
-from pages.drawing import tables, untrusted
+from pages.drawing import pieces, untrusted
 from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets
-from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column
+from pages.shared.wording import model_calls
 from rag_core.catalog import Control
 from rag_core.explain import stage_title
 from rag_core.explain.outline import OutlinedStage, outline
@@ -56,7 +56,9 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     try:
         strategy = recipe.build(**values)
     except rag_core.RagError as error:  # a saved preset that no longer fits
-        st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
+        untrusted.say(
+            t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error
+        )
         strategy = recipe.build()
     if preset:
         presets.edit(recipe, preset, key)
@@ -96,7 +98,7 @@ def _controls(recipe: rag_core.Recipe) -> str:
         for control in recipe.controls
     )
     heads = (t("Control"), t("Default"), t("Range"), t("What it does"))
-    return f'<div class="rl-scroll">{tables.listed(heads, rows)}</div>'
+    return f'<div class="rl-scroll">{pieces.listed(heads, rows)}</div>'
 
 
 def _range(control: Control) -> str:

@@ -9,8 +9,7 @@ from typing import cast
 
 import rag_core
 from pages.compare import column_parts
-from pages.shared.admission import Admission
-from pages.shared.engine import Engine
+from pages.shared.engine import Admission, Engine
 from pages.shared.live import LiveRun
 
 SETUP = [rag_core.build("bm25")]

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 import rag_core
 from pages.compare import export
 from pages.shared import history_sync
-from pages.shared.comparisons import comparisons
+from pages.shared.history_sync import comparisons
 from pages.shared.live import Column, Comparison
 from rag_core.sessions import parse_session
 from rag_core.sessions.history import open_history

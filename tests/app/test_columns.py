@@ -13,10 +13,9 @@ import pytest
 from helpers.in_process import text
 
 import rag_core
-from pages.compare import bills, column_parts, overlap, passages, queries
-from pages.shared.admission import Admission
-from pages.shared.comparisons import Comparisons
-from pages.shared.engine import Engine
+from pages.compare import across, bills, column_parts, passages, queries
+from pages.shared.engine import Admission, Engine
+from pages.shared.history_sync import Comparisons
 from pages.shared.live import Column, LiveRun
 from rag_core.runtime.services import Services
 from rag_core.stages.citations import claims
@@ -76,7 +75,7 @@ class TestPassages:
         ranking = replace(trace.ranking, hits=(*twins, *others))
         last = trace.steps[-1]
         steps = (*trace.steps[:-1], replace(last, after=replace(last.after, rankings=(ranking,))))
-        table = overlap.table([Column(strategy, trace=replace(trace, steps=steps))], ["A · Simple semantic"])
+        table = across.table([Column(strategy, trace=replace(trace, steps=steps))], ["A · Simple semantic"])
         assert "Cats <small>“Cats sleep on the sofa.”</small>" in table
         assert "Cats <small>“At night they hunt.”</small>" in table
 

@@ -17,7 +17,7 @@ from helpers.small import ROOT
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
-from pages.compare import question
+from pages.compare import asking
 
 Start = Callable[..., AppTest]
 DEMOS = [
@@ -57,7 +57,7 @@ def test_the_next_question_waits_for_run_where_a_model_is_asked(start: Start, mo
 def test_next_begins_with_the_first_question_in_the_language_of_the_visit(
     drawn: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(question, "language", lambda: "es")
+    monkeypatch.setattr(asking, "language", lambda: "es")
     press(drawn.run(), "Next")
     assert drawn.session_state["question"] == SPANISH
     assert "run" not in drawn.session_state  # outside presenter mode it is only filled in

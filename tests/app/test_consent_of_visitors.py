@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.in_process import visitor
 
-from pages.shared import budgets, measuring
+from pages.shared import account, measuring
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, Jobs
@@ -36,7 +36,7 @@ def waiting(ready: Path, phase: threading.Event, monkeypatch: pytest.MonkeyPatch
 
 
 def page(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(budgets, "visitor", lambda: name)
+    monkeypatch.setattr(account, "visitor", lambda: name)
     at = visitor()
     at.switch_page("pages/evaluate/evaluate.py")
     return at.run()
@@ -55,10 +55,10 @@ def test_only_who_started_it_can_agree(waiting, monkeypatch):
 
 def test_a_bill_beyond_the_budget_is_refused(waiting, monkeypatch):
     monkeypatch.setattr(engine(), "settings", engine().settings.model_copy(update={"visitor_calls": 1135}))
-    budgets.spending.clear()
+    account.spending.clear()
     at = page("ana", monkeypatch)
     (go_on,) = [one for one in at.button if one.label == "Go on"]
     go_on.click().run()
     assert waiting.status.phase == "asking"
     assert any("Your budget" in one.value for one in at.error)
-    budgets.spending.clear()
+    account.spending.clear()

@@ -15,9 +15,9 @@ from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.compare import bills
-from pages.compare.waterfall import REUSED, waterfall
-from pages.shared.amounts import money
+from pages.compare.costs import REUSED, waterfall
 from pages.shared.live import Column
+from pages.shared.wording import money
 from rag_core import Lab, Recipe, build
 from rag_core.explain.bill import bill_of, spans
 from rag_core.runtime.services import Services

@@ -225,9 +225,9 @@ def test_a_view_in_the_words_of_another_language_leaves_the_page_as_it_is() -> N
     def page() -> None:
         import streamlit as st
 
-        from pages.shared import views
+        from pages.shared import question_header
 
-        st.write(views.choose({"read": "Read", "map": "Map"}, "view"))
+        st.write(question_header.choose_view({"read": "Read", "map": "Map"}, "view"))
 
     app = AppTest.from_function(page)
     app.query_params["view"] = "map"

@@ -10,7 +10,7 @@ from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.shared.comparisons import comparisons
+from pages.shared.history_sync import comparisons
 from pages.shared.live import Column, Comparison
 from rag_core.values.errors import MissingResource
 

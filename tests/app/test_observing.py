@@ -12,8 +12,7 @@ import pytest
 
 import rag_core
 from pages.shared import observing
-from pages.shared.admission import Admission
-from pages.shared.engine import Engine
+from pages.shared.engine import Admission, Engine
 from pages.shared.live import LiveRun
 from rag_core.runtime.services import Services
 from rag_core.runtime.spending import spent

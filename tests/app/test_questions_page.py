@@ -24,7 +24,7 @@ from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import history_sync
-from pages.shared.comparisons import comparisons
+from pages.shared.history_sync import comparisons
 from pages.shared.lists import drawn_with_lists
 from rag_core.prompts.prompt import ANSWER
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history

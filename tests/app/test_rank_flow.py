@@ -11,7 +11,7 @@ from helpers.fakes import QUESTION
 from helpers.in_process import ask, explain, html, text, visitor
 from streamlit.testing.v1 import AppTest
 
-from pages.compare.rank_flow import LOWEST, MOST, rank_flow
+from pages.compare.how_it_got_here import LOWEST, MOST, rank_flow
 from rag_core import Recipe, build
 from rag_core.explain import fates, flow_columns
 from rag_core.runtime.services import Services

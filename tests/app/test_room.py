@@ -13,7 +13,7 @@ from helpers.in_process import ask, html, press, text, visitor
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.compare.nameless import renumbered
+from pages.compare.presenter import renumbered
 from pages.shared import rooms as shared
 from rag_core.sessions.panel import Rooms, open_panel
 from rag_core.values.answers import Citation, Grounded

@@ -13,7 +13,7 @@ from helpers.in_process import ask, html, text
 from helpers.openai_server import OpenAIServer
 from streamlit.testing.v1 import AppTest
 
-from pages.drawing.tips import dial
+from pages.drawing.pieces import dial
 from rag_core.values.profile import Profile
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"

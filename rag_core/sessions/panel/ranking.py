@@ -186,7 +186,7 @@ def agreement(cast: Collection[Ballot]) -> float | None:
     if len(values) < 2:
         return None
     from evalica import alpha
-    from pandas import DataFrame  # type: ignore[import-untyped]
+    from pandas import DataFrame
 
     said: dict[str, dict[str, int]] = defaultdict(dict)  # unit -> person -> value
     for one in twice:

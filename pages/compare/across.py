@@ -1,21 +1,31 @@
-"""Which column found which passage, drawn as HTML."""
+"""What covers all columns, drawn as HTML: which found which passage, how well, and whether they said what to do at once."""
 
 from __future__ import annotations
 
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import rag_core
 from pages.compare.passages import same
-from pages.drawing.tips import opener
-from pages.drawing.translate import t
+from pages.drawing.pieces import opener
+from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora
 from pages.shared.live import LETTERS, Column
 from rag_core.values.provenance import SharedPassage, shared_passages
 
+if TYPE_CHECKING:
+    from rag_core.offline.safety import SafetyCheck
+
 FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
+NAMES = {
+    "recall": declared("Recall"),
+    "precision": declared("Precision"),
+    "mrr": declared("MRR"),
+    "ndcg": declared("nDCG"),
+}
 
 
 def rows_of(columns: Sequence[Column]) -> list[SharedPassage]:
@@ -107,3 +117,59 @@ def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
         return title
     quoted = t("“{title}”", title=textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…"))
     return f"{title} <small>{escape(quoted)}</small>"
+
+
+def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
+    """One quiet line with each column's recall, precision, MRR and nDCG; empty unless the question is a judged one."""
+    from rag_core import evaluation as ev  # not with the first page
+
+    settings = rag_core.read_settings()
+    found = []
+    for name, column in zip(names, columns, strict=True):
+        try:
+            quality = ev.quality_of(column.trace, settings) if column.trace else None
+        except rag_core.RagError:  # the judgements cannot be read; Measure says so
+            return ""
+        if quality:
+            values = ", ".join(f"{_metric(metric)} {score:.2f}" for metric, score in quality.items())
+            found.append(f"<b>{escape(name)}</b>: {escape(values)}")
+    if not found:
+        return ""
+    told = t("One of the lab's measuring questions; by its judgements, which language models made:")
+    return f'<p class="rl-note">{escape(told)} {"; ".join(found)}.</p>'
+
+
+def _metric(metric: str) -> str:
+    """A metric with its cut-off, in the language of the visit."""
+    name, _, k = metric.partition("@")
+    return f"{translated(NAMES[name])}@{k}"
+
+
+def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
+    """Which strategies found the passage that says what to do now, and whether their answers begin with it.
+
+    Args:
+        checks: the name of each strategy and its check.
+    """
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>{_safe_passage(check)}'
+        f"{_safe_cell(check.leads, (t('yes, by our notice') if check.by_notice else t('yes')) if check.leads else t('no'))}</tr>"
+        for name, check in checks
+    )
+    return (
+        f'<table class="rl-safety"><thead><tr><th scope="col">{t("Strategy")}</th>'
+        f'<th scope="col">{t("Passage that says what to do now")}</th>'
+        f'<th scope="col">{t("Answer begins with what to do")}</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+
+
+def _safe_passage(check: SafetyCheck) -> str:
+    if not check.signs:
+        return f"<td>{t('unknown: no single sign was recognised')}</td>"
+    return _safe_cell(
+        check.rank is not None, t("found, rank {rank}", rank=check.rank) if check.rank else t("not found")
+    )
+
+
+def _safe_cell(right: bool, text: str) -> str:
+    return f"<td>{escape(text)}</td>" if right else f'<td class="rl-missed">{escape(text)}</td>'

@@ -1,22 +1,25 @@
-"""The documents of one's own corpus, and what deletes them."""
+"""The documents of a corpus with what is below each: guidance and hidden text of the built-in ones, deletion of your own."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import streamlit as st
 
 import rag_core
-from pages.documents import chunking_form, library, questions
+from pages.documents import library, questions, uploading
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, t, translated
-from pages.shared import account, corpora
-from pages.shared.comparisons import comparisons
+from pages.drawing.translate import language, problem, t, translated
+from pages.shared import account, corpora, whole_document
 from pages.shared.engine import engine
-from pages.shared.history_sync import history
+from pages.shared.history_sync import comparisons, history
 from rag_core.documents.documents import BUILTIN
-from rag_core.indexing import UPLOADS, CorpusIndex, find_file
-from rag_core.lab.browsing import IndexedDocument, indexed_documents
+from rag_core.indexing import UPLOADS, find_file
+from rag_core.lab.browsing import IndexedDocument
 from rag_core.lab.corpora import as_typed
+from rag_core.lab.opening import builtin_files
 from rag_core.lab.removing import remove_corpus, remove_file
+from rag_core.values.sources import Source, age_years, is_old
 
 NOTES = "documents.notes"  # what to say about the last deletion, until a run of the page has ended
 
@@ -25,52 +28,40 @@ def notes() -> None:
     """Say how the last deletion went, whichever corpus is on screen now."""
     with st.container():  # so that what stands below keeps its place, and an open popover stays open
         for note in st.session_state.get(NOTES, ()):
-            st.info(untrusted.label(translated(note)))
+            untrusted.say(translated(note), st.info)
 
 
+@untrusted.errors()
 def draw(corpus: str) -> None:
     """Draw the documents and what can be deleted."""
     if not engine().settled.is_set():
         st.info(t("One moment: the models are loading."))
         return
-    try:
-        lab = engine().wait(corpus)
-        documents = {one.document.id: one for one in _documents(lab.index.name, lab.index)}
-        files = {name: one.file for name, one in documents.items()}
-        counted = library.files_in_words(len({(one.root, one.file) for one in documents.values()}))
-        passages = library.passages_in_words(len(lab.passages))
-        said_of = [t("{files} of your own in {passages}.", files=counted, passages=passages)]
-        if corpora.title(corpus) != corpus:
-            said_of.append(t("On the command line it is called {name}.", name=corpus))
-        st.caption(untrusted.label(" ".join(said_of)))
-        library.draw(
-            [one.document for one in documents.values()],
-            lab,
-            lambda document: _foot(corpus, documents[document.id]),
-            files,
-        )
-        questions.taught(lab)
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
+    lab = engine().wait(corpus)
+    documents = whole_document.indexed(lab.index.name, lab.index)
+    files = {name: one.file for name, one in documents.items()}
+    counted = library.files_in_words(len({(one.root, one.file) for one in documents.values()}))
+    passages = library.passages_in_words(len(lab.passages))
+    said_of = [t("{files} of your own in {passages}.", files=counted, passages=passages)]
+    if corpora.title(corpus) != corpus:
+        said_of.append(t("On the command line it is called {name}.", name=corpus))
+    untrusted.say(" ".join(said_of))
+    library.draw(
+        [one.document for one in documents.values()],
+        lab,
+        lambda document: _foot(corpus, documents[document.id]),
+        files,
+    )
+    questions.taught(lab)
     if account.may_operate():
-        chunking_form.draw(corpus, lab)
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _documents(name: str, _index: CorpusIndex) -> list[IndexedDocument]:
-    """The documents of a corpus; `name` names the generation of its index."""
-    return indexed_documents(_index)
+        uploading.chunking(corpus, lab)
 
 
 def _foot(corpus: str, one: IndexedDocument) -> None:
     """The file a document was read from, and what deletes it."""
-    st.caption(untrusted.label(t("File: {file}", file=one.file)))
-    if account.may_operate():
-        _delete_file(corpus, one)
-
-
-def _delete_file(corpus: str, one: IndexedDocument) -> None:
+    untrusted.say(t("File: {file}", file=one.file))
+    if not account.may_operate():
+        return
     with st.popover(t("Delete this file")):
         kept = "" if one.root == UPLOADS else t(" The file it was indexed from stays where it is.")
         st.markdown(
@@ -112,7 +103,7 @@ def delete(corpus: str) -> None:
         args=(corpus,),
     )  # fmt: skip
     if pressed:  # and the collection is still there
-        st.error(untrusted.label(t("That is not its name: {name}", name=corpora.title(corpus))))
+        untrusted.say(t("That is not its name: {name}", name=corpora.title(corpus)), st.error)
 
 
 def _remove_all(corpus: str) -> None:
@@ -151,3 +142,63 @@ def _forget_questions(corpus: str, root: str, file: str) -> list[rag_core.Messag
         comparisons().forget(name)
     count = kept.forget(showing)
     return [rag_core.Message("Questions with its text deleted from the history: {count}.", count=count)]
+
+
+@st.cache_data(show_spinner=False)
+def _builtin_documents() -> tuple[list[rag_core.Document], list[str]]:
+    reading = builtin_files(rag_core.read_settings())
+    return reading.documents, [
+        rag_core.Message("{file} is not shown: {reason}.", file=file, reason=reason.rstrip("."))
+        for file, reason in reading.failed
+    ]
+
+
+@untrusted.errors()
+def builtin() -> None:
+    """Draw what the documents are, and the documents."""
+    documents, faults = _builtin_documents()
+    for fault in faults:
+        untrusted.say(translated(fault), st.warning)
+    if not documents:
+        return
+    cited = all(document.sources for document in documents)
+    st.caption(
+        t(
+            "{count} documents, written for this demonstration and not reviewed by a clinician. Each cites "
+            "the guidance it is based on.",
+            count=len(documents),
+        )
+        if cited
+        else t("{count} documents; some cite no guidance.", count=len(documents))
+    )
+    with untrusted.errors():
+        library.draw(documents, engine().lab, _guidance)
+
+
+def _guidance(document: rag_core.Document) -> None:
+    """What the file hides, and the guidance it cites."""
+    if document.hidden:
+        untrusted.draw(_hidden(document.hidden))
+    if document.sources:
+        st.markdown(
+            t("**Guidance cited by this document**")
+            + "\n"
+            + "".join(
+                f"\n- {untrusted.label(source.in_full(language()))}{_how_old(source)}"
+                for source in document.sources
+            )
+        )
+
+
+def _how_old(source: Source) -> str:
+    """How old a source is if it is old; empty otherwise."""
+    return t(" · **{count:d} years old**", count=age_years([source])) if is_old([source]) else ""
+
+
+def _hidden(pieces: Sequence[str]) -> str:
+    """What of the file is not read: what it hides, comments, and what has no text."""
+    rows = "".join(f"<li>{untrusted.escape(piece)}</li>" for piece in pieces)
+    return (
+        f'<div class="rl-hidden"><b>{t("In the file, but not read:")}</b><ul>{rows}</ul><small>'
+        f"{t('None of this is searched, quoted or sent to a model.')}</small></div>"
+    )

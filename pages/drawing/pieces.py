@@ -1,8 +1,9 @@
-"""Pieces of HTML that show more on hover, on focus or when pressed."""
+"""Tables, and pieces of HTML that show more on hover, on focus or when pressed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from pages.drawing.untrusted import escape
 
@@ -46,3 +47,23 @@ def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str
     return (
         f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'
     )
+
+
+def listed(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose rows a phone shows as lists, each cell after its head.
+
+    Args:
+        heads: as text.
+        rows: cells as HTML, as many as heads; the first names the row.
+    """
+    names = [escape(text) for text in heads]
+    head = "".join(f'<th scope="col">{one}</th>' for one in names)
+    body = "".join(f"<tr>{_cells(names, row)}</tr>" for row in rows)
+    return f'<table class="rl-table rl-listed"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _cells(names: Sequence[str], row: Sequence[str]) -> str:
+    cells = "".join(
+        f'<td data-head="{name}">{cell}</td>' for name, cell in zip(names[1:], row[1:], strict=True)
+    )
+    return f'<th scope="row">{row[0]}</th>{cells}'

@@ -1,0 +1,105 @@
+"""How steps, kinds of questions, durations, prices and numbers of calls are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rag_core
+from pages.drawing.translate import LANGUAGES, declared, plural, t, translated
+
+if TYPE_CHECKING:
+    from rag_core.values.pricing import Price
+
+FRESH_MONTHS = 6  # of an older price it is said how old it is
+KINDS = {
+    "clear": declared("clear questions"),
+    "lay": declared("everyday words"),
+    "keywords": declared("keywords only"),
+    "ambiguous": declared("ambiguous questions"),
+    "facets": declared("several sides of a subject"),
+    "number_negation": declared("numbers and negations"),
+    "misspelt": declared("misspelt questions"),
+    "cross_language": declared("questions across languages"),
+    "outside": declared("outside the collection"),
+    "emergency": declared("emergencies"),
+    "hurried": declared("hurried questions"),
+}
+STEPS = {
+    "sweeping": declared("trying settings"),
+    "running again from scratch": declared("running the best again from scratch"),
+    "split": declared("cutting into passages"),
+    "enrich": declared("writing contexts"),
+    "embed": declared("embedding passages"),
+    "lexical": declared("indexing words"),
+    "sentences": declared("reading sentences"),
+    "store": declared("storing passages"),
+    "check": declared("checking the index"),
+    "commit": declared("putting the index in place"),
+}
+CALLED_SO = (  # steps whose names are words already
+    declared("measuring"), declared("computing intervals"), declared("opening the documents"), declared("opening the index"),
+    declared("waiting for your consent"), declared("waiting for the earlier one to stop"), declared("waiting for the models"),
+    declared("waiting for an earlier change to end"), declared("waiting for another process to write the index"),
+    declared("waiting"), declared("reading files"), declared("checking answers"), declared("ready"),
+    declared("loading the embedding model"), declared("loading the language tools"), declared("loading the answer engine"),
+    declared("asking a first question"),
+)  # fmt: skip
+
+
+def seconds(duration: float) -> str:
+    """A duration in s, short ones in ms: 1.25 s, 3.4 ms."""
+    return f"{duration:.2f} s" if duration >= 0.1 else f"{1000 * duration:.1f} ms"
+
+
+def money(dollars: float | None) -> str:
+    """US dollars with as many digits as they need: $0, $0.000123, $12.34, $1,234; n/a when a price is unknown."""
+    if dollars is None:
+        return "n/a"
+    if not dollars:
+        return "$0"
+    return (
+        f"${dollars:,.0f}" if dollars >= 1_000 else f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
+    )
+
+
+def price_age(price: Price) -> str:
+    """That a price is old, and may have changed; empty for one of the last `FRESH_MONTHS` months, and for none."""
+    months = price.months_old()
+    if months < FRESH_MONTHS or not (price.input or price.output):
+        return ""
+    return t("{months} months old: check it", months=months)
+
+
+def model_calls(purpose: str, count: int) -> str:
+    """How many calls for a purpose: "3 rewriting calls"."""
+    match purpose:
+        case "rewrite":
+            return plural("{count} rewriting call", "{count} rewriting calls", count)
+        case "rerank":
+            return plural("{count} reranking call", "{count} reranking calls", count)
+        case "judge":
+            return plural("{count} judging call", "{count} judging calls", count)
+        case "answer":
+            return plural("{count} answering call", "{count} answering calls", count)
+        case "embed":
+            return plural("{count} embedding call", "{count} embedding calls", count)
+        case _:
+            return plural("{count} other model call", "{count} other model calls", count)
+
+
+def kind(name: str) -> str:
+    """What a group of questions is called: a kind, a language or a topic; a name of another set as it is."""
+    return translated(KINDS.get(name, LANGUAGES.get(name, name)))
+
+
+def step(name: str) -> str:
+    """A step in words, with its count if it has one ("embed 5/20"); one without a title by its name."""
+    what, _, count = name.rpartition(" ")
+    if "/" in count:
+        return f"{step(what)} {count}"
+    return translated(STEPS.get(name, name))
+
+
+def strategy(name: str) -> str:
+    """The title of a strategy."""
+    return translated(rag_core.RECIPES[name].title)
