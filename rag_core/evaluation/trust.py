@@ -15,9 +15,11 @@ from ..documents.benchmark import Benchmark, Question, read_builtin
 from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
 from ..offline.safety import SafetyCheck, check_safety
+from ..runtime.context import Context
 from ..runtime.services import Grounder
 from ..safety.privacy import find_private
 from ..safety.urgency.triage import triage
+from ..stages.answer import weighed
 from ..values.answers import Claim
 from ..values.errors import ConfigError, DataError, RagError
 from ..values.triage import LEVELS, Level
@@ -46,7 +48,8 @@ def measure_abstention(
     """
     paid = {role: model for role, model in lab.engines.paid.items() if role != "answer"}
     asking = lab.with_engines(replace(lab.engines, paid=paid))
-    evidence = asking.services().evidence
+    services = asking.services()
+    evidence = services.evidence
     if evidence is None or not evidence.fitted:
         raise ConfigError(
             "This lab declines no question for weak evidence.",
@@ -59,8 +62,12 @@ def measure_abstention(
         if trace.answer is not None:
             declined = trace.answer.abstained
         else:
-            score = evidence.score(question.text, trace.ranking.hits, trace.triage, offline=False)
-            declined = not trace.ranking.hits or not score.enough
+            ctx = Context(services)
+            read, found = ctx.as_read(question.text), weighed(trace.final, ctx)
+            declined = (
+                not found
+                or not evidence.score(read, found, ctx.urgency(read), services.asked, offline=False).enough
+            )
         for group in (question.language, "all"):
             counts.setdefault(group, Counter())[outside, declined] += 1
     return {group: AbstentionFigures(counted) for group, counted in counts.items()}

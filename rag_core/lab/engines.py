@@ -21,7 +21,6 @@ from ..offline.asked import AskedIndex
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
 from ..offline.loading import load_offline, load_scorer
-from ..offline.naming import Naming
 from ..offline.scorer import OfflineScorer
 from ..runtime.services import Assessor, Grounder, Index, Llm, Reranker
 from ..values.labels import LabelRules
@@ -75,16 +74,11 @@ class Engines:
 
     @functools.cached_property
     def elsewhere(self) -> Engines:
-        """The same for other documents than the built-in ones, on whose questions the thresholds were fitted.
-
-        What the built-in questions need would decline 15 of 34 questions about leaflets of a ward that the leaflets answer
-        ("Where can my husband park?"): fewer of their words stand in short notices. The lower threshold, before a language
-        model is asked, declines 4, and as the other all 28 that they do not answer.
-        """
+        """The same for other documents than the built-in ones: there, most sections have no known question to compare with."""
         if self.thresholds is None:
             return self
         return replace(
-            self, thresholds={key: replace(one, offline=one.model) for key, one in self.thresholds.items()}
+            self, thresholds={key: replace(one, known=None) for key, one in self.thresholds.items()}
         )
 
     def enricher(self, subject: str) -> OfflineEnricher:
@@ -149,12 +143,7 @@ class Engines:
         """What decides whether an answer is written."""
         if self.thresholds is None:
             return None
-        return PassageEvidence(
-            self.assessor(None),
-            Naming(self.scorer, self.thesaurus),
-            self.scorer.embedder.key,
-            self.thresholds,
-        )
+        return PassageEvidence(self.scorer, self.thresholds)
 
     def reading(self, index: CorpusIndex) -> WrittenOut:
         """How questions are read: spelt in words of `index`, counted when first needed, and written out."""

@@ -1,8 +1,7 @@
-"""Whether a question is about pregnancy, birth or a baby, or about somebody whom such documents do not cover."""
+"""Whether a text or a subject is about pregnancy, birth or a baby."""
 
 from __future__ import annotations
 
-import functools
 import re
 
 _MATERNITY = re.compile(
@@ -18,18 +17,6 @@ _NEAR = re.compile(  # subjects that may take it in
     r"perinat|neonat|gyna?ec|ginec|wom[ae]n|mujer|health|salud|hospital|cl[ií]nic|m[eé]dic|nurs|enferm",
     re.IGNORECASE,
 )
-_OTHERS = re.compile(
-    r"(?<!\w)(?:m[ae]n|males?|his|prostate|menopaus\w*|teenagers?|child|children|toddlers?|my son|school|"
-    r"(?:at|age|aged|over) [3-9]\d|[3-9]\d-year-old|(?:[a-z]+|\d+)-(?:months?|years?)-old|dog|puppy|cat|hombres?|para [eé]l|"
-    r"pr[oó]stata|menopausia|adolescentes?|juvenil|niñ[oa]s?|mi hij[oa]|colegio|perr[oa]|gat[oa])(?!\w)",
-    re.IGNORECASE,
-)
-
-
-@functools.lru_cache(maxsize=8192)
-def names_maternity(text: str) -> bool:
-    """Whether a question or passage names pregnancy, birth, feeding or a baby, in everyday or clinical words."""
-    return _MATERNITY.search(text) is not None
 
 
 def is_maternity(subject: str) -> bool:
@@ -40,9 +27,4 @@ def is_maternity(subject: str) -> bool:
     >>> is_maternity("perinatal care"), is_maternity("our hospital"), is_maternity(""), is_maternity("bicycles")
     (True, True, True, False)
     """
-    return not subject or names_maternity(subject) or _NEAR.search(subject) is not None
-
-
-def about_others(question: str) -> bool:
-    """Whether a question is about a man, an older child or an animal and names no pregnancy, birth or baby."""
-    return _OTHERS.search(question) is not None and not names_maternity(question)
+    return not subject or _MATERNITY.search(subject) is not None or _NEAR.search(subject) is not None

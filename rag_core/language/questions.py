@@ -34,7 +34,6 @@ _JOINT = re.compile(
     rf"(?:\?\s+|;\s*|,\s*|\s+)(?:and |y |e )(?=¿?(?:de )?{_ASKING}\b)|[?;,]\s+(?=¿?{_ASKING}\b)",
     re.IGNORECASE,
 )
-_CONTINUES = re.compile(r"\W*(?:and|but|or|what about|how about|y|e|o|pero|qu[eé] hay de)\b", re.IGNORECASE)
 _ASKED = re.compile(rf"(?<!\w){_ASKING}\b", re.IGNORECASE)
 
 
@@ -98,11 +97,6 @@ def parts(question: str) -> list[str]:
         elif piece.strip():
             found.append(piece.strip())
     return found or [question]
-
-
-def continues_another(question: str) -> bool:
-    """Whether a question begins as the continuation of another: "and in the second trimester?"."""
-    return _CONTINUES.match(question) is not None
 
 
 def question_notice(question: str, languages: Sequence[str], spoken: str = "en") -> str:

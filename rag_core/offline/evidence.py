@@ -10,21 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..language.analysis import language_of
-from ..language.maternity import about_others, names_maternity
-from ..language.questions import continues_another
+import numpy as np
+
 from ..prompts.prompt import Sources
-from ..runtime.services import Assessor
+from ..runtime.services import AskedQuestions
 from ..values.data_files import read_data_file
-from ..values.evidence import EvidenceScore, Scope
+from ..values.evidence import EvidenceScore
 from ..values.triage import Triage
 from ..values.types import Hit
-from .naming import Named, Naming
 from .quotable import read_sources
-from .scorer import Calibration
+from .scorer import Calibration, OfflineScorer, plain_text
 from .urgent import Urgent
 
-MOST_WORDS = 10  # of a question; more say no more about it
+FEW = 10  # words of a question; fewer say no less of what it is about
 LEADING = 5  # passages whose documents are compared
 
 
@@ -33,35 +31,52 @@ class Facts(NamedTuple):
 
     Args:
         relevance: of the best passage, as log-odds.
-        others: 1 for a question about a man, an older child or an animal when the passages are about maternity.
-        best: see `Named`.
-        any: see `Named`.
-        felt: see `Named`.
-        unnamed: words of the question that the best passage does not name, of at most MOST_WORDS.
+        least: mean cosine of the two word pieces of the question that are farthest from the best passage, -1 to 1.
+        length: ln(1 + number of the question's words), at least of FEW; in more words, more are far from any passage.
+        urgent: 1 for an urgent question.
         spread: see `spread`.
+        known: cosine of the question to the nearest known question, -1 to 1; 0 where none is known.
+        words: mean cosine of its word pieces to the nearest in the section of that question or in what is asked of it, -1 to 1;
+            0 where none is known.
     """
 
     relevance: float
-    others: float
-    best: float
-    any: float
-    felt: float
-    unnamed: float
+    least: float
+    length: float
+    urgent: float
     spread: float
+    known: float = 0.0
+    words: float = 0.0
+
+
+PLAIN = Facts._fields[: -len(Facts._field_defaults)]  # those that need no known question
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """The score of the evidence, and the lowest for an answer.
+
+    Args:
+        offline: by the offline engine, which cannot tell when it should decline.
+        model: by a language model, which can; lower, so that it loses few questions it could have answered.
+    """
+
+    calibration: Calibration
+    offline: float
+    model: float
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The score of one embedding model's evidence, and the lowest for an answer by question language.
+    """How the evidence that an embedding model reads is weighed.
 
     Args:
-        offline: for the offline engine, which cannot tell when it should decline.
-        model: for a language model, which can; lower, so that it loses few questions it could have answered.
+        plain: from all facts but the known questions; for documents of every kind.
+        known: likewise with the known questions, for documents that have them for each section; None to do without.
     """
 
-    calibration: Calibration
-    offline: Mapping[str, float]
-    model: Mapping[str, float]
+    plain: Weighing
+    known: Weighing | None
 
 
 def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
@@ -73,36 +88,33 @@ def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
         DataError: the file is missing or malformed.
     """
     return read_data_file(
-        path, lambda text: {name: _thresholds(row) for name, row in tomllib.loads(text).items()}
+        path,
+        lambda text: {
+            name: Thresholds(_weighing(row["plain"], PLAIN), _weighing(row["known"], Facts._fields))
+            for name, row in tomllib.loads(text).items()
+        },
     )
 
 
-def _thresholds(row: Mapping[str, Any]) -> Thresholds:
-    weights = tuple(float(row["weights"][name]) for name in Facts._fields)
-    offline, model = (
-        {code: float(least) for code, least in row[who].items()} for who in ("offline", "model")
+def _weighing(row: Mapping[str, Any], names: Sequence[str]) -> Weighing:
+    return Weighing(
+        Calibration(float(row["intercept"]), tuple(float(row[name]) for name in names)),
+        float(row["offline"]),
+        float(row["model"]),
     )
-    if "en" not in offline or "en" not in model:
-        raise KeyError("en")
-    return Thresholds(Calibration(float(row["weights"]["intercept"]), weights), offline, model)
 
 
 class PassageEvidence:
     """The context's Evidence: decides by one score whether passages are enough for an answer.
 
     Args:
-        assessor: rates single passages; their labels say something else, how they stand among the others.
-        naming: compares their words; reads as the assessor does.
-        model: key of the embedding model that both read with. It need not be the one that searches.
-        thresholds: by embedding model; see `read_thresholds`.
+        scorer: rates single passages and compares words; its labels say something else, how passages stand among others.
+        thresholds: by embedding model; see `read_thresholds`. The scorer's counts; it need not be the one that searches.
     """
 
-    def __init__(
-        self, assessor: Assessor, naming: Naming, model: str, thresholds: Mapping[str, Thresholds]
-    ) -> None:
-        self.model = model.partition("@")[0]
-        self._assessor = assessor
-        self._naming = naming
+    def __init__(self, scorer: OfflineScorer, thresholds: Mapping[str, Thresholds]) -> None:
+        self.model = scorer.embedder.key.partition("@")[0]
+        self._scorer = scorer
         self._fitted = thresholds.get(self.model)
         self.key = hashlib.sha256(repr(self._fitted).encode()).hexdigest()[:8] if self._fitted else "unfitted"
 
@@ -111,13 +123,22 @@ class PassageEvidence:
         """Whether the embedding model has thresholds; without, there is no score."""
         return self._fitted is not None
 
-    def score(self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool) -> EvidenceScore:
-        """The evidence of passages for an answer.
+    def score(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        triage: Triage,
+        asked: AskedQuestions | None,
+        *,
+        offline: bool,
+    ) -> EvidenceScore:
+        """The evidence of passages, at least one, for an answer.
 
         An emergency for which a passage says what to do is always answered.
 
         Args:
             triage: of the question.
+            asked: the questions that the corpus's passages are known to answer.
             offline: whether the offline engine will answer.
 
         Raises:
@@ -125,37 +146,39 @@ class PassageEvidence:
         """
         if self._fitted is None:
             raise ValueError(f"no thresholds for {self.model}")
-        relevance = self._assessor.relevance(question, hits)
-        best = max(relevance, default=0.0)
         if is_helped(Urgent(question, triage), hits):
-            return EvidenceScore(best, 0.0)
-        least = self._fitted.offline if offline else self._fitted.model
-        needed = least.get(language_of(question), least["en"])
-        facts = self.facts(question, hits, relevance)
-        if facts.spread == 1.0 and continues_another(question):
-            return EvidenceScore(0.0, needed, "continuation")
-        scope: Scope = "another_patient" if facts.others else ""
-        return EvidenceScore(self._fitted.calibration(facts), needed, scope)
+            return EvidenceScore(max(self._scorer.relevance(question, hits)), 0.0)
+        facts = self.facts(question, hits, triage, asked)
+        weighing, used = self._fitted.plain, len(PLAIN)
+        if asked and self._fitted.known:
+            weighing, used = self._fitted.known, len(facts)
+        return EvidenceScore(
+            weighing.calibration(facts[:used]), weighing.offline if offline else weighing.model
+        )
 
-    def facts(self, question: str, hits: Sequence[Hit], relevance: Sequence[float]) -> Facts:
-        """What the score is computed from.
-
-        Args:
-            relevance: of each passage, 0 to 1.
-        """
-        best = max(range(len(hits)), key=lambda i: relevance[i], default=None)
-        clipped = 0.001 if best is None else min(max(relevance[best], 0.001), 0.999)
-        maternity = 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits)
-        named = Named(0.0, 0.0, 0.0, 0) if best is None else self._naming.of(question, hits, best)
-        return Facts(
+    def facts(
+        self, question: str, hits: Sequence[Hit], triage: Triage, asked: AskedQuestions | None = None
+    ) -> Facts:
+        """What the score is computed from; see `score`."""
+        relevance = self._scorer.relevance(question, hits)
+        likely = max(relevance)
+        best = hits[relevance.index(likely)].passage
+        clipped = min(max(likely, 0.001), 0.999)
+        farthest = np.sort(self._scorer.word_cosines(question, [(plain_text(best), best.language)]))[:2]
+        facts = Facts(
             math.log(clipped / (1 - clipped)),
-            float(maternity and about_others(question)),
-            named.best,
-            named.any,
-            named.felt,
-            (1 - named.best) * min(named.words, MOST_WORDS),
+            float(farthest.mean()),
+            math.log1p(max(len(question.split()), FEW)),
+            float(triage.urgent),
             spread(hits),
         )
+        if not asked:
+            return facts
+        (nearest,) = asked.search(question, 1)
+        section = [(one.question, one.language) for one in asked.of(nearest.passage.id)]
+        section.append((plain_text(nearest.passage), nearest.passage.language))
+        cosines = self._scorer.word_cosines(question, section)
+        return facts._replace(known=nearest.score, words=float(cosines.mean()))
 
 
 def spread(hits: Sequence[Hit]) -> float:

@@ -370,6 +370,11 @@ class OfflineScorer:
         own = question_language(question, passage.language)
         return self.pieces.similarity(self.as_read(question, own)[0], read, language)
 
+    def word_cosines(self, question: str, texts: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        """`WordPieces.nearest` of a question to texts, each with its language, all as the model reads them."""
+        asked, language = self.as_read(question, language_of(question))
+        return self.pieces.nearest(asked, " ".join(self.as_read(*text)[0] for text in texts), language)
+
     def as_read(self, text: str, language: str) -> tuple[str, str]:
         """A text as the model reads it, and the language of that."""
         read = self.embedder.read(text, language)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 
 import numpy as np
@@ -14,7 +13,6 @@ from ..models.minilm import MiniLM
 
 CACHED_TEXTS = 16_384
 CACHED_QUESTIONS = 64
-FIRST_WORD = 1996  # in the vocabulary; letters, digits and signs come before
 
 _LETTER = re.compile(r"\w")
 
@@ -33,21 +31,25 @@ class WordPieces:
         self._mean = model.mean_of_words()
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
         self._asked = functools.lru_cache(maxsize=CACHED_QUESTIONS)(self._read_question)
-        self.rarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._rarity)
         self._passed_over = functools.cache(self._without_content)
 
     def similarity(self, question: str, passage: str, language: str = "en") -> float:
-        """Mean over the question's pieces of the cosine to the passage's nearest piece (MaxSim), -1 to 1.
+        """Mean over the question's pieces of the cosine to the passage's nearest piece (MaxSim), -1 to 1."""
+        return float(self.nearest(question, passage, language).mean())
 
-        Stop words and punctuation are left out, unless there is nothing else. 0.0 for a text without pieces.
+    def nearest(self, question: str, passage: str, language: str = "en") -> NDArray[np.float32]:
+        """(pieces,) cosines of the question's pieces to the passage's nearest; one 0.0 for a text without pieces.
+
+        Stop words and punctuation are left out, unless there is nothing else.
 
         Args:
             language: whose stop words are left out.
         """
         asked, found = self._asked(question, language), self._pieces(passage, language)
         if not len(asked) or not len(found):
-            return 0.0
-        return float((asked @ self._directions(found).T).max(axis=1).mean())
+            return np.zeros(1, np.float32)
+        nearest: NDArray[np.float32] = (asked @ self._directions(found).T).max(axis=1)
+        return nearest
 
     def _read_question(self, text: str, language: str) -> NDArray[np.float32]:
         """(pieces, 384) directions of a question, which is compared with many passages."""
@@ -59,17 +61,6 @@ class WordPieces:
         directions: NDArray[np.float32]
         directions = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
         return directions
-
-    def _rarity(self, word: str) -> float:
-        """How rare an English word is, 0 to 1, by its place in the vocabulary; 1 for a word of several pieces.
-
-        The vocabulary begins with the most frequent words.
-        """
-        pieces = self._model.pieces(word.lower())
-        if len(pieces) != 1:
-            return 1.0
-        place, most = max(pieces[0] - FIRST_WORD, 0), len(self._vocabulary) - FIRST_WORD
-        return math.log1p(place) / math.log1p(most)
 
     def _read(self, text: str, language: str) -> NDArray[np.int64]:
         """The pieces of a text that count; each once, since more do not change the nearest."""

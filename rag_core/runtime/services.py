@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from ..documents.asked import Asked
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Prompt
 from ..values.answers import Claim, Grounded
@@ -130,11 +131,20 @@ class Evidence(Protocol):
         """Whether it can decide."""
         ...
 
-    def score(self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool) -> EvidenceScore:
-        """The evidence of passages for an answer by the offline engine or a language model.
+    def score(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        triage: Triage,
+        asked: AskedQuestions | None,
+        *,
+        offline: bool,
+    ) -> EvidenceScore:
+        """The evidence of passages, at least one, for an answer by the offline engine or a language model.
 
         Args:
             triage: of the question.
+            asked: the questions that the corpus's passages are known to answer.
         """
         ...
 
@@ -195,6 +205,10 @@ class AskedQuestions(Protocol):
 
     def search(self, question: str, k: int) -> Sequence[Hit]:
         """The k passages with the questions nearest to one, by cosine; each hit's note is its nearest question."""
+        ...
+
+    def of(self, passage: str) -> Sequence[Asked]:
+        """The questions of a passage, by its id."""
         ...
 
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:

@@ -28,7 +28,7 @@ from .rerank import LlmRerank, Rerank
 
 COMPARED = 20  # passages of each of the usual searches that a label compares with
 SAME = 0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
-WEIGHED = 5  # those by whose evidence a question is declined, in all columns or in none
+WEIGHED = 5  # of each of them, by whose evidence a question is declined
 
 # one score or None per passage; None instead of a list when time ran out
 Measure = Callable[[Sequence[Hit]], Sequence[float | None]]
@@ -70,20 +70,17 @@ class Generate(Stage):
         return replace(before, content="an answer")
 
     def __call__(self, state: State, ctx: Context) -> State:
-        question = ctx.as_read(typed := state.question.text)
-        urgency = Urgency(state.triage, None if question == typed else ctx.urgency(question))
+        question = ctx.as_read(state.question.text)
+        urgency = Urgency(state.triage, None if question == state.question.text else ctx.urgency(question))
         language, spoken = language_of(question), detect_language(question)
         hits = labelled(state, language, ctx)
-        ranking, usual = Ranking(state.question, hits), ctx.usual_hits(typed, WEIGHED)
-        # an urgent question is not declined where this strategy found what to do
-        weighed = (*usual, *hits) if state.triage.urgent else usual or hits
+        ranking = Ranking(state.question, hits)
         if not hits:
             reason = state.shortfall or none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
-        elif (weak := _too_weak(question, weighed, urgency.as_read, ctx)) is not None:
-            meant = () if weak.scope else suggestions(question, hits)
-            answer = _abstention(spoken, not_enough(spoken, weak), meant)
+        elif (weak := _too_weak(question, weighed(state, ctx), urgency.as_read, ctx)) is not None:
+            answer = _abstention(spoken, not_enough(spoken, weak), suggestions(question, hits))
         else:
             answer = self._answer(ranking, urgency, ctx)
         return replace(state, rankings=(ranking,), answer=_led(answer, state.triage, ctx))
@@ -235,6 +232,15 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
     )
 
 
+def weighed(state: State, ctx: Context) -> Sequence[Hit]:
+    """The passages by whose evidence a question is declined, in all columns or in none.
+
+    An urgent question is not declined where this strategy found what to do.
+    """
+    usual, hits = ctx.usual_hits(state.question.text, WEIGHED), state.ranking.hits
+    return (*usual, *hits) if state.triage.urgent else usual or hits
+
+
 def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) -> EvidenceScore | None:
     """The evidence of these passages if it is not enough for an answer; None if it is, or nobody can tell.
 
@@ -254,7 +260,7 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
             )
         )
         return None
-    found = evidence.score(question, hits, triage, offline=ctx.services.llm("answer").offline)
+    found = evidence.score(question, hits, triage, asked, offline=ctx.services.llm("answer").offline)
     return None if found.enough else found
 
 

@@ -19,21 +19,7 @@ def none_found(language: str) -> str:
 
 
 def not_enough(language: str, found: EvidenceScore) -> str:
-    """Why an answer abstains: the question is beyond the passages, or their evidence too weak.
-
-    The score is rounded down, so never to what is needed.
-    """
-    match found.scope:
-        case "another_patient":
-            return translate(
-                language, "The question seems to be about somebody whom these documents do not cover."
-            )
-        case "continuation":
-            return translate(
-                language,
-                "This seems to continue another question, but each is answered by itself. What is it about? "
-                "Ask it whole.",
-            )
+    """Why an answer abstains; the score is rounded down, so never to what is needed."""
     return translate(
         language,
         "The evidence in these passages scores {score:.2f}; an answer needs at least {needed:.2f}.",

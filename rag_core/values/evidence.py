@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-# Why passages cannot be enough, whatever they say: the question is about another patient, or continues another question.
-Scope = Literal["", "another_patient", "continuation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +12,10 @@ class EvidenceScore:
     Args:
         score: 0 to 1.
         needed: the lowest score for an answer.
-        scope: why the question is beyond the passages; empty if it is not, or if nobody can tell.
     """
 
     score: float
     needed: float
-    scope: Scope = ""
 
     @property
     def enough(self) -> bool:

@@ -1,15 +1,18 @@
-"""Fit the score of the evidence for an answer, and the thresholds below which a question is declined.
+"""Fit the score of the evidence for an answer, and the lowest that is enough.
 
     python tests/benchmarks/fit_abstention.py
 
-Writes data/abstention.toml. A logistic regression on `Facts` tells questions whose passages include a relevant one
-from those that the collection cannot answer, both sorts weighted equally. The passages are those of `Context.usual_hits`.
-The latter are those of the dev questions, the dev half of data/abstention, its questions to fit, and OTHER; emergencies with a rule of
-their own are left out. Thresholds are chosen on scores of questions left out of the fit (ten folds, ten times), in each language:
+Writes data/abstention.toml. A logistic regression on `Facts` tells questions that the collection answers from those that it
+does not, both sorts weighted equally: those of the dev questions, of data/answers and of data/abstention, its questions to
+fit, and OTHER. Emergencies with a rule of their own are left out. It is fitted twice, as for the built-in documents, on the passages
+of `Context.usual_hits`, and as for documents without known questions, on those that meaning and words find. Thresholds
+are chosen on scores of questions left out of the fit (five folds, five times):
 
-- offline: the lowest that declines OUTSIDE of the questions that the collection cannot answer, but none that declines more
-  than DECLINED of those that it can;
-- model: the highest that declines at most MODEL_DECLINED of these, since a language model can decline by itself.
+- offline: the lowest that declines OUTSIDE of the questions that the collection does not answer;
+- model: the highest that declines at most MODEL_DECLINED of those that it does, since a language model can decline by itself.
+
+Other documents than the built-in ones may be notices of a line: few words of a question stand in them, and questions outside
+them are farther off. Either is declined there below the highest that declines at most PLAIN_DECLINED.
 
 `measure_abstention` (rag_core/evaluation/trust.py) measures the result.
 """
@@ -21,25 +24,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from rag_core.documents.benchmark import passage_key, read_builtin, read_qrels
-from rag_core.evaluation.trust import read_abstention
+from rag_core.documents.answer_set import read_answer_set
+from rag_core.documents.benchmark import read_builtin
+from rag_core.evaluation.trust import outside_of, read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.language.analysis import LANGUAGES
-from rag_core.offline.evidence import Facts, PassageEvidence, is_helped
-from rag_core.offline.naming import Naming
+from rag_core.offline.evidence import PLAIN, Facts, PassageEvidence, is_helped
 from rag_core.offline.urgent import Urgent
 from rag_core.runtime.context import Context
 from rag_core.safety.urgency.triage import triage
 from rag_core.stages.answer import WEIGHED
 from rag_core.values.settings import Settings
+from rag_core.values.types import Hit
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-OUTSIDE, DECLINED = 0.89, 0.12  # shares of the unanswerable and of the answerable questions
-MODEL_DECLINED = 0.03  # the latter before a language model is asked
-RIDGE, FOLDS, DIVISIONS = 0.003, 10, 10
+OUTSIDE = 0.9  # share of the questions outside the collection
+MODEL_DECLINED = 0.03  # share of the answerable ones before a language model is asked
+PLAIN_DECLINED = 0.005  # of them, as if no question were known
+RIDGE, FOLDS, DIVISIONS = 0.003, 5, 5
 OTHER = {
     "en": [
         "What is the capital of Australia?",
@@ -110,60 +115,55 @@ OTHER = {
 
 
 class Case(NamedTuple):
-    """One question and its usual passages.
-
-    Args:
-        found: whether a relevant passage is among them.
-    """
+    """One question, whether the collection answers it, and its facts without known questions and with them."""
 
     text: str
     language: str
     inside: bool
-    found: bool
-    facts: Facts
+    plain: tuple[float, ...]
+    known: tuple[float, ...]
+
+
+def questions() -> dict[tuple[str, str], bool]:
+    """Every dev question by its text and language, and whether the collection answers it."""
+    dev = read_builtin(DATA, "dev")
+    judged = read_answer_set(DATA / "answers" / "dev.toml", dev).extend(dev)
+    rows = outside_of(judged) | read_abstention(DATA, "dev") | read_abstention(DATA, "fit")
+    found = {(one.text, one.language): not outside for one, outside in rows.items()}
+    return found | {(text, language): False for language, texts in OTHER.items() for text in texts}
 
 
 def cases(lab: Lab) -> Iterator[Case]:
-    """Every dev question."""
-    engines = lab.engines
-    evidence = PassageEvidence(
-        engines.scorer, Naming(engines.scorer, engines.thesaurus), engines.scorer.embedder.key, {}
-    )
+    """Every dev question that no rule for emergencies answers."""
+    evidence = PassageEvidence(lab.engines.scorer, {})
     services = lab.services()
-    reader = services.reader
+    reader, index = services.reader, services.index
     assert reader is not None
-    dev = read_builtin(DATA, "dev")
-    unanswerable = {question.id for question in dev.unanswerable}
-    grades = {
-        question: judged
-        for language in LANGUAGES
-        for question, judged in read_qrels(
-            DATA / "questions" / language / "qrels-passages" / "dev.tsv"
-        ).items()
-    }
-    asked = [(one.text, one.language, one.id not in unanswerable, one.id) for one in dev.questions]
-    asked += [
-        (one.text, one.language, not outside, "") for one, outside in read_abstention(DATA, "dev").items()
-    ]
-    asked += [(one.text, one.language, False, "") for one in read_abstention(DATA, "fit")]
-    asked += [(text, language, False, "") for language, texts in OTHER.items() for text in texts]
-    for text, language, inside, identity in asked:
-        hits, read = Context(services).usual_hits(text, WEIGHED), reader.read(text)
-        if not is_helped(Urgent(read, triage(read)), hits):
-            judged = grades.get(identity)
-            found = inside and (judged is None or any(judged.get(passage_key(hit.id), 0) > 0 for hit in hits))
-            facts = evidence.facts(read, hits, engines.scorer.relevance(read, hits))
-            yield Case(text, language, inside, found, facts)
+    for (text, language), inside in questions().items():
+        ctx, read = Context(services), reader.read(text)
+        level, usual = triage(read), ctx.usual_hits(text, WEIGHED)
+        if is_helped(Urgent(read, level), usual):
+            continue
+        by_meaning = index.dense(ctx.embed([text])[0], WEIGHED)
+        by_words = index.lexical(read, WEIGHED, 1.5, 0.75)
+        others: dict[str, Hit] = {}
+        for pair in zip(by_meaning, by_words, strict=False):
+            others.update((hit.id, hit) for hit in pair)
+        yield Case(
+            text,
+            language,
+            inside,
+            evidence.facts(read, list(others.values()), level)[: len(PLAIN)],
+            evidence.facts(read, usual, level, services.asked),
+        )
 
 
-def fit(rows: list[Case]) -> np.ndarray:
+def fit(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Intercept and weights."""
-    used = [row for row in rows if row.found or not row.inside]
-    x, y = np.array([row.facts for row in used]), np.array([row.inside for row in used], float)
     mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
     z, share = (x - mean) / spread, np.where(y > 0, 0.5 / y.sum(), 0.5 / (1 - y).sum())
 
-    def loss(b: np.ndarray) -> tuple[float, np.ndarray]:
+    def loss(b: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         odds = b[0] + z @ b[1:]
         missed = share * (1 / (1 + np.exp(-odds)) - y)
         total = share @ (np.logaddexp(0, odds) - y * odds) + RIDGE * b[1:] @ b[1:]
@@ -173,59 +173,41 @@ def fit(rows: list[Case]) -> np.ndarray:
     return np.concatenate([[b[0] - (b[1:] / spread) @ mean], b[1:] / spread])
 
 
-def scores(rows: list[Case], weights: np.ndarray) -> np.ndarray:
-    """The score of each case, 0 to 1."""
-    return 1 / (1 + np.exp(-(weights[0] + np.array([row.facts for row in rows]) @ weights[1:])))
-
-
-def unseen(rows: list[Case]) -> np.ndarray:
-    """The mean score of each case by fits without its question, which each division into folds gives one of."""
-    texts = sorted({row.text for row in rows})
-    found = np.zeros((DIVISIONS, len(rows)))
+def unseen(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean score of each case by fits without it, of which each division into folds gives one."""
+    found = np.zeros((DIVISIONS, len(y)))
     for seed in range(DIVISIONS):
-        fold = {text: i % FOLDS for i, text in enumerate(np.random.default_rng(seed).permutation(texts))}
+        fold = np.random.default_rng(seed).permutation(len(y)) % FOLDS
         for k in range(FOLDS):
-            left_out = np.array([fold[row.text] == k for row in rows])
-            weights = fit([row for row in rows if fold[row.text] != k])
-            found[seed, left_out] = scores([row for row in rows if fold[row.text] == k], weights)
+            weights = fit(x[fold != k], y[fold != k])
+            found[seed, fold == k] = 1 / (1 + np.exp(-(weights[0] + x[fold == k] @ weights[1:])))
     return found.mean(axis=0)
 
 
 def main() -> None:
     lab = open_lab(settings=Settings(abstain="off"))  # needs no thresholds
     rows = list(cases(lab))
-    weights, left = fit(rows), unseen(rows)
+    y, language = np.array([row.inside for row in rows], float), np.array([row.language for row in rows])
     name = lab.engines.scorer.embedder.key.partition("@")[0]
-    lines = ["# Fitted by tests/benchmarks/fit_abstention.py on dev questions.", "", f'["{name}".weights]']
-    lines += [
-        f"{key} = {value:.3f}" for key, value in zip(("intercept", *Facts._fields), weights, strict=True)
-    ]
-    least: dict[str, list[str]] = {"offline": [], "model": []}
-    for language in LANGUAGES:
-        inside, outside = (
-            np.array(
-                [
-                    score
-                    for row, score in zip(rows, left, strict=True)
-                    if row.language == language and row.inside is wanted
-                ]
-            )
-            for wanted in (True, False)
-        )
-        enough = np.ceil(100 * np.quantile(outside, OUTSIDE)) / 100
-        offline, model = (
-            np.floor(100 * np.quantile(inside, most)) / 100 for most in (DECLINED, MODEL_DECLINED)
-        )
-        for who, threshold in (("offline", min(enough, offline)), ("model", model)):
-            least[who].append(f"{language} = {threshold:.2f}")
-            print(
-                f"{language} {who} {threshold:.2f}: declines {np.mean(outside < threshold):.3f} of {len(outside)} outside, "
-                f"{np.mean(inside < threshold):.3f} of {len(inside)} inside"
-            )
-        for threshold in np.arange(0.05, 1, 0.05):
-            print(f"  {threshold:.2f}  {np.mean(outside < threshold):.3f}  {np.mean(inside < threshold):.3f}")
-    for who, values in least.items():
-        lines += ["", f'["{name}".{who}]', *values]
+    lines = ["# Fitted by tests/benchmarks/fit_abstention.py on dev questions."]
+    for kind, names in (("plain", PLAIN), ("known", Facts._fields)):
+        x = np.array([getattr(row, kind) for row in rows])
+        left = unseen(x, y)
+        most = MODEL_DECLINED if kind == "known" else PLAIN_DECLINED
+        model = np.floor(100 * np.quantile(left[y > 0], most)) / 100
+        offline = np.ceil(100 * np.quantile(left[y == 0], OUTSIDE)) / 100 if kind == "known" else model
+        lines += ["", f'["{name}".{kind}]']
+        lines += [f"{key} = {value:.3f}" for key, value in zip(("intercept", *names), fit(x, y), strict=True)]
+        lines += [f"offline = {offline:.2f}", f"model = {model:.2f}"]
+        for threshold in dict.fromkeys((offline, model)):
+            for group in ("all", *np.unique(language)):
+                outside, inside = (
+                    left[((language == group) | (group == "all")) & (y == sort)] for sort in (0, 1)
+                )
+                print(
+                    f"{kind} {threshold:.2f} {group}: declines {np.mean(outside < threshold):.3f} of {len(outside)} outside, "
+                    f"{np.mean(inside < threshold):.3f} of {len(inside)} inside"
+                )
     (DATA / "abstention.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.language.questions import MAX_QUESTION, check_question, continues_another, form_of
+from rag_core.language.questions import MAX_QUESTION, check_question, form_of
 from rag_core.values.errors import InputError
 
 
@@ -105,19 +105,3 @@ def test_a_question_loses_what_nobody_sees():
     )
     with pytest.raises(InputError, match="no letter"):
         check_question("\U000e0041\u200b?")
-
-
-@for_each(
-    ("question", "expected"),
-    [
-        ("and in the second trimester?", True),
-        ("What about twins?", True),
-        ("¿Y si es por la noche?", True),
-        ("Pero ¿y después?", True),
-        ("Andrea asks about twins", False),
-        ("Ya no se mueve", False),
-        ("What is anti-D, and when is it given?", False),
-    ],
-)
-def test_the_continuation_of_another_question_is_told_by_how_it_begins(question: str, expected: bool):
-    assert continues_another(question) is expected

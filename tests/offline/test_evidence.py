@@ -1,107 +1,129 @@
-"""Whether passages are enough for an answer: the score, its thresholds, and the rules for emergencies."""
+"""Whether passages are enough for an answer: the score, its thresholds, and the rule for emergencies."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from helpers.angles import Fixed, hit
 from helpers.small import ROOT
+from numpy.typing import NDArray
 
+from rag_core.documents.asked import Asked
 from rag_core.offline.evidence import (
+    Facts,
     PassageEvidence,
     Thresholds,
+    Weighing,
     read_thresholds,
     spread,
 )
-from rag_core.offline.naming import Named
 from rag_core.offline.scorer import Calibration
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance
 
-# log-odds of relevance − others + 2 · best + any + 10 · felt − unnamed / 10 − spread
+# log-odds of relevance + 2 · least + 10 · (length - ln 11) + urgent − spread, and for known questions + known + 3 · words
+WEIGHTS, ELEVEN = (1.0, 2.0, 10.0, 1.0, -1.0), -10 * math.log(11)
 FITTED = Thresholds(
-    Calibration(0.0, (1.0, -1.0, 2.0, 1.0, 10.0, -0.1, -1.0)),
-    {"en": 0.6, "es": 0.5},
-    {"en": 0.2, "es": 0.1},
+    Weighing(Calibration(ELEVEN, WEIGHTS), 0.6, 0.2),
+    Weighing(Calibration(ELEVEN, (*WEIGHTS, 1.0, 3.0)), 0.5, 0.1),
 )
 CALM = "Is itching dangerous?"
-NOTHING = Named(0.0, 0.0, 0.0, 0)
 
 
-class Given:
-    """Finds what it is given named."""
+class Scorer(Fixed):
+    """Finds the words of a question as near to a text as the text says: "0.1 0.5"."""
 
-    def __init__(self, named: Named) -> None:
-        self.named = named
+    embedder = SimpleNamespace(key="m+gloss@12ab")
 
-    def of(self, question: str, hits: Sequence[Hit], best: int) -> Named:
-        return self.named
+    def word_cosines(self, question: str, texts: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        assert texts
+        return np.max(
+            [[float(one) for one in re.findall(r"0\.\d+", text)] or [0.0] * 3 for text, _ in texts], axis=0
+        )
 
 
-def placed(identity: str) -> Hit:
+class OneSection:
+    """Knows two questions of a section; the nearer has cosine 0.75 to what is asked."""
+
+    asked = (Asked("s", "en", "0.2 0.2 0.9"), Asked("s", "es", "0.1 0.6 0.1"))
+
+    def search(self, question: str, k: int) -> list[Hit]:
+        return [Hit(Passage("s", "s", "", "0.0 0.0 0.3"), 0.75, "cosine")]
+
+    def of(self, passage: str) -> Sequence[Asked]:
+        assert passage == "s"
+        return self.asked
+
+
+def placed(identity: str, text: str = "Itching") -> Hit:
     """A passage of the document that its id begins with."""
-    return Hit(Passage(identity, identity[0], "", "Itching"), 1.0, "rrf")
+    return Hit(Passage(identity, identity[0], "", text), 1.0, "rrf")
 
 
-def evidence(scorer: object, model: str = "m+gloss@12ab", **named: float) -> PassageEvidence:
-    given = Given(NOTHING._replace(**named))
-    return PassageEvidence(scorer, given, model, {"m+gloss": FITTED})  # type: ignore[arg-type]
+def evidence(key: str = "m+gloss@12ab", fitted: Thresholds = FITTED, **relevance: float) -> PassageEvidence:
+    scorer = Scorer(**relevance)
+    scorer.embedder = SimpleNamespace(key=key)
+    return PassageEvidence(scorer, {"m+gloss": fitted})  # type: ignore[arg-type]
 
 
-def scored(relevance: float, question: str = CALM, text: str = "Itching", **named: float) -> EvidenceScore:
-    return evidence(Fixed(a=relevance), **named).score(
-        question, [hit("a", text)], triage(question), offline=True
-    )
+def scored(relevance: float, question: str = CALM, text: str = "Itching", **more: object) -> EvidenceScore:
+    asked, offline = more.get("asked"), bool(more.get("offline", True))
+    return evidence(a=relevance).score(question, [hit("a", text)], triage(question), asked, offline=offline)  # type: ignore[arg-type]
 
 
 class TestScore:
-    def test_it_is_logistic_in_the_best_passage_and_the_words_named(self):
-        # odds 0.5 / 0.5 = 1, then e^(2 · 0.5 + 0.75 + 10 · 0.01 − 0.5 · 4 / 10) = e^1.65 = 5.2070; 5.2070 / 6.2070
-        named = {"best": 0.5, "any": 0.75, "felt": 0.01, "words": 4}
-        assert scored(0.5, **named).score == pytest.approx(0.83889, abs=1e-5)
+    def test_it_is_logistic_in_the_best_passage_and_the_words_far_from_it(self):
         # odds 0.8 / 0.2 = 4; 4 / 5
         assert scored(0.8).score == pytest.approx(0.8)
+        # the two farthest are 0.1 and 0.3: odds 4 · e^(2 · 0.2) = 5.9673; 5.9673 / 6.9673
+        assert scored(0.8, text="0.9 0.1 0.3").score == pytest.approx(0.85647, abs=1e-5)
 
-    def test_no_more_than_ten_words_count(self):
-        assert scored(0.5, words=10).score == scored(0.5, words=40).score < scored(0.5, words=9).score
+    def test_more_than_ten_words_count(self):
+        many = " ".join(["word"] * 21)
+        # odds (1 / 9) · (22 / 11)^10 = 113.78; 113.78 / 114.78
+        assert scored(0.1, many).score == pytest.approx(0.99129, abs=1e-5)
+        assert scored(0.1, "word").score == scored(0.1, " ".join(["word"] * 10)).score
 
     def test_the_best_of_several_passages_counts(self):
         hits = [hit("a", "Soles"), hit("b", "Itching"), hit("c", "Palms")]
-        found = evidence(Fixed(a=0.1, b=0.8, c=0.3)).score(CALM, hits, triage(CALM), offline=True)
+        found = evidence(a=0.1, b=0.8, c=0.3).score(CALM, hits, triage(CALM), None, offline=True)
         assert found.score == pytest.approx(0.8)
 
     def test_passages_of_many_documents_are_weaker_evidence(self):
         ids = ("a:1:x", "b:0:x", "a:2:x", "c:1:x")
         hits = [placed(one) for one in ids]
-        found = evidence(Fixed(**dict.fromkeys(ids, 0.8))).score(CALM, hits, triage(CALM), offline=True)
+        found = evidence(**dict.fromkeys(ids, 0.8)).score(CALM, hits, triage(CALM), None, offline=True)
         # 3 documents, 4 passages: spread 2 / 3; odds 4 / e^(2/3) = 2.0537; 2.0537 / 3.0537
         assert found.score == pytest.approx(0.67253, abs=1e-5)
 
-    def test_a_question_about_somebody_else_scores_less_if_the_passages_are_about_maternity(self):
-        asked = "Is itching dangerous for a man of 60?"
-        assert scored(0.8, asked, "Itching of the palms").score == pytest.approx(0.8)
-        # odds 4 / e = 1.4715; 1.4715 / 2.4715
-        assert scored(0.8, asked, "Itching in pregnancy").score == pytest.approx(0.59539, abs=1e-5)
+    def test_an_urgent_question_is_more_likely_within(self):
+        # odds 4 · e = 10.873; 10.873 / 11.873
+        assert scored(0.8, "I am bleeding heavily").score == pytest.approx(0.91578, abs=1e-5)
+
+    def test_the_nearest_known_question_and_its_section_count(self):
+        # nearest of the section and its questions: 0.2, 0.6, 0.9; odds 4 · e^(0.75 + 3 · 1.7 / 3) = 46.353; 46.353 / 47.353
+        assert scored(0.8, asked=OneSection()).score == pytest.approx(0.97888, abs=1e-5)
+
+    def test_other_documents_are_judged_without_their_known_questions(self):
+        elsewhere = evidence(fitted=replace(FITTED, known=None), a=0.8)
+        found = elsewhere.score(CALM, [hit("a", "Itching")], triage(CALM), OneSection(), offline=True)
+        assert (found.score, found.needed) == (pytest.approx(0.8), 0.6)
 
     @pytest.mark.parametrize(
-        ("question", "offline", "needed"),
-        [
-            (CALM, True, 0.6),
-            (CALM, False, 0.2),
-            ("¿Es peligroso el picor?", True, 0.5),
-            ("¿Es peligroso el picor?", False, 0.1),
-        ],
+        ("asked", "offline", "needed"),
+        [(None, True, 0.6), (None, False, 0.2), (OneSection(), True, 0.5), (OneSection(), False, 0.1)],
     )
-    def test_what_is_needed_depends_on_the_language_and_on_who_answers(self, question, offline, needed):
-        found = evidence(Fixed(a=0.9)).score(
-            question, [hit("a", "Itching")], triage(question), offline=offline
-        )
-        assert found.needed == needed
+    def test_what_is_needed_depends_on_who_answers_and_on_known_questions(self, asked, offline, needed):
+        assert scored(0.9, asked=asked, offline=offline).needed == needed
 
     def test_a_score_equal_to_what_is_needed_is_enough(self):
         assert EvidenceScore(0.6, 0.6).enough
@@ -110,7 +132,7 @@ class TestScore:
     @pytest.mark.parametrize("scorer", ["judge", "offline_scorer"])
     def test_labels_do_not_count(self, scorer):
         rated = replace(hit("a", "Itching"), relevance=Relevance("High", scorer, 0.9, ""))
-        found = evidence(Fixed(a=0.2)).score(CALM, [rated], triage(CALM), offline=True)
+        found = evidence(a=0.2).score(CALM, [rated], triage(CALM), None, offline=True)
         assert found.score == pytest.approx(0.2)
 
 
@@ -132,30 +154,6 @@ def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: f
     assert spread([placed(one) for one in ids]) == expected
 
 
-@pytest.mark.parametrize(
-    ("question", "text", "scope"),
-    [
-        ("What helps when men itch?", "Itching is common in pregnancy.", "another_patient"),
-        (CALM, "Itching is common in pregnancy.", ""),
-    ],
-)
-def test_a_question_beyond_the_passages_is_told_why(question: str, text: str, scope: str):
-    assert scored(0.5, question, text).scope == scope
-
-
-def test_the_continuation_of_another_question_is_not_answered_from_passages_that_have_nothing_in_common():
-    apart, together = [placed("a:1"), placed("b:2")], [placed("a:1"), placed("a:2")]
-    for question, hits, scope in (
-        ("And in the second trimester?", apart, "continuation"),
-        ("And in the second trimester?", together, ""),  # of one document: they agree on what it is about
-        ("In the second trimester?", apart, ""),
-    ):
-        found = evidence(Fixed(**{one.id: 0.9 for one in hits})).score(
-            question, hits, triage(question), offline=True
-        )
-        assert (found.scope, found.enough) == (scope, scope == "")
-
-
 class TestEmergencies:
     HELP = "Heavy bleeding is an emergency: call the emergency number at once."
     BLEEDING = "I am soaking a pad with blood and bleeding badly"
@@ -165,31 +163,29 @@ class TestEmergencies:
         assert scored(0.2, CALM, self.HELP).needed == 0.6
 
     def test_a_language_model_is_always_asked_when_a_passage_calls_for_help(self):
-        found = evidence(Fixed(a=0.01)).score(
-            self.BLEEDING, [hit("a", self.HELP)], triage(self.BLEEDING), offline=False
-        )
-        assert found.enough
+        assert scored(0.01, self.BLEEDING, self.HELP, offline=False).enough
 
 
 class TestThresholds:
     def test_they_are_found_by_the_models_key_without_its_gloss(self):
-        assert evidence(None).fitted
-        assert evidence(None).model == "m+gloss"
+        assert evidence().fitted
+        assert evidence().model == "m+gloss"
 
     def test_a_model_without_any_cannot_score(self):
-        other = evidence(Fixed(a=0.9), model="m@12ab")
+        other = evidence("m@12ab", a=0.9)
         assert (other.fitted, other.key) == (False, "unfitted")
         with pytest.raises(ValueError, match="no thresholds for m"):
-            other.score(CALM, [hit("a", "Itching")], triage(CALM), offline=True)
+            other.score(CALM, [hit("a", "Itching")], triage(CALM), None, offline=True)
 
     def test_other_thresholds_have_another_key(self):
-        stricter = replace(FITTED, offline={"en": 0.7, "es": 0.5})
-        other = PassageEvidence(Fixed(), Given(NOTHING), "m+gloss", {"m+gloss": stricter})  # type: ignore[arg-type]
-        assert other.key != evidence(None).key
+        stricter = replace(FITTED, plain=replace(FITTED.plain, offline=0.7))
+        assert evidence(fitted=stricter).key != evidence().key
 
     def test_the_shipped_ones_are_for_the_bundled_model_and_lower_for_a_language_model(self):
         (fitted,) = read_thresholds(ROOT / "data" / "abstention.toml").values()
-        assert all(fitted.model[code] < fitted.offline[code] for code in ("en", "es"))
+        assert fitted.known
+        assert fitted.known.model < fitted.known.offline
+        assert len(fitted.known.calibration.weights) == len(Facts._fields)
 
     @pytest.mark.parametrize("text", ["", "[m", '["m".weights]\nintercept = 1', "m = 1"])
     def test_a_broken_file_is_a_data_error(self, tmp_path: Path, text: str):

@@ -204,6 +204,10 @@ class TestWordPieces:
         assert cat == pytest.approx(1.0, abs=1e-5)
         assert pieces.similarity("cats dogs", "the cats purr") == pytest.approx((cat + dog) / 2, abs=1e-5)
 
+    def test_words_are_compared_with_all_texts_as_read(self, scorer):
+        nearest = scorer.word_cosines("cats dogs", [("the cats purr", "en"), ("dogs", "en")])
+        assert nearest == pytest.approx([1.0, 1.0], abs=1e-5)
+
     def test_order_and_repetition_do_not_matter(self, scorer):
         one, other = (scorer.pieces.similarity("cats", text) for text in ("dogs bark", "bark dogs dogs"))
         assert one == pytest.approx(other, abs=1e-6)

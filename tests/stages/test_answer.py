@@ -22,7 +22,7 @@ from rag_core.stages.citations import evidence_hash, shown_evidence
 from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Citation
 from rag_core.values.errors import StageError
-from rag_core.values.evidence import EvidenceScore, Scope
+from rag_core.values.evidence import EvidenceScore
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.triage import Triage
 from rag_core.values.types import Hit, Passage, Query, Ranking, State, Vectors
@@ -69,7 +69,9 @@ class Weighed:
         self.fitted = fitted
         self.offline: list[bool] = []
 
-    def score(self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool) -> EvidenceScore:
+    def score(
+        self, question: str, hits: Sequence[Hit], triage: Triage, asked: object, *, offline: bool
+    ) -> EvidenceScore:
         self.offline.append(offline)
         return self.found
 
@@ -228,27 +230,6 @@ def test_an_abstention_suggests_the_nearest_documents():
     answer = written(context(ScriptedLlm(NO_EVIDENCE)), *three()).answer
     assert answer is not None
     assert [near.doc_id for near in answer.suggestions] == ["near", "middle"]
-
-
-@pytest.mark.parametrize(
-    ("scope", "reason", "suggested"),
-    [
-        (
-            "",
-            "The evidence in these passages scores 0.30; an answer needs at least 0.50.",
-            ["near", "middle"],
-        ),
-        ("another_patient", "The question seems to be about somebody whom these documents do not cover.", []),
-    ],
-)
-def test_a_question_beyond_the_passages_is_told_why_and_suggested_nothing(
-    scope: Scope, reason: str, suggested: list[str]
-):
-    ctx = weighing(ScriptedLlm("never asked"), Weighed(EvidenceScore(0.3, 0.5, scope)))
-    answer = written(ctx, *three()).answer
-    assert answer is not None
-    assert (answer.abstained, answer.reason) == (True, reason)
-    assert [near.doc_id for near in answer.suggestions] == suggested
 
 
 def test_so_does_one_whose_passages_a_threshold_dropped():
