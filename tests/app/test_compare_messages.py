@@ -64,12 +64,6 @@ def test_the_first_screen_offers_the_other_sources_and_ours_each_a_press_away(dr
     assert not [one for one in drawn.button if str(one.key).startswith("more.")]
 
 
-def test_a_routine_question_has_no_urgent_notice(drawn: AppTest) -> None:
-    ask(drawn.run(), "How much folic acid do I need?")
-    assert "rl-passages" in html(drawn)
-    assert "rl-urgent" not in html(drawn)
-
-
 def test_an_address_sets_the_strategies_and_their_controls(drawn: AppTest) -> None:
     address = {"s": ["bm25", "hybrid_rrf"], "2.k_final": "4", "country": "GB"}
     for name, values in {**address, "run": "gone"}.items():  # as after the history was deleted

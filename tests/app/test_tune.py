@@ -127,15 +127,6 @@ def test_on_a_phone_the_counter_stays_in_view_and_nothing_scrolls_sideways(
     visit.context.close()
 
 
-def test_a_control_that_cannot_act_is_disabled_and_says_why(drawn: AppTest) -> None:
-    app = on_tune(drawn)
-    ask(app, ENGLISH)
-    app.toggle(key="tune.hybrid_rrf.mmr").set_value(False).run()
-    assert app.slider(key="tune.hybrid_rrf.mmr_lambda").disabled
-    assert "Acts only while MMR is on." in text(html(app))
-    assert FREE.match(counted(app))
-
-
 def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn: AppTest) -> None:
     app = on_tune(drawn)
     app.selectbox(key="tune.strategy").set_value("multi_query").run()

@@ -63,24 +63,6 @@ def test_the_reserved_name_starts_nothing(lab: Lab, settings: Settings) -> None:
     assert jobs.all() == []
 
 
-def test_a_stopped_job_adds_nothing(lab: Lab, settings: Settings) -> None:
-    loading, go_on = threading.Event(), threading.Event()
-
-    def engines() -> Engines:
-        loading.set()
-        assert go_on.wait(SOON)
-        return lab.engines
-
-    job = start_adding(Jobs(), engines, settings, [VISITS], "ward")
-    assert loading.wait(SOON)
-    job.stop()
-    go_on.set()
-    assert job.wait(SOON)
-    assert job.status.phase == "stopped"
-    assert corpus_names(settings.home) == ["obstetrics"]
-    assert UploadFolder(settings.home, "ward").names == []
-
-
 def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(
     lab: Lab, settings: Settings, phase: threading.Event
 ) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.behaviours import Hang, Status
 from helpers.openai_server import OpenAIServer
-from helpers.provider_lab import QUESTION, aimed, billed, owed, provider_lab
+from helpers.provider_lab import QUESTION, billed, owed, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.catalog.setup import Setup, set_up, titles_of
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
-from rag_core.pipeline.stream import Done, Failed, StoppedEarly, calls_of
+from rag_core.pipeline.stream import Done, Failed, calls_of
 from rag_core.values.errors import ConfigError, MissingResource, RagError, SettingsError
 from rag_core.values.labels import LabelRules
 from rag_core.values.model_choice import ModelChoice
@@ -95,45 +93,6 @@ class TestModels:
         server.requests.clear()
         lab.run(QUESTION, "rag_msr", judge_model="b")
         assert set(asked(server)) == {("rewrite", "gpt-3.5-turbo"), ("judge", "b"), ("answer", "gpt-4o")}
-
-    def test_equal_calls_of_equal_models_are_made_once_and_no_others_shared(
-        self, lab: Lab, server: OpenAIServer
-    ) -> None:
-        mini = ("hyde", {"model": MINI})
-        lab.compare(
-            QUESTION, ["hyde", mini, mini, ("hyde", {"model": MINI, "rewriter_model": "gpt-3.5-turbo"})]
-        )
-        assert asked(server) == {
-            ("rewrite", "gpt-3.5-turbo"): 1,  # of the first column and the last
-            ("rewrite", MINI): 1,
-            ("answer", "gpt-4o"): 1,
-            # the same passages, found by two hypothetical answers with one text, make one prompt
-            ("answer", MINI): 1,
-        }
-
-    def test_a_model_that_fails_leaves_the_others(self, lab: Lab, server: OpenAIServer) -> None:
-        server.choose = aimed(Status(404, "no such model"), lambda body: body["model"] == "typo")
-        events = list(lab.stream(QUESTION, ["bm25", ("bm25", {"model": "typo"})]))
-        failed = next(one for one in events if isinstance(one, Failed))
-        done = next(one for one in events if isinstance(one, Done))
-        assert (failed.column, done.column) == (1, 0)
-        assert "typo" in failed.error.message
-        assert done.trace.answer is not None
-
-    def test_stop_ends_every_model(self, lab: Lab, server: OpenAIServer) -> None:
-        stop = threading.Event()
-        server.choose = lambda body: Hang(after=1)
-        events = []
-        for event in lab.stream(QUESTION, ["bm25", ("bm25", {"model": MINI})], stop=stop):
-            events.append(event)
-            if type(event).__name__ == "Token":
-                stop.set()
-        ended = [one for one in events if isinstance(one, StoppedEarly)]
-        assert sorted(one.column for one in ended) == [0, 1]
-        assert {call.model for one in ended for call in one.calls if call.of_language_model} <= {
-            "gpt-4o",
-            MINI,
-        }
 
     def test_without_a_provider_a_model_fails_its_column_alone(self, open_lab: Callable[..., Lab]) -> None:
         offline = open_lab(openai_base_url=None)

@@ -239,13 +239,6 @@ def test_closing_the_iterator_stops_every_model(services: Services):
     assert list(events) == []
 
 
-def test_defect_one_stop_flag_serves_one_question_after_the_other(services: Services):
-    strategies = [build("bm25")]
-    first = collect(stream(QUESTION, strategies, services))
-    second = collect(stream("Do fish swim?", strategies, services))
-    assert [type(one) for one in (*first, *second)] == [Trace, Trace]
-
-
 def test_equal_strategies_run_once_and_only_one_column_pays(counted: Services, counting, embedder, llm):
     traces = traces_of(["hybrid_rrf", "hybrid_rrf"], counted)
     assert sorted(counting.asked) == ["dense", "lexical"]
@@ -263,18 +256,6 @@ def test_strategies_share_their_first_stages_up_to_the_first_difference(counted:
     pairs = list(zip(plain.steps, varied.steps, strict=True))
     assert [one.after is other.after for one, other in pairs] == [True, True, True, False, False]
     assert [one.reused + other.reused for one, other in pairs] == [1, 1, 1, 0, 0]
-
-
-def test_the_question_is_embedded_once_for_all_columns(counted: Services, embedder):
-    traces_of(["simple_semantic", ("simple_semantic", {"k_final": 2}), "bm25", "hybrid_rrf"], counted)
-    assert embedder.asked == [(QUESTION,)]
-
-
-def test_defect_equal_answer_prompts_of_two_columns_are_asked_once(counted: Services, llm):
-    traces = traces_of([("bm25", {"k1": 1.5}), ("bm25", {"k1": 1.6})], counted)
-    assert [hit.id for hit in traces[0].ranking] == [hit.id for hit in traces[1].ranking]
-    assert len({prompt.render() for prompt in llm.prompts}) == 1
-    assert len(llm.prompts) == 1
 
 
 @pytest.mark.parametrize(

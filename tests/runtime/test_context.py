@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from helpers.fakes import QUESTION, Told, WordReranker, refused, stopped, talker
+from helpers.fakes import QUESTION, Told, WordReranker, refused, stopped
 from helpers.plane import hit
 from helpers.small import WordEmbedder
 
@@ -341,12 +341,6 @@ class TestLimitsOfARun:
         assert isinstance(failed.value.__cause__, LimitReached)
         assert len(set(failed.value.calls)) == len(failed.value.calls)
 
-    def test_the_cost_limit_stops_the_next_call(self, full: Services):
-        with pytest.raises(
-            StageError, match=r"stage Generate failed: This run has cost \$0.7500; its limit is"
-        ):
-            build("multi_query").run(QUESTION, replace(full, limits=Limits(cost_usd=0.75)))
-
     def test_limits_bind_outside_a_run_too(self, full: Services):
         """As where an answer is judged, which is no run of a strategy."""
         ctx = Context(replace(full, limits=Limits(calls=1), llms={"answer": Told({"ask": "x"})}))
@@ -372,16 +366,6 @@ class TestLimitsOfARun:
         for _ in range(3):
             assert build("multi_query").run(QUESTION, services).answer
 
-    def test_a_column_beyond_its_limit_leaves_the_others_unharmed(self, full: Services):
-        msr, semantic, bm25 = settled(
-            ["rag_msr", "simple_semantic", "bm25"], replace(full, limits=Limits(calls=5))
-        )
-        assert isinstance(msr, StageError)
-        assert isinstance(msr.__cause__, LimitReached)
-        for trace in (semantic, bm25):
-            assert isinstance(trace, Trace)
-            assert trace.answer
-
     @pytest.mark.parametrize(("calls", "kind"), [(4, Trace), (3, StageError)])
     def test_calls_that_columns_share_count_for_each(self, full: Services, calls: int, kind: type):
         """Whichever column comes first, both take three rewrites and an answer, so both go or neither does."""
@@ -389,19 +373,6 @@ class TestLimitsOfARun:
             ["multi_query", ("multi_query", {"k_final": 3})], replace(full, limits=Limits(calls=calls))
         )
         assert [type(one) for one in twins] == [kind] * 2
-
-    def test_what_a_failed_run_sent_is_told_in_its_error(self, full: Services):
-        llm = talker(answer=refused("No quota."))
-        with pytest.raises(StageError, match="stage Generate failed: No quota") as failed:
-            build("multi_query").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
-        costs = [call.cost_usd for call in failed.value.calls if call.of_language_model]
-        assert costs == [0.25] * 3
-
-    def test_a_call_that_broke_off_is_in_the_error_too(self, full: Services):
-        services = replace(full, llms={**full.llms, "answer": Breaking()})
-        with pytest.raises(StageError) as failed:
-            build("bm25").run(QUESTION, services)
-        assert [call.cost_usd for call in failed.value.calls if call.of_language_model] == [0.75]
 
     def test_retrieval_alone_asks_no_answer_of_the_limit(self, full: Services):
         strategy: Strategy = build("multi_query").without_answer()

@@ -420,8 +420,3 @@ class TestUrgentQuestions:
         answer = written(context(ScriptedLlm("Cats sleep. [1]")), *three()).answer
         assert (answer.notice, answer.written) == ("", answer.text)
         assert [remark.kind for remark in answer.remarks if remark.kind == "buried"] == []
-
-    def test_the_prompt_says_what_to_begin_with(self):
-        llm = ScriptedLlm("Call the emergency number now. [1]")
-        written(context(llm), *three(), question=self.ENGLISH)
-        assert "this sentence needs no source: Call the emergency number now." in llm.prompts[-1].render()

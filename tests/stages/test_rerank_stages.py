@@ -32,7 +32,7 @@ from rag_core.stages import (
     Threshold,
     Top,
 )
-from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
+from rag_core.values.errors import ConfigError, ProviderError, StageError
 from rag_core.values.types import Hit, Query, Ranking, State, Vote
 
 SECONDS = 20  # to wait for what must come; nothing waits this long when it does
@@ -210,16 +210,6 @@ class TestJudge:
         with pytest.raises(StageError, match="rag_msr: stage LlmRerank failed: no passage could be judged: "):
             build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
         assert llm.purposes["answer"] == 0
-
-    def test_stopping_is_not_a_failed_judgement(self):
-        ctx, _ = judging({"a": Stopped(), "b": score(1)})
-        with pytest.raises(Stopped):
-            scores_of(LlmRerank(), "ab", ctx)
-
-    def test_a_fault_in_the_program_is_not_taken_for_a_bad_reply(self):
-        ctx, _ = judging({"a": TypeError("a fault"), "b": score(1)})
-        with pytest.raises(TypeError, match="a fault"):
-            scores_of(LlmRerank(), "ab", ctx)
 
     def test_the_run_goes_on_with_those_that_were_judged(self, full: Services):
         turns = iter([refused("No quota.")])

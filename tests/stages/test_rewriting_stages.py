@@ -7,7 +7,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from helpers.fakes import Told, refused, stopped, talker
+from helpers.fakes import Told, refused, talker
 from helpers.looping import for_each
 from helpers.plane import Plane, context, unit
 
@@ -122,11 +122,6 @@ class TestRewrite:
         assert "all 3 rewrites failed: No quota." in failed.value.message
         # the empty reply was sent and is billed; a refused one has no bill
         assert [call.purpose for call in failed.value.calls] == ["rewrite"]
-
-    def test_stopping_is_not_a_failed_rewrite(self, ctx: Context):
-        asked = Context(with_llm(ctx, Told(PLAIN)).services, stopped())
-        with pytest.raises(Stopped):
-            Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
 
     def test_without_a_template_there_is_no_stage(self):
         with pytest.raises(ConfigError, match="Rewrite: there are no templates"):
