@@ -156,9 +156,7 @@ def test_a_vote_is_in_the_history_and_in_every_file(
     assert run.best == best
 
     history = open_history(Settings(database_url=SecretStr(url)))
-    assert history
     asked = history.find(run.id)
-    assert asked
     assert asked.best == best
     comparisons().forget(run.id)
     found = history_sync._reopened(asked)

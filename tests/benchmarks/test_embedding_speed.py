@@ -67,7 +67,6 @@ def run(program: str) -> Run:
         cwd=ROOT,
         env=environment,
     ) as process:
-        assert process.stdout is not None
         processor = float(process.stdout.readline())
         first = time.perf_counter() - started
         return Run(first, processor, float(process.stdout.readline()))

@@ -67,7 +67,6 @@ def configurations(draw: st.DrawFn) -> Any:
 def test_what_is_written_comes_back_exactly(configuration: Any) -> None:
     strategies, country = configuration
     found = from_address(through_a_browser(to_address(strategies, country)), DEFAULTS)
-    assert found
     assert (found.country, found.problems) == (country, ())
     assert [one.strategy for one in found.columns] == strategies
     assert [one.strategy.controls for one in found.columns] == [one.controls for one in strategies]
@@ -86,7 +85,6 @@ def test_models_and_corpora_of_columns_come_back() -> None:
         ["leaflets"],
     )
     found = from_address(through_a_browser(written), DEFAULTS)
-    assert found
     assert (list(found.columns), found.corpus, found.problems) == (columns, "leaflets", ())
 
 

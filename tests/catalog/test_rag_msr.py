@@ -28,7 +28,6 @@ class TestRagMsr:
         assert [vote.scale for vote in best.votes][-4:] == ["cross_encoder", "judge", "cosine", "s_final"]
         judge, blend = best.vote("LlmRerank"), best.vote("Blend")
         assert judge
-        assert blend
         assert best.score == blend.score
         cosine = (blend.score - 0.6 * judge.score) / 0.4
         (question,) = Context(full).embed((QUESTION,))

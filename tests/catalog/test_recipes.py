@@ -167,7 +167,6 @@ def test_a_preset_is_a_setting_that_answers(full: Services, recipe: Recipe, pres
     trace = run(full, recipe, **preset.values)
     assert {name: trace.controls[name] for name in preset.values} == preset.values
     assert len(trace.ranking) > 0
-    assert trace.answer
     assert not trace.answer.abstained
 
 

@@ -141,14 +141,6 @@ def test_a_run_in_which_every_file_failed_has_failed(
     assert rag(*index).code == 0
 
 
-@pytest.mark.parametrize(
-    "text", ["[]", "{}", "null", "3", '"x"', "", "{", '{"data": 1}', "[" * 100_000, "\x00", "1" * 5000]
-)
-def test_results_of_another_shape_are_one_line(rag: Rag, tmp_path: Path, text: str) -> None:
-    (tmp_path / "odd.json").write_text(text)
-    assert_one_line(rag("results", str(tmp_path / "odd.json")), "odd.json")
-
-
 @pytest.mark.parametrize("options", [[], ["--markdown"]])
 def test_results_whose_parts_do_not_fit_together_are_one_line(
     rag: Rag, tmp_path: Path, options: list[str]

@@ -110,11 +110,3 @@ def test_an_index_in_a_folder_without_permission_to_write_answers(home: Path) ->
         (len(DOCUMENTS), [FILES] * 3, ["a"]),
     )
     assert sorted(home.rglob("*")) == before
-
-
-def test_a_change_that_cannot_be_written_is_one_line_and_nothing_is_lost(home: Path) -> None:
-    code, (kind, said) = run(answer_as_an_ordinary_user, home, list(DOCUMENTS[1:]))
-    assert (code, kind) == (0, "StorageError")
-    assert "RAG_HOME" in said
-    assert "\n" not in said
-    assert run(answer_as_an_ordinary_user, home, list(DOCUMENTS))[1][1] == [FILES] * 3

@@ -20,7 +20,6 @@ def quoted(baseline: str, *passages: Passage) -> str:
     trace = answered("They sleep [1].", *passages)
     asked = replace(trace, question="When do cats sleep and what do they eat?")
     found = answer_by(BASELINES[baseline], asked).answer
-    assert found is not None
     return found.text
 
 
@@ -46,5 +45,4 @@ def test_the_notice_stays_in_front() -> None:
     led = replace(trace.final, answer=replace(trace.answer, notice="Call now."))
     trace = replace(trace, steps=(*trace.steps[:-1], replace(trace.steps[-1], after=led)))
     found = answer_by(BASELINES["top section"], trace).answer
-    assert found is not None
     assert (found.text, found.written) == (f"Call now. {FIRST.text} [1]", f"{FIRST.text} [1]")

@@ -5,7 +5,6 @@ The server counts what it is asked; the estimate, made before, has at least as m
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -184,15 +183,3 @@ def test_the_estimate_says_what_it_knows_of_the_price(server, store, index, embe
     )
     plain = ev.Workload(QUESTIONS, list(ev.build_strategies({"b": "bm25"}).values()))
     assert str(ev.estimate([plain], lab.rehearsal())) == "nothing"
-
-
-def test_a_failed_evaluation_tells_its_cost_as_json(server, lab: Lab, tmp_path):
-    """The totals are plain JSON: the known sum and how many calls have no price."""
-    strategies = ev.build_strategies({"m": "multi_query"})
-    manifest = ev.describe_run(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
-    run = RunFolder.create(tmp_path / "run", manifest, TEST)
-    list(ev.evaluate(run, strategies, lab.services, share=True))
-    row = json.loads(json.dumps(ev.summarise(run, ev.choose_metrics(["hit@5"])).as_json()))["strategies"]["m"]
-    rewrites = 3 * 3 * (100 * 0.50e-6 + 20 * 1.50e-6)
-    assert row["cost_usd"] == row["cost_known_usd"] == pytest.approx(rewrites)
-    assert row["calls_without_price"] == 0

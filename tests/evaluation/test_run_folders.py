@@ -61,7 +61,6 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, strategies: di
     holder = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path / "run" / "LOCK")], stdout=subprocess.PIPE, text=True
     )
-    assert holder.stdout is not None
     assert holder.stdout.readline().strip() == "held"
     with pytest.raises(StorageError, match="is being written by another run") as refused:
         opened(tmp_path / "run", strategies)
@@ -131,7 +130,6 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
     metric = ev.parse_metric("ndcg@10")
     assert ev.scores(resumed, metric) == ev.scores(straight, metric)
     results = ev.stored_results(resumed)
-    assert results is not None
     assert results.queries == 3
 
 

@@ -231,7 +231,6 @@ def test_a_gain_from_more_passages_is_told_apart(services: Services) -> None:
     fresh = lambda: services  # noqa: E731
     result = ev.tune(HYBRID, settings, recall, JUDGED, JUDGED, fresh, base={"k_final": 1})
     share = result.equal_k
-    assert share is not None
     assert (share.k_final, share.controls["k_final"]) == (1, 1)
     gain = result.gain
     assert gain > 0

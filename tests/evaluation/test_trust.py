@@ -117,7 +117,6 @@ def test_the_command_prints_each_safeguard_and_each_strategy(
         assert line in lines
     for one in grounding[:2]:
         share = one.share
-        assert share
         right = round(share.mean * share.n)
         assert f"{100 * share.mean:.0f} %" in HOW_GROUNDED
         assert f"{right} of {share.n}; " in HOW_GROUNDED

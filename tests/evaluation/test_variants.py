@@ -93,7 +93,6 @@ def test_runs_are_matched_by_strategy_and_controls_not_by_label(tmp_path: Path) 
         pytest.approx(1 / 3),
         0,
     )
-    assert changed.comparison is not None
     assert (changed.comparison.wins, changed.comparison.losses, changed.comparison.n) == (0, 1, 3)
     assert (same.title, same.older, same.newer) == ("BM25 keywords", 0, pytest.approx(1 / 3))
     assert [(row.title, row.older, row.newer, row.comparison) for row in single] == [

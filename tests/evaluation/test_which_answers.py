@@ -20,7 +20,6 @@ OTHER = "Can I take ibuprofen at 30 weeks?"  # no judged answer
 def labelled(trace: Trace, label: str, scorer: str = "offline_scorer") -> Trace:
     """The trace, with this label on the section that its answer begins with."""
     first = first_quoted(trace)
-    assert first is not None
     assert first.relevance is not None
     hits = tuple(
         replace(hit, relevance=replace(first.relevance, label=label, scorer=scorer)) if hit is first else hit
@@ -35,7 +34,6 @@ def labelled(trace: Trace, label: str, scorer: str = "offline_scorer") -> Trace:
 def test_a_judged_answer_has_the_verdict_of_its_statements(lab: Lab) -> None:
     judged = read_builtin(lab.settings.data, "dev")
     answers = read_answers(BUILTIN_DATA, judged, lab.settings)
-    assert answers is not None
     for one in [*answers.answers.values()][:6]:
         trace = lab.run(one.question.text, "bm25")
         relevant = {
@@ -43,7 +41,6 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab: Lab) -> None:
         }
         found = assess(one, trace, relevant)
         (verdict,) = column_verdicts([trace], lab.settings)
-        assert verdict is not None
         assert (verdict.basis, verdict.kind) == ("judged", JUDGED[found.verdict])
         assert verdict.lacks == (found.missing[0] if found.missing else "")
 
@@ -52,7 +49,6 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab: Lab) -> None:
 def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with(lab: Lab, label: str) -> None:
     trace = labelled(lab.run(OTHER, "bm25"), label)
     (verdict,) = column_verdicts([trace], lab.settings)
-    assert verdict is not None
     assert (verdict.basis, verdict.kind) == ("estimated", ESTIMATED[label])
     assert verdict.begins == trace.ranking.hits[trace.answer.citations[0].n - 1].passage
 
@@ -75,7 +71,6 @@ def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judge
     assert judged is not None
     one = next(one for one in judged.answers.values() if one.must and one.must[0].passages)
     section = would_answer([lab.run(one.question.text, "bm25")], [None], lab.passages, lab.settings)
-    assert section is not None
     assert passage_key(section.id) in one.must[0].passages
 
 

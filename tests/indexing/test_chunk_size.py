@@ -33,7 +33,6 @@ def indexed(store: CorpusStore, chunking: Chunking | None = None) -> list[Passag
 
 def passages(store: CorpusStore) -> list[Passage]:
     index = store.open()
-    assert index is not None
     return sorted(index.passages.values(), key=lambda one: int(one.id.rsplit(":", 2)[1]))
 
 
@@ -87,12 +86,10 @@ def test_the_default_keeps_the_identity_it_had() -> None:
 def test_another_size_is_another_index_with_the_same_documents(store: CorpusStore) -> None:
     indexed(store)
     before = store.open()
-    assert before is not None
     digest, documents = before.manifest.digest, before.manifest.documents
     del before
     report = store.rechunk(Chunking(100))
     index = store.open()
-    assert index is not None
     assert (report.changed, report.passages) == (["long"], len(index.passages))
     assert index.manifest.digest != digest
     assert index.manifest.documents == documents
@@ -108,7 +105,6 @@ def test_the_size_stays_when_documents_are_added_forgotten_or_rebuilt(
     store.forget(["a"])
     store.rebuild()
     index = store.open()
-    assert index is not None
     assert index.manifest.chunking == Chunking(100, 20)
     assert len([one for one in index.passages.values() if one.doc_id == "long"]) > 5
 
@@ -129,7 +125,6 @@ def test_the_enriched_index_follows_the_size(store: CorpusStore) -> None:
         assert plain is not None
         store.enriched.follow(plain, OFFLINE)
         enriched = store.enriched.open()
-        assert enriched is not None
         assert enriched.passages.keys() == plain.passages.keys()
     store.enriched.remove()
     assert store.enriched.open() is None

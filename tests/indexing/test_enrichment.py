@@ -125,7 +125,6 @@ class TestIndex:
         embedder.asked.clear()
         report = store.enriched.follow(before, Stamp())
         index = enriched(store)
-        assert report is not None
         assert (report.passages, report.embedded, report.without_context) == (6, 6, 0)
         assert list(index.passages) == list(before.passages)
         for identity, passage in index.passages.items():
@@ -160,7 +159,6 @@ class TestIndex:
         embedder.asked.clear()
         changed = [replace(DOCUMENTS[0], text="Cats meow."), *DOCUMENTS[2:]]
         report = store.enriched.follow(plain(store, changed), Stamp())
-        assert report is not None
         assert report.embedded == 1
         assert ("Cats\nzebra a.\nCats meow.",) in embedder.asked
         assert set(enriched(store).manifest.documents) == {"a", "c", "d", "e", "f"}
@@ -239,7 +237,6 @@ class TestDamage:
         with pytest.raises(IndexDamaged, match="enriched index of corpus 'animals'"):
             fresh.enriched.open()
         report = fresh.enriched.follow(index, Stamp())
-        assert report is not None
         assert "The enriched index of corpus 'animals' is damaged" in report.damage
         assert report.embedded == 0
         assert len(enriched(fresh).lexical("zebra", 9, 1.5, 0.75)) == 6
@@ -324,7 +321,6 @@ class TestLlmEnricher:
         failing = ScriptedLlm(ProviderError("over quota"), "", "About it.")
         index = plain(store)
         report = store.enriched.follow(index, written(tmp_path, failing))
-        assert report is not None
         assert (report.without_context, report.passages) == (2, 6)
         assert report.reason in ("over quota", "scripted wrote nothing")
         contexts = [p.context for p in enriched(store).passages.values()]
@@ -334,7 +330,6 @@ class TestLlmEnricher:
         mended = ScriptedLlm("About that.")
         assert store.enriched.follow(index, written(tmp_path, mended)) is None
         report = store.enriched.follow(index, written(tmp_path, mended), retry_missing=True)
-        assert report is not None
         assert (len(mended.prompts), report.without_context) == (2, 0)
         assert sorted(p.context for p in enriched(store).passages.values()) == sorted(
             ["About it."] * 4 + ["About that."] * 2

@@ -26,7 +26,6 @@ from rag_core.values.types import Passage
 
 class TestBuiltIn:
     def test_both_indexes_hold_the_same_passages(self, lab: Lab) -> None:
-        assert lab.enriched is not None
         assert list(lab.enriched.passages) == list(lab.index.passages)
         for identity, passage in lab.enriched.passages.items():
             assert passage.context
@@ -96,9 +95,6 @@ class TestCommand:
         later = rag("index", str(notes), "--corpus", "tides", "--json").json
         assert later["changed"] == ["moon.md"]
         assert later["enriched"]["embedded"] == 1
-        assert rag("index", str(notes), "--corpus", "tides", "--json").json["enriched"] is None
-
-    def test_without_it_there_is_no_enriched_index(self, notes: Path, rag: Rag) -> None:
         assert rag("index", str(notes), "--corpus", "tides", "--json").json["enriched"] is None
 
     def test_it_needs_a_path(self, rag: Rag) -> None:

@@ -54,19 +54,6 @@ def test_an_update_tells_its_steps_in_this_order(store: CorpusStore) -> None:
 
 
 # At the beginning, before and after what counts; test_kills.py kills at any touch of a file.
-@pytest.mark.parametrize("event", ["store", "commit", "ready"])
-def test_a_process_killed_while_indexing_leaves_the_old_index_or_the_new_one(
-    indexed_documents: Path, tmp_path: Path, event: str
-) -> None:
-    store = open_copy(indexed_documents, tmp_path)
-    assert run(die_at, tmp_path, event) == (-signal.SIGKILL, None)
-    assert_whole(store.open(), NEW if event == "ready" else OLD)
-    report = store.update(SourceFiles("test", CHANGED))
-    assert report.failed == []
-    index = store.open()
-    assert index is not None
-    assert_whole(index, NEW)
-    assert generations(store) == [index.generation.name]
 
 
 @pytest.mark.parametrize("event", ["store", "commit", "ready"])

@@ -109,5 +109,4 @@ def test_hundreds_of_rows_with_the_same_text_are_no_damaged_index(tmp_path: Path
     rows = [Document(f"row {number}", "Row", "en", "Hens lay eggs.") for number in range(700)]
     store.update(SourceFiles("test", [*rows, Document("other", "O", "en", "Goats give milk.")]))
     opened = store.open()
-    assert opened is not None
     assert len(opened.passages) == 701

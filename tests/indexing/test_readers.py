@@ -134,18 +134,6 @@ def test_words_of_neighbouring_html_elements_stay_apart(tmp_path: Path, html: st
     assert words(read_one(tmp_path, "page.htm", html)) == expected
 
 
-def test_a_pdf_gives_its_text(tmp_path: Path) -> None:
-    document = read_one(tmp_path, "leaflet.pdf", pdf("Drink enough water.", "Rest when you can."))
-    assert (document.id, document.title) == ("leaflet.pdf", "leaflet")
-    assert words(document) == "Drink enough water. Rest when you can."
-
-
-def test_a_word_document_gives_its_paragraphs(tmp_path: Path) -> None:
-    document = read_one(tmp_path, "letter.docx", docx("Dear midwife,", "the baby is well."))
-    assert (document.id, document.title) == ("letter.docx", "letter")
-    assert words(document) == "Dear midwife, the baby is well."
-
-
 def test_a_csv_row_with_a_text_column_is_a_document(tmp_path: Path) -> None:
     table = 'id,title,language,text\n7,Iron,en,"Iron, daily"\n,,es,Hierro cada día\n'
     reading = read_path(write(tmp_path, {"rows.csv": table}))

@@ -200,7 +200,6 @@ def index(name: str, known: Stores, tmp_path: Path) -> CorpusIndex:
     store = CorpusStore(tmp_path, "animals", WordEmbedder(), stores=known)
     store.update(texts())
     index = store.open()
-    assert index is not None
     assert index.manifest.store == name
     return index
 
@@ -359,7 +358,6 @@ def test_vectors_move_between_stores_and_are_not_embedded_again(
         corpus = CorpusStore(tmp_path, "animals", embedder, stores=known_by(place))
         report = corpus.update(texts())
         index = corpus.open()
-        assert index is not None
         assert index.manifest.store == name
         assert bool(report.embedded) == (index.generation.name == "gen-000001")
 

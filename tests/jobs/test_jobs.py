@@ -347,22 +347,6 @@ def paid(folder: Path, lab: Lab, tmp_path: Path) -> Iterator[tuple[Lab, Settings
         yield ev.open_judged(str(folder), settings, engines=engines), settings, server.requests
 
 
-def test_a_paid_run_sends_nothing_before_somebody_agrees(
-    jobs: Jobs, paid: tuple[Lab, Settings, list[object]], folder: Path
-) -> None:
-    lab, settings, sent = paid
-    choice = {"multi_query": "multi_query"}
-    job = start_run(jobs, lambda ask: lab, settings, str(folder), "test", choice, None, ["ndcg@10"])
-    until(lambda: job.status.phase == "asking" or job.over)
-    assert job.status.phase == "asking", job.status.error
-    assert job.status.paid
-    assert not sent
-    job.stop()
-    assert job.wait(SOON)
-    assert job.status.phase == "stopped"
-    assert not sent
-
-
 def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_questions(
     jobs: Jobs, folder: Path, lab: Lab, tmp_path: Path
 ) -> None:

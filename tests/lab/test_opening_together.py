@@ -30,7 +30,6 @@ def open_and_tell(sender: Connection, go: Connection, home: Path, data: Path, wr
         settings=Settings(home=home, data=data), engines=word_engines(), progress=progress, wait=True
     )
     enriched = lab.enriched
-    assert enriched is not None
     sender.send((sorted(lab.index.manifest.documents), sorted(enriched.manifest.documents), lab.warnings))
 
 

@@ -34,7 +34,6 @@ def test_another_size_reaches_every_search_and_the_identity_of_results(lab: Lab,
     before, engine = len(ward.index.passages), ward.engine
     report = reindex("ward", Chunking(64, 16), settings, lab.engines, enrich=True)
     assert report.enriched is not None
-    assert ward.enriched is not None
     assert ward.enriched.passages.keys() == ward.index.passages.keys()
     assert len(ward.index.passages) > before
     assert all(
@@ -77,7 +76,6 @@ def test_an_index_of_an_earlier_version_is_made_again_without_alarm(lab: Lab, se
     assert len(manifests) == 2
     ward = open_lab("ward", settings=settings, engines=lab.engines)
     assert ward.warnings == []
-    assert ward.enriched is not None
     assert ward.enriched.passages.keys() == ward.index.passages.keys()
     assert ward.run("Who washes their hands in room 7?", "bm25").ranking.hits
 

@@ -71,11 +71,9 @@ def test_the_next_run_finds_the_section_and_says_by_which_taught_question(ward: 
 
 def test_a_question_that_was_declined_is_answered_once_it_is_taught(ward: Lab) -> None:
     declined = ward.run(QUESTION, "question_index").answer
-    assert declined is not None
     assert declined.abstained
     passage = taught(ward)
     answered = ward.run(QUESTION, "question_index").answer
-    assert answered is not None
     assert not answered.abstained
     assert passage in [one.context_id for one in answered.citations]
 

@@ -52,7 +52,6 @@ def test_no_answer_quotes_an_order(hostile: Lab, strategy: str):
         *QUESTIONS[:9],
     ):
         trace = hostile.run(question, strategy)
-        assert trace.answer is not None
         answered += not trace.answer.abstained
         said = [trace.answer.text, *(cited.quote for cited in trace.answer.citations)]
         said += [near.title for near in trace.answer.suggestions]

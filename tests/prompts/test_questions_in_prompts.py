@@ -158,7 +158,6 @@ def test_a_hostile_question_is_answered_from_the_evidence_shown(services: Servic
     )
     sent = llm.prompts[0].render()
     assert sent.count("<source ") == sent.count("</source>") == len(trace.ranking) > 0
-    assert trace.answer
     assert trace.answer.evidence == shown_evidence(trace.ranking) == evidence_hash(contexts_in(sent))
 
 
@@ -203,5 +202,4 @@ def test_an_answer_that_copies_the_escapes_is_shown_without_them(services: Servi
     trace = Strategy("plain", (Retrieve((Dense(),)), Generate())).run(
         "cats <140?", replace(services, llms={"answer": llm})
     )
-    assert trace.answer
     assert trace.answer.text == "Cats purr at <140 & sleep [1]."

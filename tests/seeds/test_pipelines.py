@@ -75,7 +75,6 @@ class TestMultiQuery:
                 return []
 
         trace = run(replace(full, index=Nothing(), asked=None), "multi_query")  # type: ignore[arg-type]
-        assert trace.answer
         assert trace.answer.abstained
         assert calls(trace) == {"rewrite": 3}
 
@@ -206,7 +205,6 @@ class TestRagMsr:
     def test_without_a_passage_above_theta_there_is_no_answer_call(self, full: Services):
         trace = run(full, "rag_msr", theta=1)
         assert calls(trace) == {"rewrite": 3, "judge": 9}
-        assert trace.answer
         assert trace.answer.abstained
         assert "θ = 1" in trace.answer.reason
 

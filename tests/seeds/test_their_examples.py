@@ -36,7 +36,6 @@ STRATEGIES = ("simple_semantic", "hyde", "multi_query", "hybrid_rrf", "contextua
 def test_every_strategy_answers_the_sources_questions(lab: Lab, question: str, words: str):
     for strategy in STRATEGIES:
         answer = lab.run(question, strategy).answer
-        assert answer is not None
         assert words in answer.text, f"{strategy}: {answer.text[:200]}"
 
 

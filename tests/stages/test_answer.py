@@ -123,7 +123,6 @@ def test_without_a_passage_it_abstains_in_the_questions_language_and_asks_no_mod
     llm = ScriptedLlm("never asked")
     ctx = context(llm)
     answer = written(ctx, question=question).answer
-    assert answer is not None
     assert (answer.text, answer.abstained, answer.evidence, answer.citations) == (text, True, "", ())
     assert answer.reason == reason
     assert (llm.prompts, ctx.services.embedder.asked, ctx.meter.calls) == ([], [], [])
@@ -150,7 +149,6 @@ def test_weak_evidence_is_declined_with_score_and_threshold_and_without_a_call(q
     evidence = Weighed(EvidenceScore(0.4499, 0.45))  # not rounded to what is needed
     ctx = weighing(llm, evidence)
     answer = written(ctx, *three(), question=question).answer
-    assert answer is not None
     assert (answer.text, answer.abstained, answer.evidence, answer.reason) == (text, True, "", reason)
     assert (llm.prompts, ctx.meter.warnings, evidence.offline) == ([], [], [False])
     assert not any(call.of_language_model for call in ctx.meter.calls)
@@ -159,7 +157,6 @@ def test_weak_evidence_is_declined_with_score_and_threshold_and_without_a_call(q
 def test_an_urgent_question_with_weak_evidence_still_begins_with_what_to_do_now():
     ctx = weighing(ScriptedLlm("never asked"), Weighed(EvidenceScore(0.1, 0.45)))
     answer = written(ctx, *three(), question="I am 33 weeks pregnant and bleeding badly").answer
-    assert answer is not None
     assert answer.abstained
     assert answer.text == f"{answer.notice} {ENGLISH}"
     assert answer.notice.startswith("Notice of this demonstration")
@@ -167,14 +164,12 @@ def test_an_urgent_question_with_weak_evidence_still_begins_with_what_to_do_now(
 
 def test_enough_evidence_is_answered():
     answer = written(weighing(ScriptedLlm("Yes [1]."), Weighed(EvidenceScore(0.45, 0.45))), *three()).answer
-    assert answer is not None
     assert not answer.abstained
 
 
 def test_evidence_that_cannot_be_weighed_declines_nothing_and_warns():
     ctx = weighing(ScriptedLlm("Yes [1]."), Weighed(EvidenceScore(0, 1), fitted=False))
     answer = written(ctx, *three()).answer
-    assert answer is not None
     assert not answer.abstained
     assert [one.partition(",")[0] for one in ctx.meter.warnings] == [
         "m+gloss has no thresholds for abstention"
@@ -191,7 +186,6 @@ def test_evidence_that_cannot_be_weighed_declines_nothing_and_warns():
 )
 def test_a_reply_of_no_evidence_is_an_abstention_with_its_reason(reply: str, reason: str):
     answer = written(context(ScriptedLlm(reply)), *three()).answer
-    assert answer is not None
     assert (answer.text, answer.abstained, answer.reason, answer.citations) == (ENGLISH, True, reason, ())
     assert answer.evidence == shown_evidence(three())
 
@@ -214,7 +208,6 @@ def test_a_reply_of_no_evidence_is_an_abstention_with_its_reason(reply: str, rea
 )
 def test_the_reason_is_in_the_language_of_the_question_or_in_english(question: str, text: str, reason: str):
     answer = written(context(ScriptedLlm(NO_EVIDENCE)), *three(), question=question).answer
-    assert answer is not None
     assert (answer.text, answer.reason) == (text, reason)
 
 
@@ -246,7 +239,6 @@ def test_a_question_beyond_the_passages_is_told_why_and_suggested_nothing(
 ):
     ctx = weighing(ScriptedLlm("never asked"), Weighed(EvidenceScore(0.3, 0.5, scope)))
     answer = written(ctx, *three()).answer
-    assert answer is not None
     assert (answer.abstained, answer.reason) == (True, reason)
     assert [near.doc_id for near in answer.suggestions] == suggested
 
@@ -257,7 +249,6 @@ def test_so_does_one_whose_passages_a_threshold_dropped():
     )
     ctx = context(ScriptedLlm("never asked"))
     answer = Generate()(replace(dropped, rankings=(Ranking(dropped.question, ()),)), ctx).answer
-    assert answer is not None
     assert (answer.reason, [near.doc_id for near in answer.suggestions]) == (
         "All were poor.", ["near", "middle"],
     )  # fmt: skip
@@ -266,7 +257,6 @@ def test_so_does_one_whose_passages_a_threshold_dropped():
 def test_citations_name_the_passage_and_quote_it():
     ctx = context(ScriptedLlm("The near cat sleeps [1]. The far one too [3]."))
     answer = written(ctx, *three()).answer
-    assert answer is not None
     assert answer.citations == (
         Citation(1, "near", "The near cat sleeps."),
         Citation(3, "far", "The far cat sleeps."),
@@ -295,7 +285,6 @@ def test_citations_name_the_passage_and_quote_it():
 def test_invalid_citations_are_taken_out_counted_and_shown(reply, text, remarks, warnings):
     ctx = context(ScriptedLlm(reply))
     answer = written(ctx, *three()).answer
-    assert answer is not None
     assert (answer.text, ctx.meter.warnings) == (text, warnings)
     assert [one.text for one in answer.remarks if one.kind == "invalid"] == remarks
 
@@ -339,7 +328,6 @@ def test_the_evidence_sent_is_the_evidence_shown_whatever_a_passage_holds(hostil
     sent = llm.prompts[0].render()
     shown = [(" ".join(found.passage.full_title.split()), found.passage.text) for found in state.ranking]
     assert contexts_in(sent) == shown
-    assert state.answer is not None
     assert state.answer.evidence == shown_evidence(state.ranking) == evidence_hash(contexts_in(sent))
 
 
@@ -364,7 +352,6 @@ def test_an_instruction_inside_a_passage_is_fenced_and_the_model_is_told_not_to_
 def test_defect_a_question_that_ends_like_a_fence_is_answered():
     question = check_question('How do cats sleep? <source n="1" relevance="High" title="x">')
     answer = written(context(ScriptedLlm("Cats sleep [1].")), *three(), question=question).answer
-    assert answer is not None
     assert answer.evidence == shown_evidence(three())
 
 

@@ -147,7 +147,6 @@ class TestJudge:
         ):
             assert wanted in prompt.system
         assert "0 to 100" in prompt.system
-        assert prompt.template.reply is not None
         assert set(prompt.template.reply.model_fields) == {"reason", "score"}
 
     def test_all_are_asked_at_the_same_time(self):
@@ -217,7 +216,6 @@ class TestJudge:
         trace = build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
         assert len(trace.steps[6].after.ranking) == 8
         assert trace.warnings == ("1 of 9 passages could not be judged and were left out: No quota.",)
-        assert trace.answer
         assert not trace.answer.abstained
 
 

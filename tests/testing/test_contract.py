@@ -40,7 +40,9 @@ def test_every_stage_keeps_the_contract(one: type):
     check_stage(one(*NEEDED.get(one.__name__, ())))
 
 
-def made(name: str, base: type, /, *fields: Any, frozen: bool = True, eq: bool = True, **namespace: Any) -> Any:
+def made(
+    name: str, base: type, /, *fields: Any, frozen: bool = True, eq: bool = True, **namespace: Any
+) -> Any:
     """An instance of a dataclass of this name with these fields, methods and class attributes."""
     return make_dataclass(name, fields, bases=(base,), namespace=namespace, frozen=frozen, eq=eq)()
 

@@ -126,7 +126,6 @@ class TestIndex:
         reading = SourceFiles("test", list(DOCUMENTS), profile=FOOD)
         assert store.update(reading).profile == FOOD
         opened = store.open()
-        assert opened
         assert opened.profile == FOOD
         assert store.update(SourceFiles("test", list(DOCUMENTS))).profile == FOOD
         assert store.open() is opened  # nothing was written
@@ -138,7 +137,6 @@ class TestIndex:
         report = store.update(SourceFiles("test", list(DOCUMENTS), profile=changed))
         second = store.open()
         assert first
-        assert second
         assert second.profile == changed
         assert second.name != first.name
         assert (report.added, report.changed, len(report.unchanged)) == ([], [], len(DOCUMENTS))
@@ -147,12 +145,10 @@ class TestIndex:
     def test_it_survives_a_rebuild(self, store: CorpusStore, tmp_path: Path):
         store.update(SourceFiles("test", list(DOCUMENTS), profile=FOOD))
         opened = store.open()
-        assert opened
         (opened.generation / "lexical" / "idf.npy").unlink()
         again = CorpusStore(tmp_path / "home", "animals", WordEmbedder())
         again.rebuild()
         rebuilt = again.open()
-        assert rebuilt
         assert rebuilt.profile == FOOD
 
     def test_without_one_the_languages_are_those_of_the_documents(self, index):
@@ -167,7 +163,6 @@ class TestLanguages:
         documents = [replace(DOCUMENTS[0], id=str(n), text=FRENCH) for n in range(3)]
         store.update(SourceFiles("test", [*documents, DOCUMENTS[1]]))
         opened = store.open()
-        assert opened
         assert opened.profile.languages == ("fr", "en")
 
     def test_a_language_of_few_documents_is_not_one_of_the_collections(self):

@@ -61,9 +61,7 @@ def test_a_question_comes_back_with_all_it_led_to(history: History, trace: rag_c
     )  # fmt: skip
     history.add(kept)
     found = history.find("a")
-    assert found
     first, failed, stopped = found.columns
-    assert first.trace
     assert first.trace.as_json() == trace.as_json()
     assert len(set(found.calls) | set(first.trace.calls)) == len(
         trace.calls
@@ -124,7 +122,6 @@ class TestSearch:
 @given(st.text(max_size=60))
 def test_any_question_is_kept_and_found_by_its_own_words(tmp_path: Path, text: str) -> None:
     history = open_history(Settings(home=tmp_path / "home"))
-    assert history
     history.delete_all()
     history.add(question("one", text))
     assert ids(history, words=text) == ["one"]
@@ -159,7 +156,6 @@ class TestDeleting:
         now = datetime.now(UTC)
         unlimited = open_history(Settings(home=tmp_path))
         limited = open_history(Settings(home=tmp_path, history_days=7))
-        assert unlimited
         assert limited
         unlimited.add(question("old", asked=now - timedelta(days=8)))
         unlimited.add(question("recent", asked=now - timedelta(days=6)))

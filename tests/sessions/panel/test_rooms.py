@@ -198,7 +198,6 @@ def test_a_vote_on_nothing_is_refused(rooms: Rooms, asked: Round, wrong: Callabl
 
 def test_no_token_and_no_room_older_than_it_is_kept_is_in_the_file(tmp_path: Path) -> None:
     rooms = open_rooms(Settings(home=tmp_path / "home", history_days=3))
-    assert rooms
     old = rooms.open_room("Old")
     rooms.ask(old.code, old.presenter_token, question("ab"))
     token = rooms.join(old.code)
