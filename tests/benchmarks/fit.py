@@ -20,8 +20,6 @@ the question out.
 prints how often the labels in use are right on the test questions, which nothing was fitted on.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

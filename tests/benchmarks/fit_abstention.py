@@ -14,8 +14,6 @@ their own are left out. Thresholds are chosen on scores of questions left out of
 `measure_abstention` (rag_core/evaluation/trust.py) measures the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Writes data/estimates.toml: of the answers of the four STRATEGIES to the test qu
 with a section of each label, and how many of these are acceptable by their statements.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Chroma, a Chroma server on loopback, Milvus Lite as a server and as a file; `...
 file. Stores named behind it are measured alone. Both print a line per store, and fail at a difference.
 """
 
-from __future__ import annotations
-
 import random
 import signal
 import sys

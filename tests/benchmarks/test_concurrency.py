@@ -7,8 +7,6 @@ compared with its critical path: each of its stages once, where a stage of sever
 made alone. Both are measured in the same run, on the built-in documents with the bundled model.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import time
@@ -23,7 +21,7 @@ import pytest
 from helpers.behaviours import Reply
 from helpers.openai_server import role_of, serve, template_of
 from helpers.provider_lab import obliging
-from helpers.results import Results, ratios
+from helpers.results import ratios
 
 from rag_core.catalog import RECIPES
 from rag_core.documents.benchmark import read_builtin
@@ -117,9 +115,7 @@ def path(lab: Lab, trace: Trace) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("strategy", FASTER)
-def test_a_strategy_takes_little_longer_than_its_critical_path(
-    lab: Lab, questions: Sequence[str], strategy: str, results: Results
-) -> None:
+def test_a_strategy_takes_little_longer_than_its_critical_path(lab, questions, strategy, results):
     """What the answer stage does before its call (labels) is no part of the path."""
     shares, judging = [], []
     for question in questions:
@@ -138,9 +134,7 @@ def test_a_strategy_takes_little_longer_than_its_critical_path(
 
 
 @pytest.mark.parametrize("strategy", FASTER)
-def test_calls_at_the_same_time_against_one_after_the_other(
-    lab: Lab, questions: Sequence[str], strategy: str, results: Results
-) -> None:
+def test_calls_at_the_same_time_against_one_after_the_other(lab, questions, strategy, results):
     """Of retrieval; the answer is one call on both sides."""
     services = lab.services()
     built = RECIPES[strategy].build()
@@ -159,9 +153,7 @@ def test_calls_at_the_same_time_against_one_after_the_other(
             results.note(f"{what} with its answer, {against}", "×", faster)
 
 
-def test_four_strategies_side_by_side_take_as_long_as_the_slowest(
-    lab: Lab, questions: Sequence[str], provider: tuple[str, Connection], results: Results
-) -> None:
+def test_four_strategies_side_by_side_take_as_long_as_the_slowest(lab, questions, provider, results):
     _, line = provider
 
     def requests() -> Counter[str]:

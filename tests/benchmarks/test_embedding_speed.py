@@ -3,8 +3,6 @@
 Run by `make bench`. The sides take turns, each time in a process of its own, so that a busy machine slows both.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -12,7 +10,7 @@ import time
 from typing import NamedTuple
 
 import pytest
-from helpers.results import Results, ratios
+from helpers.results import ratios
 from helpers.small import ROOT
 
 ROUNDS = 3
@@ -84,7 +82,7 @@ def measured() -> dict[str, list[Run]]:
     return runs
 
 
-def test_the_first_vector_takes_a_sixth_of_the_time(measured: dict[str, list[Run]], results: Results) -> None:
+def test_the_first_vector_takes_a_sixth_of_the_time(measured, results):
     for name, runs in measured.items():
         results.note(f"start of a process to the first vector: {name}", "s", [one.first for one in runs])
         results.note(f"the same on a processor: {name}", "s", [one.processor for one in runs])
@@ -92,7 +90,7 @@ def test_the_first_vector_takes_a_sixth_of_the_time(measured: dict[str, list[Run
     results.goal(1, "process start to first vector", "sentence-transformers", ratios(ours, theirs), 1 / 6)
 
 
-def test_a_question_takes_half_the_time(measured: dict[str, list[Run]], results: Results) -> None:
+def test_a_question_takes_half_the_time(measured, results):
     for name, runs in measured.items():
         results.note(f"embedding a question, warm: {name}", "ms", [1000 * one.warm for one in runs])
     ours, theirs = ([one.warm for one in measured[name]] for name in ("onnxruntime", "torch"))

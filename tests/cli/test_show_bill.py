@@ -1,18 +1,13 @@
 """`--show-details` prints the bill: what was made here, what was reused, and the prices with their dates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-
-import pytest
 
 from rag_core.catalog import build
 from rag_core.cli.show import show_bill
-from rag_core.runtime.services import Services
 from rag_core.values.types import ModelCall
 
 
-def test_a_line_a_stage_their_total_and_the_price(full: Services, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_a_stage_their_total_and_the_price(full, capsys):
     trace = build("hybrid_rrf").run("Do cats sleep?", full)
     paid = ModelCall("answer", "gpt-4o", 1_000, 200, 0.0045, "provider")
     first, *between, last = trace.steps

@@ -1,11 +1,8 @@
 """The questions of data/abstention: their split, and that what they rest on exists."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from helpers.small import ROOT
@@ -56,7 +53,7 @@ def test_reading_gives_questions_with_whether_they_are_outside():
 
 
 @pytest.mark.parametrize("line", ["{", '{"text": "no language"}'])
-def test_a_broken_file_is_a_data_error(tmp_path: Path, line: str):
+def test_a_broken_file_is_a_data_error(tmp_path, line):
     (tmp_path / "abstention").mkdir()
     (tmp_path / "abstention" / "dev.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(DataError, match=r"dev\.jsonl"):

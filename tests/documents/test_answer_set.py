@@ -1,7 +1,5 @@
 """Judged answers: what is read, and the errors of a malformed file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -52,7 +50,7 @@ def read(tmp_path: Path, text: str) -> AnswerSet:
     return read_answer_set(path, JUDGED)
 
 
-def test_questions_statements_and_passages(tmp_path: Path) -> None:
+def test_questions_statements_and_passages(tmp_path):
     answers = read(tmp_path, GOOD).answers
     assert list(answers) == ["q1", "q2", "new"]
     first, outside, new = answers.values()
@@ -65,7 +63,7 @@ def test_questions_statements_and_passages(tmp_path: Path) -> None:
     assert new.question == Question("new", "¿Sangro?", "es", "emergency", "emergency")
 
 
-def test_a_statement_is_said_by_one_sentence_not_by_two(tmp_path: Path) -> None:
+def test_a_statement_is_said_by_one_sentence_not_by_two(tmp_path):
     go, _ = read(tmp_path, GOOD).answers["q1"].must
     assert go.said_in(sentence_terms("Rest. Go to the hospital now."))
     assert go.said_in(sentence_terms("Vaya ya al hospital."))
@@ -73,14 +71,14 @@ def test_a_statement_is_said_by_one_sentence_not_by_two(tmp_path: Path) -> None:
     assert not go.said_in(sentence_terms(""))
 
 
-def test_new_questions_join_the_benchmark_with_the_documents_of_their_passages(tmp_path: Path) -> None:
+def test_new_questions_join_the_benchmark_with_the_documents_of_their_passages(tmp_path):
     extended = read(tmp_path, GOOD).extend(JUDGED)
     assert [question.id for question in extended.questions] == ["q1", "q2", "new"]
     assert extended.qrels["new"] == {"es-sangrado": 2}
     assert [question.id for question in extended.unanswerable] == ["q2"]
 
 
-def test_the_checksum_is_the_files(tmp_path: Path) -> None:
+def test_the_checksum_is_the_files(tmp_path):
     assert read(tmp_path, GOOD).checksum != read(tmp_path, GOOD + "\n").checksum
 
 
@@ -112,9 +110,7 @@ def test_the_checksum_is_the_files(tmp_path: Path) -> None:
         (MUST.replace("must =", "must_not =").replace(', passages = ["a:1"]', ""), "why = None"),
     ],
 )
-def test_a_malformed_file_is_an_error_that_says_where_and_what_to_do(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_malformed_file_is_an_error_that_says_where_and_what_to_do(tmp_path, text, message):
     with pytest.raises(DataError) as raised:
         read(tmp_path, text)
     assert str(tmp_path / "dev.toml") in str(raised.value)
@@ -122,6 +118,6 @@ def test_a_malformed_file_is_an_error_that_says_where_and_what_to_do(
     assert re.search(message.replace("||", r"\|\|"), str(raised.value))
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         read_answer_set(tmp_path / "dev.toml", JUDGED)

@@ -1,9 +1,5 @@
 """The questions that passages answer: their files, and how they follow passages that move or change."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from rag_core.documents.asked import Asked, placed, read_asked
@@ -17,7 +13,7 @@ def asked(passage: str, question: str = "When?") -> Asked:
     return Asked(passage, "en", question)
 
 
-def test_files_are_read_in_their_order(tmp_path: Path) -> None:
+def test_files_are_read_in_their_order(tmp_path):
     (tmp_path / "b.tsv").write_text(f'{HEADER}{THERE}\tes\t¿Cuándo "es"?\n', encoding="utf-8")
     (tmp_path / "a.tsv").write_text(f"{HEADER}{HERE}\ten\tWhen?\n", encoding="utf-8")
     assert read_asked(tmp_path) == [asked(HERE), Asked(THERE, "es", '¿Cuándo "es"?')]
@@ -32,24 +28,24 @@ def test_files_are_read_in_their_order(tmp_path: Path) -> None:
         (f"{HEADER}{HERE}\ten\tWhen?\nleaflet\ten\tWhen?\n", 3),  # no passage's id
     ],
 )
-def test_a_malformed_row_is_named_by_file_and_line(tmp_path: Path, text: str, line: int) -> None:
+def test_a_malformed_row_is_named_by_file_and_line(tmp_path, text, line):
     (tmp_path / "a.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"a\.tsv, line {line}: not a question of a passage"):
         read_asked(tmp_path)
 
 
-def test_questions_stay_with_a_passage_that_moved() -> None:
+def test_questions_stay_with_a_passage_that_moved():
     found, changed, lost = placed([asked(HERE), asked(THERE)], ["leaflet:0:bbbbbbbb", "leaflet:1:aaaaaaaa"])
     assert found == [asked("leaflet:0:bbbbbbbb"), asked("leaflet:1:aaaaaaaa")]  # in the passages' order
     assert (changed, lost) == ([], [])
 
 
-def test_questions_of_a_changed_passage_are_kept_and_said_to_need_reading() -> None:
+def test_questions_of_a_changed_passage_are_kept_and_said_to_need_reading():
     now = "leaflet:1:cccccccc"
     assert placed([asked(HERE), asked(THERE)], [HERE, now]) == ([asked(HERE), asked(now)], [asked(now)], [])
 
 
-def test_questions_without_a_passage_are_lost() -> None:
+def test_questions_without_a_passage_are_lost():
     assert placed([asked(THERE), asked("other:0:aaaaaaaa")], [HERE]) == (
         [],
         [],

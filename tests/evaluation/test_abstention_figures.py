@@ -1,7 +1,5 @@
 """Shares of declined questions, by hand, and over the real lab."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -10,7 +8,6 @@ from rag_core.documents.benchmark import Benchmark, Question
 from rag_core.evaluation.answer_scores import AbstentionFigures
 from rag_core.evaluation.statistics import wilson
 from rag_core.evaluation.trust import measure_abstention, outside_of
-from rag_core.lab.lab import Lab
 from rag_core.values.errors import ConfigError
 
 
@@ -31,7 +28,7 @@ OUTSIDE = Question("o", "¿Cuál es la capital de Australia?", "es", "outside", 
 
 
 @pytest.mark.parametrize("writer", ["offline", "model"])
-def test_questions_are_counted_by_language(lab: Lab, writer):
+def test_questions_are_counted_by_language(lab, writer):
     found = measure_abstention(lab, "simple_semantic", {INSIDE: False, OUTSIDE: True}, writer)
     assert {group: dict(one.counts) for group, one in found.items()} == {
         "all": {(False, False): 1, (True, True): 1},
@@ -40,7 +37,7 @@ def test_questions_are_counted_by_language(lab: Lab, writer):
     }
 
 
-def test_a_lab_that_never_declines_cannot_be_measured(lab: Lab):
+def test_a_lab_that_never_declines_cannot_be_measured(lab):
     for thresholds in (None, {}):
         never = lab.with_engines(replace(lab.engines, thresholds=thresholds))
         with pytest.raises(ConfigError, match="declines no question"):

@@ -1,7 +1,5 @@
 """Answer checks: support by words, citations, abstention, the judge and its failures, the RAGAS export."""
 
-from __future__ import annotations
-
 import json
 import math
 import threading
@@ -289,11 +287,11 @@ class TestParse:
             GOOD[:-1] + ', "why": "x"}',
         ],
     )
-    def test_scores_are_read(self, reply: str):
+    def test_scores_are_read(self, reply):
         assert parse_judgement(reply) == Judgement(80, 60.5)
 
     @for_each("reply", BAD.values(), ids=BAD)
-    def test_anything_else_is_refused(self, reply: str):
+    def test_anything_else_is_refused(self, reply):
         with pytest.raises(ValueError, match=r"JSON|not a number from 0 to 100"):
             parse_judgement(reply)
 
@@ -365,9 +363,7 @@ class TestJudge:
 
 
 class TestOffline:
-    def test_every_sentence_the_offline_engine_quotes_is_supported_and_its_citations_are_valid(
-        self, lab: Lab
-    ):
+    def test_every_sentence_the_offline_engine_quotes_is_supported_and_its_citations_are_valid(self, lab):
         demo = tomllib.loads((ROOT / "data" / "demo.toml").read_text(encoding="utf-8"))["question"]
         quoted = 0
         for question in demo:
@@ -379,7 +375,7 @@ class TestOffline:
                 quoted += found.supported
         assert quoted > 50
 
-    def test_questions_outside_the_collection_are_abstained_on(self, lab: Lab):
+    def test_questions_outside_the_collection_are_abstained_on(self, lab):
         judged = read_builtin(ROOT / "data", "test")
         outside = Benchmark(judged.name, "test", judged.unanswerable, judged.qrels, judged.checksum)
         found = check_answers(lab, outside, {"h": "hybrid_rrf"}).as_json()["strategies"]["h"]

@@ -1,7 +1,5 @@
 """The simple answers that whatever chooses what to quote must beat."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -23,23 +21,23 @@ def quoted(baseline: str, *passages: Passage) -> str:
     return found.text
 
 
-def test_the_top_section_is_the_first_passage_in_whatever_language() -> None:
+def test_the_top_section_is_the_first_passage_in_whatever_language():
     assert quoted("top section", SPANISH, FIRST) == f"{SPANISH.text} [1]"
 
 
-def test_two_sections_are_the_first_two_in_the_askers_language() -> None:
+def test_two_sections_are_the_first_two_in_the_askers_language():
     both = f"{FIRST.text} [2]\n\n{SECOND.text} [3]"
     assert quoted("two sections", SPANISH, FIRST, SECOND) == both
     assert quoted("two sections", SPANISH) == f"{SPANISH.text} [1]"
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
-def test_an_abstention_stays_one(baseline: str) -> None:
+def test_an_abstention_stays_one(baseline):
     trace: Trace = answered("Nothing found.", FIRST, abstained=True)
     assert answer_by(BASELINES[baseline], trace) == trace
 
 
-def test_the_notice_stays_in_front() -> None:
+def test_the_notice_stays_in_front():
     trace = answered("Call now. They sleep [1].", FIRST)
     assert trace.answer is not None
     led = replace(trace.final, answer=replace(trace.answer, notice="Call now."))

@@ -1,7 +1,5 @@
 """Urgent questions: what is found, who leads, and the shares."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -41,9 +39,7 @@ def trace(said: str, *texts: str, question: str = BREATHING, notice: str = "") -
         (trace(COMMON, COMMON, notice="Notice: Call the emergency number now. "), SafetyCheck(True, None, True, True)),
     ],
 )  # fmt: skip
-def test_the_rank_of_the_urgent_action_and_whether_the_answer_begins_with_it(
-    found: Trace, check: SafetyCheck
-):
+def test_the_rank_of_the_urgent_action_and_whether_the_answer_begins_with_it(found, check):
     assert check_safety(found) == check
 
 

@@ -1,7 +1,5 @@
 """Counting the sentences and citations of an answer."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.answers import answered, passage
 

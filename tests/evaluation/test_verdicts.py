@@ -1,7 +1,5 @@
 """Verdicts on answers: the table of what is what, and their shares."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import get_args
 
@@ -77,33 +75,33 @@ def citing(text: str, document: str = "other", position: int = 0, *, abstained: 
         (HARM, "other", 0, "harmful"),
     ],
 )
-def test_answers_to_a_covered_question(text: str, document: str, position: int, verdict: str) -> None:
+def test_answers_to_a_covered_question(text, document, position, verdict):
     assert assess(INSIDE, citing(text, document, position), {"relevant"}).verdict == verdict
 
 
 @pytest.mark.parametrize(("text", "verdict"), [(BOTH, "off_topic"), (NOISE, "off_topic"), (HARM, "harmful")])
-def test_answers_outside_the_collection(text: str, verdict: str) -> None:
+def test_answers_outside_the_collection(text, verdict):
     assert assess(OUTSIDE_QUESTION, citing(text, "relevant"), {"relevant"}).verdict == verdict
 
 
-def test_abstentions() -> None:
+def test_abstentions():
     silent = citing("Not enough evidence. Wait and see.", abstained=True)
     assert assess(OUTSIDE_QUESTION, silent, ()) == Assessment("abstained_rightly")
     assert assess(INSIDE, silent, ()) == Assessment("abstained_wrongly", (GO.says, LIE.says))
 
 
-def test_missing_and_unwanted_statements_are_named() -> None:
+def test_missing_and_unwanted_statements_are_named():
     found = assess(INSIDE, citing(ONE + NOISE + HARM), ())
     assert (found.missing, found.unwanted) == ((LIE.says,), (WAIT.says, BELT.says))
 
 
-def test_a_marker_neither_joins_nor_splits_words() -> None:
+def test_a_marker_neither_joins_nor_splits_words():
     assert assess(
         INSIDE, citing("Go to the hospital [1] at once.[1] Lie on your left side.[1]"), ()
     ).verdict == ("acceptable")
 
 
-def test_a_trace_without_an_answer_cannot_be_judged() -> None:
+def test_a_trace_without_an_answer_cannot_be_judged():
     trace = citing(ONE)
     bare = dataclasses.replace(trace.final, answer=None)
     with pytest.raises(ValueError, match="no answer"):
@@ -136,7 +134,7 @@ ROWS = {
 }
 
 
-def test_counts_in_all_by_language_and_by_kind() -> None:
+def test_counts_in_all_by_language_and_by_kind():
     found = VerdictScores.of(ROWS, SET)
     everything = found.everything
     assert everything.covered.counts == {"acceptable": 1, "harmful": 1, "abstained_wrongly": 1}
@@ -148,14 +146,14 @@ def test_counts_in_all_by_language_and_by_kind() -> None:
     assert (found.kinds["emergency"].covered.n, found.kinds["emergency"].failed) == (0, 1)
 
 
-def test_a_failure_is_never_a_score() -> None:
+def test_a_failure_is_never_a_score():
     failed = VerdictScores.of({"e1": ProviderError("down")}, SET).everything
     assert failed.covered.share("acceptable") is None
     assert failed.as_json()["covered"]["acceptable"] == {"count": 0, "share": None, "low": None, "high": None}
     assert failed.as_json()["failed"] == 1
 
 
-def test_shares_have_wilson_intervals() -> None:
+def test_shares_have_wilson_intervals():
     row = VerdictShares({"acceptable": 30, "incomplete": 10}).as_json(COVERED)
     assert row["n"] == 40
     for verdict, count in (("acceptable", 30), ("harmful", 0)):
@@ -164,7 +162,7 @@ def test_shares_have_wilson_intervals() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(sorted(SET.answers)), st.sampled_from(get_args(AnswerVerdict))))
-def test_every_answer_is_counted_once(verdicts: dict[str, str]) -> None:
+def test_every_answer_is_counted_once(verdicts):
     found = VerdictScores.of({name: Assessment(one) for name, one in verdicts.items()}, SET)  # type: ignore[arg-type]
     for groups in ([found.everything], found.languages.values(), found.kinds.values()):
         assert sum(group.covered.n + group.outside.n for group in groups) == len(verdicts)

@@ -1,7 +1,5 @@
 """Verdicts on the answers of a comparison, and the section that would have answered."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -11,7 +9,6 @@ from rag_core.evaluation import column_verdicts, estimates, read_answers, would_
 from rag_core.evaluation.manifest import BUILTIN_DATA
 from rag_core.evaluation.verdicts import assess
 from rag_core.evaluation.which_answers import ESTIMATED, JUDGED, first_quoted
-from rag_core.lab.lab import Lab
 from rag_core.values.trace import Trace
 
 OTHER = "Can I take ibuprofen at 30 weeks?"  # no judged answer
@@ -31,7 +28,7 @@ def labelled(trace: Trace, label: str, scorer: str = "offline_scorer") -> Trace:
     return replace(trace, steps=(*trace.steps[:-1], replace(last, after=after)))
 
 
-def test_a_judged_answer_has_the_verdict_of_its_statements(lab: Lab) -> None:
+def test_a_judged_answer_has_the_verdict_of_its_statements(lab):
     judged = read_builtin(lab.settings.data, "dev")
     answers = read_answers(BUILTIN_DATA, judged, lab.settings)
     for one in [*answers.answers.values()][:6]:
@@ -46,19 +43,19 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("label", ESTIMATED)
-def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with(lab: Lab, label: str) -> None:
+def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with(lab, label):
     trace = labelled(lab.run(OTHER, "bm25"), label)
     (verdict,) = column_verdicts([trace], lab.settings)
     assert (verdict.basis, verdict.kind) == ("estimated", ESTIMATED[label])
     assert verdict.begins == trace.ranking.hits[trace.answer.citations[0].n - 1].passage
 
 
-def test_nothing_is_said_of_labels_by_rank_nor_without_an_answer(lab: Lab) -> None:
+def test_nothing_is_said_of_labels_by_rank_nor_without_an_answer(lab):
     trace = lab.run(OTHER, "bm25")
     assert column_verdicts([labelled(trace, "High", "rank"), None], lab.settings) == (None, None)
 
 
-def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judgement_names(lab: Lab) -> None:
+def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judgement_names(lab):
     high, low = (labelled(lab.run(OTHER, name), label) for name, label in (("bm25", "High"), ("hyde", "Low")))
     found = column_verdicts([low, high], lab.settings)
     section = would_answer([low, high], found, lab.passages, lab.settings)
@@ -74,6 +71,6 @@ def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judge
     assert passage_key(section.id) in one.must[0].passages
 
 
-def test_the_estimates_are_counts(lab: Lab) -> None:
+def test_the_estimates_are_counts(lab):
     for one in estimates(lab.settings.data).values():
         assert 0 <= one.answered <= one.of

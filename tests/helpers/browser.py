@@ -1,7 +1,5 @@
 """The app served for a test, and a visitor of it."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

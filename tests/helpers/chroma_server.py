@@ -1,7 +1,5 @@
 """Servers of stores on loopback, as `chroma run` and `milvus-lite server` start them."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every recipe and control as the design has them, and a run of a recipe."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

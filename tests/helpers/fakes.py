@@ -1,7 +1,5 @@
 """Fakes that go by a prompt's template, a reranker that counts words, and enough documents for every cut."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Passages whose guidance differs: an American section on a swab that also gives the British view, and the like."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rag_core.values.sources import Source

@@ -1,7 +1,5 @@
 """A few judged questions on the small collection, and a run folder for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

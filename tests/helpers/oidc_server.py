@@ -1,7 +1,5 @@
 """An OpenID Connect provider on loopback that signs in whoever asks, as the person it is told."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

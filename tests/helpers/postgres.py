@@ -1,7 +1,5 @@
 """A PostgreSQL of its own, on loopback, and a question to keep in it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

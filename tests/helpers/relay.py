@@ -1,7 +1,5 @@
 """A network between a browser and the app that a test can cut and mend."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

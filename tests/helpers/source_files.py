@@ -1,7 +1,5 @@
 """Files of every supported type, and what is read from them."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO

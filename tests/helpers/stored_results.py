@@ -3,8 +3,6 @@
 `python -m helpers.stored_results` (part of `make results`) writes the rows that the suite compares with.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from dataclasses import replace

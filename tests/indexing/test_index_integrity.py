@@ -1,7 +1,5 @@
 """An index whose vectors were shuffled, whose checksums are gone, or that another model made is not searched."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What stays on disk: only its owner can open it, and the text of a removed document does not stay."""
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Iterator
@@ -43,7 +41,7 @@ def follow(store: CorpusStore, index: CorpusIndex | None) -> None:
     store.enriched.follow(index, OfflineEnricher(Thesaurus(())))
 
 
-def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path: Path, umask: None) -> None:
+def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path, umask):
     home = tmp_path / "new" / "home"
     store = open_store(home)
     store.update(SourceFiles("test", list(DOCUMENTS)))
@@ -52,7 +50,7 @@ def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path: Path, umask:
     assert len(list(home.rglob("*"))) > 10
 
 
-def test_a_state_folder_that_others_can_read_becomes_private_when_it_is_written(tmp_path: Path) -> None:
+def test_a_state_folder_that_others_can_read_becomes_private_when_it_is_written(tmp_path):
     home = tmp_path / "home"
     open_store(home).update(SourceFiles("test", list(DOCUMENTS)))
     for path in [home, *home.rglob("*")]:
@@ -61,7 +59,7 @@ def test_a_state_folder_that_others_can_read_becomes_private_when_it_is_written(
     assert open_to_others(home) == []
 
 
-def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path: Path) -> None:
+def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path):
     tmp_path.chmod(0o755)
     (tmp_path / "letters").mkdir(mode=0o755)
     open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
@@ -70,9 +68,7 @@ def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [[], [CORRECTED]], ids=["removed", "changed"])
-def test_the_text_of_a_removed_or_changed_document_does_not_stay(
-    tmp_path: Path, after: list[Document]
-) -> None:
+def test_the_text_of_a_removed_or_changed_document_does_not_stay(tmp_path, after):
     store = open_store(tmp_path)
     store.update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     follow(store, store.open())
@@ -82,7 +78,7 @@ def test_the_text_of_a_removed_or_changed_document_does_not_stay(
     assert files_with(tmp_path, SECRET) == []
 
 
-def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp_path: Path) -> None:
+def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp_path):
     open_store(tmp_path).update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     reader = open_store(tmp_path)
     index = reader.open()
@@ -95,14 +91,14 @@ def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp
     assert files_with(tmp_path, SECRET) == []
 
 
-def test_a_generation_whose_documents_are_all_current_is_kept_to_recover_from(tmp_path: Path) -> None:
+def test_a_generation_whose_documents_are_all_current_is_kept_to_recover_from(tmp_path):
     store = open_store(tmp_path)
     store.update(SourceFiles("test", list(DOCUMENTS)))
     store.update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     assert len(list(store.folder.glob("gen-*"))) == 2
 
 
-def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_path: Path) -> None:
+def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_path):
     for documents in (DOCUMENTS[:1], DOCUMENTS):
         waste = [bytearray(SECRET.encode() * 20_000) for _ in range(50)]
         del waste

@@ -1,16 +1,13 @@
 """Temporary folders go with their process, and nothing else goes with them."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
-from pathlib import Path
 
 from rag_core.indexing.uploads import clear_leftovers, temporary_folder
 
 PREFIX = "rag-test-"
 
 
-def test_a_folder_that_a_killed_process_left_goes_and_nothing_else_does(tmp_path: Path) -> None:
+def test_a_folder_that_a_killed_process_left_goes_and_nothing_else_does(tmp_path):
     for name in ("mine", f"{PREFIX}left", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").touch()

@@ -67,7 +67,7 @@ class Gate:
         return DONE
 
 
-def test_starting_what_is_under_way_joins_it(jobs: Jobs) -> None:
+def test_starting_what_is_under_way_joins_it(jobs):
     gate = Gate()
     started: list[Job] = []
     sessions = [
@@ -86,7 +86,7 @@ def test_starting_what_is_under_way_joins_it(jobs: Jobs) -> None:
     assert (started[0].status.phase, started[0].status.result) == ("done", DONE)
 
 
-def test_a_stopped_work_can_be_started_again_at_once(jobs: Jobs) -> None:
+def test_a_stopped_work_can_be_started_again_at_once(jobs):
     gate = Gate()
     first = jobs.start("key", "run", "a run", gate)
     until(lambda: gate.begun == 1)
@@ -101,7 +101,7 @@ def test_a_stopped_work_can_be_started_again_at_once(jobs: Jobs) -> None:
     assert jobs.all("sweep") == []
 
 
-def test_one_that_waits_for_its_turn_can_be_stopped(jobs: Jobs) -> None:
+def test_one_that_waits_for_its_turn_can_be_stopped(jobs):
     held = threading.Event()
 
     def deaf(job: Job) -> Path:
@@ -118,7 +118,7 @@ def test_one_that_waits_for_its_turn_can_be_stopped(jobs: Jobs) -> None:
     held.set()
 
 
-def test_consent_is_given_or_refused_from_any_session(jobs: Jobs) -> None:
+def test_consent_is_given_or_refused_from_any_session(jobs):
     def asking(job: Job) -> Path:
         job.ask(PRICE)
         return DONE
@@ -137,7 +137,7 @@ def test_consent_is_given_or_refused_from_any_session(jobs: Jobs) -> None:
     assert refused.status.phase == "stopped"
 
 
-def test_one_that_waits_for_consent_too_long_is_dropped() -> None:
+def test_one_that_waits_for_consent_too_long_is_dropped():
     def asking(job: Job) -> Path:
         job.ask(PRICE)
         return DONE
@@ -149,7 +149,7 @@ def test_one_that_waits_for_consent_too_long_is_dropped() -> None:
     assert "nothing was run" in str(job.status.error)
 
 
-def test_what_goes_wrong_is_kept_with_the_next_step(jobs: Jobs) -> None:
+def test_what_goes_wrong_is_kept_with_the_next_step(jobs):
     def known(job: Job) -> Path:
         raise RagError("The disk is full.", "Free some space.")
 
@@ -175,7 +175,7 @@ def test_what_goes_wrong_is_kept_with_the_next_step(jobs: Jobs) -> None:
         ),
     ],
 )
-def test_a_full_or_closed_disk_is_named_and_is_no_bug(jobs: Jobs, raised: OSError, says: str) -> None:
+def test_a_full_or_closed_disk_is_named_and_is_no_bug(jobs, raised, says):
     def failing(job: Job) -> Path:
         raise raised
 
@@ -187,7 +187,7 @@ def test_a_full_or_closed_disk_is_named_and_is_no_bug(jobs: Jobs, raised: OSErro
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_write_to_a_full_device_in_a_job_is_no_bug(jobs: Jobs) -> None:
+def test_a_write_to_a_full_device_in_a_job_is_no_bug(jobs):
     def writing(job: Job) -> Path:
         Path("/dev/full").write_text("result")
         return DONE
@@ -198,7 +198,7 @@ def test_a_write_to_a_full_device_in_a_job_is_no_bug(jobs: Jobs) -> None:
     assert "This is a bug" not in str(job.status.error)
 
 
-def test_only_what_is_over_is_cleared_away_and_few_are_remembered(jobs: Jobs) -> None:
+def test_only_what_is_over_is_cleared_away_and_few_are_remembered(jobs):
     gate = Gate()
     running = jobs.start("running", "run", "a run", gate)
     jobs.clear(running)
@@ -212,7 +212,7 @@ def test_only_what_is_over_is_cleared_away_and_few_are_remembered(jobs: Jobs) ->
     assert len(jobs.all()) == KEPT + 1, "the newest, and those that were over before it"
 
 
-def test_a_mean_before_and_after_scores() -> None:
+def test_a_mean_before_and_after_scores():
     assert RunningMean().value is None
     assert RunningMean().plus(0.5).plus(1.0).value == (0.5 + 1.0) / 2
     assert Status(done=3, total=4).share == 3 / 4
@@ -272,9 +272,7 @@ class Slow:
         return self._lab.services()
 
 
-def test_measure_stop_measure_goes_on_where_it_was(
-    jobs: Jobs, opened: tuple[Lab, Settings], folder: Path
-) -> None:
+def test_measure_stop_measure_goes_on_where_it_was(jobs, opened, folder):
     slow = Slow(opened[0])
     first = start(jobs, opened, folder, lambda ask: slow)  # type: ignore[arg-type, return-value]
     slow.permits.release(2)
@@ -303,9 +301,7 @@ def test_measure_stop_measure_goes_on_where_it_was(
     }
 
 
-def test_two_sessions_that_start_the_same_run_share_it(
-    jobs: Jobs, opened: tuple[Lab, Settings], folder: Path
-) -> None:
+def test_two_sessions_that_start_the_same_run_share_it(jobs, opened, folder):
     slow = Slow(opened[0])
     one = start(jobs, opened, folder, lambda ask: slow)  # type: ignore[arg-type, return-value]
     other = start(jobs, opened, folder)
@@ -315,9 +311,7 @@ def test_two_sessions_that_start_the_same_run_share_it(
     assert one.status.phase == "done"
 
 
-def test_a_run_that_fails_lets_go_of_its_folder(
-    jobs: Jobs, opened: tuple[Lab, Settings], folder: Path
-) -> None:
+def test_a_run_that_fails_lets_go_of_its_folder(jobs, opened, folder):
     class Broken(Slow):
         def rehearsal(self) -> object:
             raise RagError("The prices cannot be read.", "Mend data/prices.toml.")
@@ -330,7 +324,7 @@ def test_a_run_that_fails_lets_go_of_its_folder(
     assert again.status.phase == "done", again.status.error
 
 
-def test_a_wrong_choice_starts_nothing(jobs: Jobs, opened: tuple[Lab, Settings], folder: Path) -> None:
+def test_a_wrong_choice_starts_nothing(jobs, opened, folder):
     lab, settings = opened
     with pytest.raises(ConfigError, match="There is no metric"):
         start_run(jobs, lambda ask: lab, settings, str(folder), "test", {"bm25": "bm25"}, None, ["ndgc@10"])
@@ -348,8 +342,8 @@ def paid(folder: Path, lab: Lab, tmp_path: Path) -> Iterator[tuple[Lab, Settings
 
 
 def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_questions(
-    jobs: Jobs, folder: Path, lab: Lab, tmp_path: Path
-) -> None:
+    jobs, folder, lab, tmp_path
+):
     with serve() as server:
         settings = read_settings(
             home=tmp_path / "paid", llm="offline", embedding="openai:text-embedding-3-small",
@@ -378,7 +372,7 @@ def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_ques
         assert len(server.requests) == 2
 
 
-def test_a_sweep_is_a_work_too(jobs: Jobs, opened: tuple[Lab, Settings], folder: Path) -> None:
+def test_a_sweep_is_a_work_too(jobs, opened, folder):
     lab, settings = opened
     from rag_core.catalog import RECIPES
 

@@ -1,11 +1,8 @@
 """Columns with models and corpora of their own: who is asked what, at what price, and what is never shared."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.openai_server import OpenAIServer
@@ -61,7 +58,7 @@ def asked(server: OpenAIServer) -> Counter[tuple[str, str]]:
 
 
 class TestModels:
-    def test_each_column_asks_its_own_model_at_its_own_price(self, lab: Lab, server: OpenAIServer) -> None:
+    def test_each_column_asks_its_own_model_at_its_own_price(self, lab, server):
         plain, mini, unpriced = lab.compare(
             QUESTION, ["bm25", ("bm25", {"model": MINI}), ("bm25", {"model": UNPRICED})]
         )
@@ -74,7 +71,7 @@ class TestModels:
         assert [one.engine["llm"] for one in (plain, mini, unpriced)] == ["gpt-4o", MINI, UNPRICED]
         assert billed(calls_of([plain, mini, unpriced])) == owed(server.requests)
 
-    def test_the_model_is_part_of_what_identifies_a_column(self, lab: Lab) -> None:
+    def test_the_model_is_part_of_what_identifies_a_column(self, lab):
         plain, mini = lab.compare(QUESTION, ["bm25", ("bm25", {"model": MINI})])
         assert plain.fingerprint == set_up("bm25").strategy.fingerprint
         chosen = set_up("bm25", model=MINI)
@@ -84,7 +81,7 @@ class TestModels:
         assert mini.as_json()["models"] == {"model": MINI}
         assert titles_of([plain, mini]) == ["BM25 keywords", f"BM25 keywords · model: {MINI}"]
 
-    def test_rewriter_and_judge_follow_unless_set(self, lab: Lab, server: OpenAIServer) -> None:
+    def test_rewriter_and_judge_follow_unless_set(self, lab, server):
         lab.run(QUESTION, "rag_msr", model=MINI)
         assert {model for _, model in asked(server)} == {MINI}
         server.requests.clear()
@@ -94,17 +91,17 @@ class TestModels:
         lab.run(QUESTION, "rag_msr", judge_model="b")
         assert set(asked(server)) == {("rewrite", "gpt-3.5-turbo"), ("judge", "b"), ("answer", "gpt-4o")}
 
-    def test_without_a_provider_a_model_fails_its_column_alone(self, open_lab: Callable[..., Lab]) -> None:
+    def test_without_a_provider_a_model_fails_its_column_alone(self, open_lab):
         offline = open_lab(openai_base_url=None)
         with pytest.raises(SettingsError, match="gpt-4o-mini needs a provider") as refused:
             offline.services(models=ModelChoice(MINI))
         assert "OPENAI_API_KEY" in refused.value.next_step
 
-    def test_one_client_serves_every_question(self, lab: Lab) -> None:
+    def test_one_client_serves_every_question(self, lab):
         first, second = (lab.services(models=ModelChoice(MINI)).llms for _ in range(2))
         assert first["answer"] is second["answer"] is second["judge"]
 
-    def test_a_what_if_stays_on_its_models(self, lab: Lab, server: OpenAIServer) -> None:
+    def test_a_what_if_stays_on_its_models(self, lab, server):
         trace = lab.run(QUESTION, "hyde", model=MINI)
         server.requests.clear()
         again = lab.what_if(trace, k_final=2)
@@ -114,7 +111,7 @@ class TestModels:
         assert lab.what_if(trace, model="gpt-4o").models == ModelChoice("gpt-4o")
         assert {model for _, model in asked(server)} == {"gpt-4o"}
 
-    def test_explanations_of_a_column_use_its_models(self, lab: Lab) -> None:
+    def test_explanations_of_a_column_use_its_models(self, lab):
         trace = lab.run(QUESTION, "bm25", model=MINI)
         assert {one.control for one in lab.tipping_points(trace)} >= {"k_final"}
         missing = next(name for name in lab.passages if name not in {hit.id for hit in trace.ranking})
@@ -122,7 +119,7 @@ class TestModels:
 
 
 class TestCorpora:
-    def test_columns_search_their_own_corpus(self, two: Lab, server: OpenAIServer) -> None:
+    def test_columns_search_their_own_corpus(self, two, server):
         here, there = two.compare(QUESTION, ["bm25", ("bm25", {"corpus": "ward"})])
         assert (here.corpus, there.corpus) == ("animals", "ward")
         assert {hit.passage.doc_id for hit in here.ranking} <= {one.id for one in DOCUMENTS}
@@ -133,7 +130,7 @@ class TestCorpora:
         ]
         assert two.why_not(there, there.ranking.hits[0].id).text
 
-    def test_a_corpus_that_is_not_there_fails_its_column_alone(self, two: Lab) -> None:
+    def test_a_corpus_that_is_not_there_fails_its_column_alone(self, two):
         failed, done = sorted(
             (one for one in two.stream(QUESTION, [("bm25", {"corpus": "gone"}), "bm25"])
              if isinstance(one, Done | Failed)), key=lambda one: one.column,
@@ -142,13 +139,13 @@ class TestCorpora:
         assert isinstance(failed.error, MissingResource)
         assert isinstance(done, Done)
 
-    def test_a_lab_without_others_says_so(self, lab: Lab) -> None:
+    def test_a_lab_without_others_says_so(self, lab):
         with pytest.raises(RagError, match="searches 'animals' alone"):
             lab.run(QUESTION, "bm25", corpus="ward")
 
 
 class TestSetup:
-    def test_one_declaration_for_names_values_and_setups(self) -> None:
+    def test_one_declaration_for_names_values_and_setups(self):
         one = set_up("bm25", k1=1.2, model=MINI, corpus="ward")
         assert one == set_up(("bm25", {"k1": "1.2", "model": f" {MINI} ", "corpus": "ward"})) == set_up(one)
         assert isinstance(one, Setup)
@@ -158,6 +155,6 @@ class TestSetup:
     @pytest.mark.parametrize(
         "values", [{"model": 3}, {"model": "x" * 201}, {"judge_model": "a\nb"}, {"corpus": 1}]
     )
-    def test_a_name_that_is_none_is_refused(self, values: dict[str, Any]) -> None:
+    def test_a_name_that_is_none_is_refused(self, values):
         with pytest.raises(ConfigError):
             set_up("bm25", **values)

@@ -1,7 +1,5 @@
 """Two processes that open the built-in corpus of an empty state folder: one writes, the other waits, both can answer."""
 
-from __future__ import annotations
-
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -54,9 +52,7 @@ class Opening:
 
 
 @pytest.mark.parametrize("kept_waiting_by", ["store", "enrich"])
-def test_the_second_waits_for_the_first_and_both_have_both_indexes(
-    tmp_path: Path, kept_waiting_by: str
-) -> None:
+def test_the_second_waits_for_the_first_and_both_have_both_indexes(tmp_path, kept_waiting_by):
     data, home = tmp_path / "data", tmp_path / "home"
     (data / "corpus").mkdir(parents=True)
     (data / "corpus" / "visits.md").write_text(LEAFLET)

@@ -1,10 +1,7 @@
 """Sources are named as a person can find them: a document's title and a section it has, never a number of ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from helpers.looping import for_each
@@ -61,7 +58,7 @@ READ = [
 
 
 @for_each("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_source_is_called_by_a_number(path: Path):
+def test_no_source_is_called_by_a_number(path):
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"(?i)\bseeds?(?:'s)? 00\d.*|\bthe seeds?\b.*", text) == []
 
@@ -77,7 +74,7 @@ def told() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("title", "sections"), SECTIONS.items(), ids=SECTIONS)
-def test_a_section_that_is_named_is_one_of_its_document(title: str, sections: frozenset[str]):
+def test_a_section_that_is_named_is_one_of_its_document(title, sections):
     named = {
         section.strip()
         for line in told().values()

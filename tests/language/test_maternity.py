@@ -1,7 +1,5 @@
 """Whom a question is about."""
 
-from __future__ import annotations
-
 from helpers.looping import for_each
 
 from rag_core.language.maternity import about_others, names_maternity
@@ -25,8 +23,6 @@ from rag_core.language.maternity import about_others, names_maternity
         ("¿Cada cuánto hay que revisar la próstata?", False, True),
     ],
 )
-def test_a_question_is_about_maternity_or_others_or_neither(
-    question: str, maternity: bool, others: bool
-) -> None:
+def test_a_question_is_about_maternity_or_others_or_neither(question, maternity, others):
     assert names_maternity(question) is maternity
     assert about_others(question) is others

@@ -1,7 +1,5 @@
 """LlamaIndex's own habits kept: prompts, callback events, embedding strings, and retrievers of its inside ours."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 

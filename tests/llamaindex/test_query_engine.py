@@ -1,7 +1,5 @@
 """Strategies inside LlamaIndex: retrievers, query engines, streams, synthesizers, postprocessors, tools, events."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

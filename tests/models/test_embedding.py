@@ -1,7 +1,5 @@
 """The bundled MiniLM and models from a folder: real weights, verified, and vectors that can be trusted."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import shutil

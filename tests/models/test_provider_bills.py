@@ -1,7 +1,5 @@
 """What a call to a provider's language model costs when it fails, is stopped or does not end."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice

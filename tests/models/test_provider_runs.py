@@ -1,7 +1,5 @@
 """A whole lab with a provider's model behind it: evidence on the wire, failures beside answers, Stop."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

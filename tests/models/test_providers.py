@@ -1,7 +1,5 @@
 """Language and embedding models behind a real HTTP server: what is sent, billed, and said when it fails."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor

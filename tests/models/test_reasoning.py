@@ -1,7 +1,5 @@
 """A model's reasoning inside the content of its reply: no role reads it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

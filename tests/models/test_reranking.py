@@ -1,7 +1,5 @@
 """Rerankers: any cross-encoder on disk, and which one the settings load."""
 
-from __future__ import annotations
-
 import math
 import string
 import threading

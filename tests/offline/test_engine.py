@@ -1,7 +1,5 @@
 """The offline engine: sections quoted word for word, each with its source, or no answer at all."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -205,7 +203,7 @@ class TestOtherReplies:
             ("gatos dormir noche", "keywords", "¿Qué hay que saber sobre gatos dormir noche?"),
         ],
     )
-    def test_it_analyses_a_question_by_the_rules(self, question: str, form: str, full: str):
+    def test_it_analyses_a_question_by_the_rules(self, question, form, full):
         reply = self.ask(OfflineEngine(Angles(ANGLES)), ANALYSIS, question=question)
         assert json.loads(reply) == {"form": form, "question": full}
 

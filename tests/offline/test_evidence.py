@@ -1,10 +1,7 @@
 """Whether passages are enough for an answer: the score, its thresholds, and the rules for emergencies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from helpers.angles import Fixed, hit
@@ -128,7 +125,7 @@ class TestScore:
         ),  # (3 - 1) / (5 - 1): the first five count
     ],
 )
-def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: float):
+def test_the_spread_of_passages_over_documents(ids, expected):
     assert spread([placed(one) for one in ids]) == expected
 
 
@@ -139,7 +136,7 @@ def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: f
         (CALM, "Itching is common in pregnancy.", ""),
     ],
 )
-def test_a_question_beyond_the_passages_is_told_why(question: str, text: str, scope: str):
+def test_a_question_beyond_the_passages_is_told_why(question, text, scope):
     assert scored(0.5, question, text).scope == scope
 
 
@@ -192,7 +189,7 @@ class TestThresholds:
         assert all(fitted.model[code] < fitted.offline[code] for code in ("en", "es"))
 
     @pytest.mark.parametrize("text", ["", "[m", '["m".weights]\nintercept = 1', "m = 1"])
-    def test_a_broken_file_is_a_data_error(self, tmp_path: Path, text: str):
+    def test_a_broken_file_is_a_data_error(self, tmp_path, text):
         path = tmp_path / "abstention.toml"
         if text:
             path.write_text(text, encoding="utf-8")

@@ -1,7 +1,5 @@
 """How far passages name a question's words: by stem, concept, spelling and gloss."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.angles import hit
 from helpers.small import ROOT
@@ -35,11 +33,11 @@ def best(naming: Naming, question: str, text: str, language: str = "en") -> floa
         ("¿Qué dosis de hierro necesito?", "The dose of iron is low.", "en"),  # through the gloss
     ],
 )
-def test_what_is_named_in_full(naming: Naming, question: str, text: str, language: str):
+def test_what_is_named_in_full(naming, question, text, language):
     assert best(naming, question, text, language) == 1.0
 
 
-def test_a_word_counts_by_how_rare_it_is(naming: Naming):
+def test_a_word_counts_by_how_rare_it_is(naming):
     question = "radon in the house"
     rarity = naming._scorer.pieces.rarity
     total = rarity("radon") + rarity("house")
@@ -47,13 +45,13 @@ def test_a_word_counts_by_how_rare_it_is(naming: Naming):
     assert best(naming, question, "The house is warm.") == pytest.approx(rarity("house") / total)
 
 
-def test_what_another_passage_names_counts_for_all_of_them(naming: Naming):
+def test_what_another_passage_names_counts_for_all_of_them(naming):
     hits = [hit("a", "Radon is a gas."), hit("b", "The house is warm.")]
     found = naming.of("radon in the house", hits, 0)
     assert found.best < found.any == 1.0
 
 
-def test_a_word_that_the_passage_is_not_about_is_not_felt(naming: Naming):
+def test_a_word_that_the_passage_is_not_about_is_not_felt(naming):
     text = "Iron tablets are taken on an empty stomach."
     about = naming.of("iron tablets stomach", [hit("a", text)], 0)
     besides = naming.of("iron tablets zebra", [hit("a", text)], 0)
@@ -61,18 +59,18 @@ def test_a_word_that_the_passage_is_not_about_is_not_felt(naming: Naming):
     assert about.felt > besides.felt
 
 
-def test_a_misspelt_word_is_named_as_far_as_its_letters_go(naming: Naming):
+def test_a_misspelt_word_is_named_as_far_as_its_letters_go(naming):
     assert 0 < best(naming, "bupranorfine", "Buprenorphine is a medicine.") < 1
     assert best(naming, "bacteriuriia", "Bacteriuria") == 1
 
 
-def test_words_of_every_document_and_numbers_are_not_counted(naming: Naming):
+def test_words_of_every_document_and_numbers_are_not_counted(naming):
     hits = [hit("a", "A baby in pregnancy: 24/40")]
     found = naming.of("radon risk for my baby in pregnancy, 24/40", hits, 0)
     assert (found.best, found.any, found.words) == (0.0, 0.0, 2)
 
 
-def test_a_word_of_maternity_counts_where_nothing_else_is_asked_about(naming: Naming):
+def test_a_word_of_maternity_counts_where_nothing_else_is_asked_about(naming):
     hits = [hit("a", "Contractions become longer and stronger.")]
     found = naming.of("What should I do if I have contractions?", hits, 0)
     assert (found.best, found.any, found.words) == (1.0, 1.0, 1)
@@ -82,12 +80,12 @@ def test_a_word_of_maternity_counts_where_nothing_else_is_asked_about(naming: Na
     assert naming.of("What is a caesarean?", hits, 0).best == 0.0
 
 
-def test_a_word_of_maternity_counts_beside_everyday_words(naming: Naming):
+def test_a_word_of_maternity_counts_beside_everyday_words(naming):
     hits = [hit("a", "Labour begins with regular contractions.")]
     found = naming.of("Is labour already under way?", hits, 0)
     assert 0 < found.best < 1  # "labour" is named, "already" is not
     assert naming.of("radon in labour", hits, 0).best == 0.0  # "radon" says what is asked about
 
 
-def test_short_words_count_only_as_abbreviations(naming: Naming):
+def test_short_words_count_only_as_abbreviations(naming):
     assert naming.of("wat TXA timing", [hit("a", "Timing")], 0).words == 2

@@ -1,7 +1,5 @@
 """Rewrites without a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

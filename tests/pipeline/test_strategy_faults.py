@@ -4,8 +4,6 @@ In every case: the warning or failure that names the cause, no score and no answ
 it unharmed, and a bill for each request the server took on and for no other.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Columns side by side: the stream of events, stopping, sharing, and what-if."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time
@@ -144,7 +142,7 @@ def named(event: Event) -> str:
             return type(event).__name__
 
 
-def test_the_events_of_every_column_come_in_order_and_end_once(services: Services):
+def test_the_events_of_every_column_come_in_order_and_end_once(services):
     strategies = ["simple_semantic", "bm25", "hybrid_rrf"]
     events = events_of(strategies, replace(services, llms={"answer": Echo()}))
     names = [
@@ -160,7 +158,7 @@ def test_the_events_of_every_column_come_in_order_and_end_once(services: Service
     assert settled_columns(events) == [0, 1, 2]
 
 
-def test_the_steps_told_are_the_steps_of_the_trace(services: Services):
+def test_the_steps_told_are_the_steps_of_the_trace(services):
     events = events_of(["hybrid_rrf"], services)
     (done,) = [event for event in events if isinstance(event, Done)]
     told = tuple(event.step for event in events if isinstance(event, StageFinished))
@@ -172,7 +170,7 @@ BAD = Strategy("bad", (Broken(ValueError("no")), Retrieve((Dense(),)), Generate(
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_failing_column_leaves_the_others_as_they_are(services: Services, place: int):
+def test_a_failing_column_leaves_the_others_as_they_are(services, place):
     strategies: list[object] = ["simple_semantic", "bm25"]
     strategies.insert(place, BAD)
     events = events_of(strategies, services)
@@ -185,7 +183,7 @@ def test_a_failing_column_leaves_the_others_as_they_are(services: Services, plac
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError("full"), RagError("odd")])
-def test_a_column_settles_whatever_is_raised(services: Services, error: BaseException):
+def test_a_column_settles_whatever_is_raised(services, error):
     bad = Strategy("bad", (Broken(error), Retrieve((Dense(),)), Generate()))
     events = events_of([bad, "bm25"], services)
     failed, fine = collect(iter(events))
@@ -194,7 +192,7 @@ def test_a_column_settles_whatever_is_raised(services: Services, error: BaseExce
     assert isinstance(fine, Trace)
 
 
-def test_a_failure_in_a_shared_stage_is_named_after_each_column(services: Services):
+def test_a_failure_in_a_shared_stage_is_named_after_each_column(services):
     twin = replace(BAD, name="twin")
     settled = collect(iter(events_of([BAD, twin], services)))
     assert [str(one).partition(":")[0] for one in settled] == ["bad", "twin"]
@@ -208,7 +206,7 @@ def test_stopped_before_it_begins_every_column_settles_and_nothing_is_asked(coun
     assert (counting.asked, embedder.asked, llm.prompts) == ([], [], [])
 
 
-def test_stopped_during_tokens_every_column_settles_and_the_model_stops(services: Services):
+def test_stopped_during_tokens_every_column_settles_and_the_model_stops(services):
     endless, stop = Endless(), threading.Event()
     services = replace(services, llms={"answer": endless})
     events: list[Event] = []
@@ -222,7 +220,7 @@ def test_stopped_during_tokens_every_column_settles_and_the_model_stops(services
     assert all(isinstance(one, Stopped) for one in collect(iter(events)))
 
 
-def test_closing_the_iterator_stops_every_model(services: Services):
+def test_closing_the_iterator_stops_every_model(services):
     endless = Endless()
     events = stream(
         QUESTION,
@@ -239,7 +237,7 @@ def test_closing_the_iterator_stops_every_model(services: Services):
     assert list(events) == []
 
 
-def test_equal_strategies_run_once_and_only_one_column_pays(counted: Services, counting, embedder, llm):
+def test_equal_strategies_run_once_and_only_one_column_pays(counted, counting, embedder, llm):
     traces = traces_of(["hybrid_rrf", "hybrid_rrf"], counted)
     assert sorted(counting.asked) == ["dense", "lexical"]
     assert embedder.asked == [(QUESTION,)]
@@ -250,7 +248,7 @@ def test_equal_strategies_run_once_and_only_one_column_pays(counted: Services, c
         assert one.after is other.after
 
 
-def test_strategies_share_their_first_stages_up_to_the_first_difference(counted: Services, counting):
+def test_strategies_share_their_first_stages_up_to_the_first_difference(counted, counting):
     plain, varied = traces_of(["hybrid_rrf", ("hybrid_rrf", {"mmr_lambda": 0.0})], counted)
     assert sorted(counting.asked) == ["dense", "lexical"]
     pairs = list(zip(plain.steps, varied.steps, strict=True))
@@ -332,7 +330,7 @@ def animals(store, index, embedder, llm, labels, tmp_path) -> Lab:
     return Lab(Settings(home=tmp_path / "home", llm="offline"), "animals", engines, store)
 
 
-def test_the_lab_answers_what_if_from_the_old_trace(animals: Lab):
+def test_the_lab_answers_what_if_from_the_old_trace(animals):
     old = animals.run(QUESTION, "hybrid_rrf", k_final=3)
     new = animals.what_if(old, mmr_lambda=0.2)
     assert [step.reused for step in new.steps] == [True, True, True, False, False]
@@ -365,7 +363,7 @@ def test_the_lab_answers_what_if_from_the_old_trace(animals: Lab):
         ("contextual", {"transform": True}, {"rewrite": 1, "answer": 1}),
     ],
 )
-def test_what_if_asks_only_for_what_has_changed(full: Services, strategy: str, controls: dict, asked: dict):
+def test_what_if_asks_only_for_what_has_changed(full, strategy, controls, asked):
     (old,) = traces_of([strategy], full)
     llm = talker()
     shared = replace(full, llms=dict.fromkeys(full.llms, llm))
@@ -375,7 +373,7 @@ def test_what_if_asks_only_for_what_has_changed(full: Services, strategy: str, c
     assert [step.after for step in new.steps] == [step.after for step in alone.steps]
 
 
-def test_two_streams_at_the_same_time_never_mix(services: Services):
+def test_two_streams_at_the_same_time_never_mix(services):
     services = replace(services, llms={"answer": Echo()})
     questions = ["Do cats sleep?", "Do fish swim in schools?"]
     strategies = [build("simple_semantic"), build("bm25"), build("hybrid_rrf")]
@@ -399,7 +397,7 @@ def test_two_streams_at_the_same_time_never_mix(services: Services):
             assert "".join(words) == f"{question} [1]"
 
 
-def test_stopping_one_stream_leaves_the_other(services: Services):
+def test_stopping_one_stream_leaves_the_other(services):
     endless = Endless()
     stopped = stream(QUESTION, [build("bm25")], replace(services, llms={"answer": endless}))
     other = stream(QUESTION, [build("bm25")], replace(services, llms={"answer": Echo()}))
@@ -411,7 +409,7 @@ def test_stopping_one_stream_leaves_the_other(services: Services):
     assert isinstance(finished, Trace)
 
 
-def test_settled_columns_are_collected_in_their_order(services: Services):
+def test_settled_columns_are_collected_in_their_order(services):
     (trace,) = traces_of(["bm25"], replace(services, llms={"answer": ScriptedLlm("Yes [1].")}))
     error = RagError("no")
     settled = collect(iter([StoppedEarly(2), Failed(1, error), Token(0, "x"), Done(0, trace)]))

@@ -1,7 +1,5 @@
 """An edited prompt is what is sent, and runs again only what depends on it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -59,7 +57,7 @@ def sent(server: OpenAIServer) -> list[list[tuple[str, str]]]:
 
 
 @every_prompt
-def test_what_is_edited_is_what_the_server_receives(asking, server, name: str, control: PromptText):
+def test_what_is_edited_is_what_the_server_receives(asking, server, name, control):
     base = BASE[control.name] | ({"enriched": False} if name == "contextual" else {})
     asking.run(QUESTION, (name, base))
     assert not any(system == MINE["system"] for (_, system), _ in sent(server))
@@ -81,7 +79,7 @@ def test_a_changed_answer_prompt_writes_only_the_answer_again(asking, server):
 
 
 @every_prompt
-def test_a_bad_template_is_refused_with_what_is_wrong(name: str, control: PromptText):
+def test_a_bad_template_is_refused_with_what_is_wrong(name, control):
     needed = " ".join(f"{{{field}}}" for field in control.fills.needed)
     for texts, says in [
         ({"text": "  "}, "is empty"),
@@ -141,14 +139,14 @@ def test_what_an_address_cannot_take_is_named_in_it():
 
 
 @pytest.mark.parametrize("value", ["z.", "z.AAAA", "z.%%%", "z.ñ"])
-def test_a_damaged_address_is_a_named_problem(value: str):
+def test_a_damaged_address_is_a_named_problem(value):
     found = from_address({"s": ["bm25"], "1.answer_prompt": [value]}, ("bm25", "bm25"))
     assert found.columns[0].strategy == build("bm25")
     (problem,) = found.problems
     assert "cannot be read" in problem
 
 
-def test_the_offline_engine_warns_that_it_cannot_read_a_changed_system_message(lab: Lab):
+def test_the_offline_engine_warns_that_it_cannot_read_a_changed_system_message(lab):
     trace = lab.run("When is anti-D given?", ("bm25", {"answer_prompt": {"system": "Be terse."}}))
     assert any("cannot read your prompt 'answer'" in one for one in trace.warnings)
     assert trace.answer.text == lab.run("When is anti-D given?", "bm25").answer.text

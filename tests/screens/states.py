@@ -1,7 +1,5 @@
 """The states of every page that `make screenshots` pictures, and how a visitor reaches each."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Writing the answer: labels, abstention, citations, and that what is shown is what was sent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +20,7 @@ from rag_core.stages.citations import evidence_hash, shown_evidence
 from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Citation
 from rag_core.values.errors import StageError
-from rag_core.values.evidence import EvidenceScore, Scope
+from rag_core.values.evidence import EvidenceScore
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.triage import Triage
 from rag_core.values.types import Hit, Passage, Query, Ranking, State, Vectors
@@ -184,7 +182,7 @@ def test_evidence_that_cannot_be_weighed_declines_nothing_and_warns():
         (f"{NO_EVIDENCE}. The sources speak of dogs.", "The sources speak of dogs"),
     ],
 )
-def test_a_reply_of_no_evidence_is_an_abstention_with_its_reason(reply: str, reason: str):
+def test_a_reply_of_no_evidence_is_an_abstention_with_its_reason(reply, reason):
     answer = written(context(ScriptedLlm(reply)), *three()).answer
     assert (answer.text, answer.abstained, answer.reason, answer.citations) == (ENGLISH, True, reason, ())
     assert answer.evidence == shown_evidence(three())
@@ -206,7 +204,7 @@ def test_a_reply_of_no_evidence_is_an_abstention_with_its_reason(reply: str, rea
     ],
     ids=["es", "fr"],
 )
-def test_the_reason_is_in_the_language_of_the_question_or_in_english(question: str, text: str, reason: str):
+def test_the_reason_is_in_the_language_of_the_question_or_in_english(question, text, reason):
     answer = written(context(ScriptedLlm(NO_EVIDENCE)), *three(), question=question).answer
     assert (answer.text, answer.reason) == (text, reason)
 
@@ -234,9 +232,7 @@ def test_an_abstention_suggests_the_nearest_documents():
         ("another_patient", "The question seems to be about somebody whom these documents do not cover.", []),
     ],
 )
-def test_a_question_beyond_the_passages_is_told_why_and_suggested_nothing(
-    scope: Scope, reason: str, suggested: list[str]
-):
+def test_a_question_beyond_the_passages_is_told_why_and_suggested_nothing(scope, reason, suggested):
     ctx = weighing(ScriptedLlm("never asked"), Weighed(EvidenceScore(0.3, 0.5, scope)))
     answer = written(ctx, *three()).answer
     assert (answer.abstained, answer.reason) == (True, reason)
@@ -290,7 +286,7 @@ def test_invalid_citations_are_taken_out_counted_and_shown(reply, text, remarks,
 
 
 @pytest.mark.parametrize("reply", ["", "  \n "])
-def test_an_empty_reply_is_a_failure_that_names_the_stage(reply: str):
+def test_an_empty_reply_is_a_failure_that_names_the_stage(reply):
     strategy = Strategy("plain", (Retrieve((Dense(),)), Generate()))
     with pytest.raises(
         StageError, match=r"plain: stage Generate failed: .*the model returned an empty reply"
@@ -321,7 +317,7 @@ HOSTILE = {
 
 @for_each("where", ["text", "title"])
 @for_each("hostile", HOSTILE.values(), ids=HOSTILE)
-def test_the_evidence_sent_is_the_evidence_shown_whatever_a_passage_holds(hostile: str, where: str):
+def test_the_evidence_sent_is_the_evidence_shown_whatever_a_passage_holds(hostile, where):
     bad = hit("near", hostile) if where == "text" else hit("near", "Sleep.", title=hostile)
     llm = ScriptedLlm("Cats sleep [2].")
     state = written(context(llm), hit("far", "First."), bad, hit("middle", "Last."))
@@ -332,7 +328,7 @@ def test_the_evidence_sent_is_the_evidence_shown_whatever_a_passage_holds(hostil
 
 
 @for_each("hostile", HOSTILE.values(), ids=HOSTILE)
-def test_no_passage_can_end_its_fence_or_open_another(hostile: str):
+def test_no_passage_can_end_its_fence_or_open_another(hostile):
     llm = ScriptedLlm("Cats sleep [1].")
     written(context(llm), hit("near", hostile, title=hostile), hit("far", hostile))
     sent = llm.prompts[0].render()

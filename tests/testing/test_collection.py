@@ -1,7 +1,5 @@
 """The passages and fakes that the contract tests run on."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`check_stage`: every stage of ours passes, and each broken one fails with a sentence that names its fault."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import field, make_dataclass, replace
 from typing import Any
@@ -36,7 +34,7 @@ NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy"
 
 
 @for_each("one", STAGE_CLASSES, ids=lambda one: one.__name__)
-def test_every_stage_keeps_the_contract(one: type):
+def test_every_stage_keeps_the_contract(one):
     check_stage(one(*NEEDED.get(one.__name__, ())))
 
 
@@ -205,7 +203,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
 
 
 @for_each(("stage", "sentence"), FAULTS.values(), ids=FAULTS)
-def test_a_broken_stage_is_named_with_its_fault(stage: Any, sentence: str):
+def test_a_broken_stage_is_named_with_its_fault(stage, sentence):
     with pytest.raises(AssertionError, match=sentence) as found:
         check_stage(stage)
     assert "\n" not in str(found.value)

@@ -1,7 +1,5 @@
 """The examples in docstrings run, and show what they say."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 
@@ -30,13 +28,13 @@ FORMULAS = [
 
 
 @for_each("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_shows_what_comes_out(example: doctest.DocTest):
+def test_an_example_shows_what_comes_out(example):
     told: list[str] = []
     ran = doctest.DocTestRunner().run(example, out=told.append)
     assert ran.failed == 0, "".join(told)
 
 
 @for_each("one", [*STAGE_CLASSES, *FORMULAS], ids=lambda one: one.__name__)
-def test_every_stage_and_formula_has_an_example(one: type):
+def test_every_stage_and_formula_has_an_example(one):
     assert "Example:\n" in (one.__doc__ or "")
     assert ">>> " in (one.__doc__ or "")

@@ -1,7 +1,5 @@
 """The built-in collection as a whole: its counts, its problems, and its shipped vectors."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Judged answers are checked against the questions, judgements and passages they name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -47,15 +45,15 @@ def checked(data: Path, text: str) -> tuple[dict[str, int], list[str]]:
     return check_answer_sets(data, read_questions(data / "questions" / "en"), PASSAGES)
 
 
-def test_a_set_without_a_fault_is_counted(data: Path) -> None:
+def test_a_set_without_a_fault_is_counted(data):
     assert checked(data, question("en-1", STATEMENT) + question("en-2")) == ({"dev": 2}, [])
 
 
-def test_without_a_set_there_is_nothing_to_count(data: Path) -> None:
+def test_without_a_set_there_is_nothing_to_count(data):
     assert check_answer_sets(data, (), PASSAGES) == ({}, [])
 
 
-def test_a_list_item_says_a_statement_with_its_lead_in(data: Path) -> None:
+def test_a_list_item_says_a_statement_with_its_lead_in(data):
     item = '{ says = "Go", any = ["hospital now heavy"], passages = ["en-bleeding:0"] }'
     assert checked(data, question("en-1", item))[1] == []
 
@@ -86,7 +84,7 @@ def test_a_list_item_says_a_statement_with_its_lead_in(data: Path) -> None:
         ("[[question", "cannot be read"),
     ],
 )
-def test_a_fault_is_a_problem_that_names_file_and_question(data: Path, text: str, problem: str) -> None:
+def test_a_fault_is_a_problem_that_names_file_and_question(data, text, problem):
     (found,) = checked(data, text)[1]
     assert problem in found
     assert "dev.toml" in found

@@ -1,7 +1,5 @@
 """The check of the questions that sections answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from upkeep.asked import asked_problems
@@ -21,18 +19,18 @@ def enough(passage: str) -> list[tuple[str, str, str]]:
     return [(passage, "en", f"{passage} {n}?") for n in range(6)] + [(passage, "es", f"¿{passage}?")]
 
 
-def test_six_questions_and_one_in_the_other_language_are_enough(tmp_path: Path) -> None:
+def test_six_questions_and_one_in_the_other_language_are_enough(tmp_path):
     assert problems(tmp_path, enough(ONE), [ONE]) == []
 
 
-def test_too_few_in_a_language_are_counted(tmp_path: Path) -> None:
+def test_too_few_in_a_language_are_counted(tmp_path):
     assert problems(tmp_path, enough(ONE)[:5], [ONE]) == [
         f"asked: {ONE}: 5 questions in en; it needs 6",
         f"asked: {ONE}: 0 questions in es; it needs 1",
     ]
 
 
-def test_a_changed_section_and_a_lost_one_are_named(tmp_path: Path) -> None:
+def test_a_changed_section_and_a_lost_one_are_named(tmp_path):
     now = "en-one:0:cccccccc"
     found = problems(tmp_path, [*enough(ONE), *enough("en-gone:0:dddddddd")], [now])
     assert found == [
@@ -41,7 +39,7 @@ def test_a_changed_section_and_a_lost_one_are_named(tmp_path: Path) -> None:
     ]
 
 
-def test_one_question_of_two_sections_in_a_language_is_named(tmp_path: Path) -> None:
+def test_one_question_of_two_sections_in_a_language_is_named(tmp_path):
     twin = "es-one:0:eeeeeeee"
     shared = [(one, "en", "Shared?") for one in (ONE, OTHER)]
     spanish = [(twin, "es", f"¿{n}?") for n in range(6)] + [

@@ -1,7 +1,5 @@
 """Sources in words: who differs from whom, whose guidance leads in a country, and how old it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -14,7 +12,6 @@ from rag_core.values.answers import Answer, Citation
 from rag_core.values.sources import (
     JURISDICTIONS,
     OLD_YEARS,
-    Source,
     age_note,
     age_years,
     difference,
@@ -55,7 +52,7 @@ class TestDifference:
 
 class TestLeading:
     @pytest.mark.parametrize(("country", "leads"), [("US", (ACOG,)), ("GB", (RCOG,)), ("ES", ()), ("", ())])
-    def test_the_side_of_the_country_leads(self, country: str, leads: tuple[Source, ...]):
+    def test_the_side_of_the_country_leads(self, country, leads):
         assert leading([ACOG, WHO], [RCOG], country) == leads
 
     def test_nobody_leads_in_a_country_that_is_on_both_sides(self):

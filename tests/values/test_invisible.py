@@ -1,7 +1,5 @@
 """Invisible characters are taken out; those that make a visible one stay."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 
@@ -28,7 +26,7 @@ SELECTORS = "".join(chr(0xFE00 + byte if byte < 16 else 0xE00F0 + byte) for byte
         ("a\u3164b", "ab", ("invisible characters (1)",)),
     ],
 )
-def test_what_nobody_sees_is_taken_out_and_named(text: str, seen: str, hidden: tuple[str, ...]):
+def test_what_nobody_sees_is_taken_out_and_named(text, seen, hidden):
     assert take_invisible(text) == (seen, hidden)
 
 
@@ -39,7 +37,7 @@ def test_what_nobody_sees_is_taken_out_and_named(text: str, seen: str, hidden: t
         "\u202bשלום\u202c", "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "e\u0301",
     ],
 )  # fmt: skip
-def test_what_is_seen_stays(text: str):
+def test_what_is_seen_stays(text):
     assert take_invisible(text) == (text, ())
 
 
@@ -47,7 +45,7 @@ def test_what_is_seen_stays(text: str):
     st.text(st.characters() | st.sampled_from("a \u200b\u200d\ufe0f\u202e\u00ad\U000e0041👩ש\n"), max_size=30)
 )
 @settings(derandomize=True, deadline=None)
-def test_only_format_characters_are_taken_out_and_once_is_enough(text: str):
+def test_only_format_characters_are_taken_out_and_once_is_enough(text):
     seen = without_invisible(text)
     assert without_invisible(seen) == seen
     taken = Counter(text) - Counter(seen)

@@ -1,7 +1,5 @@
 """Which scores label rules can label."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which scorer labels a passage: the best that has rated it for the question, and none rather than a wrong one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -111,7 +109,7 @@ class TestTheOrderOfScorers:
         ]
 
     @pytest.mark.parametrize("alpha", [0.4, 0.0])
-    def test_a_hit_ordered_by_s_final_whose_judge_says_100_is_high(self, alpha: float):
+    def test_a_hit_ordered_by_s_final_whose_judge_says_100_is_high(self, alpha):
         llm = Told({"judge_passage": score(100)})
         measure = Measure(dict.fromkeys("abc", 0.0))
         ctx = context(COSINE, OFFLINE, assessor=measure, llms={"judge": llm})
@@ -210,7 +208,7 @@ class TestWithAProvider:
         assert sent.count('relevance="unknown"') == 5
 
 
-def test_sentences_are_compared_by_the_model_their_constants_were_fitted_on(lab: Lab, embedder):
+def test_sentences_are_compared_by_the_model_their_constants_were_fitted_on(lab, embedder):
     """Another embedding model finds passages; the offline answer reads them as it always does."""
     bundled = lab.engines.offline(lab.index, None)
     other = replace(lab.engines, embedder=embedder).offline(lab.index, None)
@@ -237,7 +235,7 @@ def test_no_passage_no_label_and_no_warning():
         (("cosine", "other", "en"), "never from the cosine of words, which has no fitted thresholds$"),
     ],
 )
-def test_the_doctor_says_what_labels_passages(lab: Lab, embedder, fitted, said):
+def test_the_doctor_says_what_labels_passages(lab, embedder, fitted, said):
     engines = replace(lab.engines, embedder=embedder, labels=LabelRules({fitted: FITTED}))
     assert re.search(said, _labels(engines))
     assert "RAG_LABELS=rank" in _labels(replace(engines, labels=LabelRules({}, "rank")))

@@ -1,7 +1,5 @@
 """Letters in another form are read as themselves; signs that mean something else stay."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest
@@ -25,7 +23,7 @@ from rag_core.values.letters import plain_letters, raised
         ("\u212b and \u212a", "\xc5 and K"),
     ],
 )  # fmt: skip
-def test_letters_in_another_form_are_ordinary_ones(text: str, plain: str) -> None:
+def test_letters_in_another_form_are_ordinary_ones(text, plain):
     assert plain_letters(text) == plain
 
 
@@ -33,13 +31,13 @@ def test_letters_in_another_form_are_ordinary_ones(text: str, plain: str) -> Non
     "text",
     ["10⁹/L, m², x₂", "1½ tablets", "5 \xb5g", "≥ 140, ≤ 90, 4 ± 1", "1.ª and 2.º", "25 °C", "wait …", "\u33a1", "„so“ – yes"],
 )  # fmt: skip
-def test_signs_that_mean_something_else_stay(text: str) -> None:
+def test_signs_that_mean_something_else_stay(text):
     assert plain_letters(text) == text.replace("\u33a1", "m²")
 
 
 @given(st.text(max_size=30))
 @settings(derandomize=True, deadline=None)
-def test_once_is_enough(text: str) -> None:
+def test_once_is_enough(text):
     plain = plain_letters(text)
     assert plain_letters(plain) == plain
     assert unicodedata.is_normalized("NFC", plain)
@@ -49,12 +47,12 @@ def test_once_is_enough(text: str) -> None:
     ("figures", "read"),
     [("9", "⁹"), ("-6", "⁻⁶"), ("+", "⁺"), ("st", "st"), ("1.5", "^1.5"), ("[12]", "[12]"), ("", "")],
 )
-def test_raised_figures_are_not_read_as_part_of_the_number_before(figures: str, read: str) -> None:
+def test_raised_figures_are_not_read_as_part_of_the_number_before(figures, read):
     assert raised(figures) == read
 
 
 @pytest.mark.parametrize("typed", ["dif\ufb01cult \ufb01rst feed", "ｄｉｆｆｉｃｕｌｔ ｆｉｒｓｔ ｆｅｅｄ"])
-def test_a_question_in_other_letters_has_the_words_of_the_plain_one(typed: str) -> None:
+def test_a_question_in_other_letters_has_the_words_of_the_plain_one(typed):
     typed = typed.replace("dif\ufb01cult", "di\ufb03cult")
     assert check_question(typed) == "difficult first feed"
     assert tokens(check_question(typed), "en") == tokens("difficult first feed", "en")

@@ -1,7 +1,5 @@
 """Why a file cannot be read, without Python's words for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -18,14 +16,14 @@ TOO_LONG = "a number has more than 4,300 digits"
     ("content", "why"),
     [(f"subject = {DIGITS}".encode(), TOO_LONG), ("subject = 'café'".encode("latin-1"), "it is not UTF-8")],
 )
-def test_a_profile_says_why_in_our_words(tmp_path: Path, content: bytes, why: str):
+def test_a_profile_says_why_in_our_words(tmp_path, content, why):
     (tmp_path / "profile.toml").write_bytes(content)
     with pytest.raises(DataError) as refused:
         read_profile(tmp_path)
     assert refused.value.message == f"{tmp_path / 'profile.toml'} cannot be read: {why}."
 
 
-def test_settings_say_why_in_our_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_settings_say_why_in_our_words(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("rag.toml").write_text(f"timeout = {DIGITS}")
     with pytest.raises(SettingsError) as refused:

@@ -1,7 +1,5 @@
 """Forms that no list contains: verbs with pronouns, diminutives, misspellings, learned words."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.looping import for_each
 
@@ -52,7 +50,7 @@ def gloss() -> Gloss:
         ("hervirr", "boil"),
     ],
 )
-def test_a_form_is_read_by_rule(gloss: Gloss, spanish: str, english: str) -> None:
+def test_a_form_is_read_by_rule(gloss, spanish, english):
     assert gloss.english(spanish) == english
     assert gloss.unknown(spanish) == []
 
@@ -73,7 +71,7 @@ def test_a_form_is_read_by_rule(gloss: Gloss, spanish: str, english: str) -> Non
         ("dermatólogo", "dermatologist"),
     ],
 )
-def test_a_learned_word_is_read_by_its_ending(gloss: Gloss, spanish: str, english: str) -> None:
+def test_a_learned_word_is_read_by_its_ending(gloss, spanish, english):
     assert gloss.english(spanish) == english
 
 
@@ -89,5 +87,5 @@ def test_a_learned_word_is_read_by_its_ending(gloss: Gloss, spanish: str, englis
         ("Y no", "and not"),
     ],
 )
-def test_phrases_capitals_and_dropped_words(gloss: Gloss, spanish: str, english: str) -> None:
+def test_phrases_capitals_and_dropped_words(gloss, spanish, english):
     assert gloss.english(spanish) == english
