@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from helpers.browser import ANSWER_MS, free_port, serving
+from helpers.browser import ANSWER_MS, serving
 from helpers.oidc_server import CLIENT, OidcServer, provider
+from helpers.ports import free_port
 from playwright.sync_api import Browser, Page, expect
 
 OPERATOR = {"sub": "1", "email": "Ana@ward.example", "name": "Ana"}

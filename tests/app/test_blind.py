@@ -131,14 +131,7 @@ def test_a_reload_shows_no_hidden_name_and_loses_no_vote(presented):
         ("None is good enough", (), "none is good enough"),
     ],
 )
-def test_a_vote_is_in_the_history_and_in_every_file(
-    start,
-    tmp_path,
-    monkeypatch,
-    pressed,
-    best,
-    told,
-):
+def test_a_vote_is_in_the_history_and_in_every_file(start, tmp_path, monkeypatch, pressed, best, told):
     monkeypatch.setattr(
         history_sync, "keep_vote", lambda run: history_sync._keep_vote(run, history_sync.history())
     )  # before the page goes on

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -319,20 +320,12 @@ class TestComparisons:
 
     def test_many_sessions_may_keep_and_look_at_the_same_time(self):
         kept = Comparisons(most=5)
-        faults: list[Exception] = []
 
         def session(number: int) -> None:
-            try:
-                for turn in range(300):
-                    kept.keep(self.run(f"{number}.{turn % 7}"))
-                    kept.find(f"{number}.{turn % 5}")
-            except Exception as error:
-                faults.append(error)
+            for turn in range(300):
+                kept.keep(self.run(f"{number}.{turn % 7}"))
+                kept.find(f"{number}.{turn % 5}")
 
-        threads = [threading.Thread(target=session, args=(number,)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert faults == []
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(session, range(8)))
         assert sum(kept.find(f"{n}.{t}") is not None for n in range(8) for t in range(7)) == 5

@@ -85,12 +85,7 @@ def test_an_address_without_strategies_opens_the_columns_of_an_empty_one(drawn):
 
 
 def test_what_an_address_gets_wrong_is_named_and_replaced(drawn):
-    for name, values in {
-        "s": ["magic", "bm25"],
-        "2.k1": "99",
-        "2.colour": "red",
-        "country": "XX",
-    }.items():
+    for name, values in {"s": ["magic", "bm25"], "2.k1": "99", "2.colour": "red", "country": "XX"}.items():
         drawn.query_params[name] = values
     drawn.run()
     told = [one.value for one in drawn.warning]

@@ -25,9 +25,7 @@ def desk(browser: Browser, app: str) -> Iterator[Visit]:
     visit.context.close()
 
 
-def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_each_other(
-    desk,
-):
+def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_each_other(desk):
     page = desk.page
     page.add_init_script(SPOKEN)
     page.add_init_script(SHIFTS)

@@ -22,9 +22,7 @@ WATCH = """() => {
 }"""
 
 
-def test_nothing_of_the_first_run_is_seen_under_the_second_question_until_the_browser_goes_back(
-    visit,
-):
+def test_nothing_of_the_first_run_is_seen_under_the_second_question_until_the_browser_goes_back(visit):
     page = visit.page
     visit.pick(ENGLISH)
     visit.run()

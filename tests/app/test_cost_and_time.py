@@ -47,7 +47,6 @@ def test_the_offline_engine_and_its_scorer_have_the_names_that_people_read(lab):
 
 
 def column(trace: rag_core.Trace) -> Column:
-    """The column of a result."""
     return Column(build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
 
 

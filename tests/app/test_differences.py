@@ -21,9 +21,7 @@ def heads(app: AppTest) -> list[str]:
     return [text(one) for one in re.findall(r'<div class="rl-status">.*?</div>', html(app))]
 
 
-def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(
-    drawn,
-):
+def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(drawn):
     drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), TWINS)
     assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]

@@ -185,9 +185,7 @@ def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(tmp_path, 
     fresh()
 
 
-def test_a_setting_that_is_not_valid_is_told_on_every_page_without_an_exception(
-    monkeypatch,
-):
+def test_a_setting_that_is_not_valid_is_told_on_every_page_without_an_exception(monkeypatch):
     monkeypatch.setenv("RAG_LLM", "nonsense")
     fresh()
     app = visitor().run()

@@ -189,13 +189,7 @@ def choose_folder(page: Page) -> None:
     page.get_by_role("option").nth(1).click()  # the built-in questions come first; its name is hostile
 
 
-def test_hostile_documents_folders_and_measurements(
-    browser,
-    app,
-    provider,
-    tricks,
-    beacon,
-):
+def test_hostile_documents_folders_and_measurements(browser, app, provider, tricks, beacon):
     provider.choose = lambda body: Reply(f"purr {tricks[0]}")
     watched = Watched(browser, app)
     page = watched.page

@@ -87,9 +87,7 @@ def test_outside_a_visit_everything_is_english():
     assert translate.translated(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md was deleted."
 
 
-def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
-    monkeypatch,
-):
+def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(monkeypatch):
     monkeypatch.setattr(translate, "language", lambda: "es")
     assert translate.translated(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md se ha borrado."
     assert translate.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"

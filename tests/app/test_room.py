@@ -171,7 +171,6 @@ def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(prese
 
 
 def opened(app: AppTest, written: str) -> None:
-    """Open a file on the page."""
     app.file_uploader[0].set_value(("room.json", written.encode(), "application/json")).run()
     assert not app.exception
 

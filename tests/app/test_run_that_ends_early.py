@@ -12,9 +12,7 @@ from pages.shared.live import LiveRun
 from rag_core.values.errors import MissingResource
 
 
-def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(
-    monkeypatch,
-):
+def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(monkeypatch):
     ending, shown = threading.Event(), list[LiveRun]()
 
     def open_no_lab(**_: object) -> None:

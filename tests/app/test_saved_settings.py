@@ -40,7 +40,6 @@ def saved_as(app: AppTest, name: str, prefix: str = "0.hybrid_rrf") -> AppTest:
 
 
 def lam(app: AppTest, prefix: str = "0.hybrid_rrf") -> float:
-    """λ as the page has it."""
     return float(app.slider(key=f"{prefix}.mmr_lambda").value)
 
 

@@ -122,7 +122,6 @@ class Case(NamedTuple):
 
 
 def cases(lab: Lab) -> Iterator[Case]:
-    """Every dev question."""
     engines = lab.engines
     evidence = PassageEvidence(
         engines.scorer, Naming(engines.scorer, engines.thesaurus), engines.scorer.embedder.key, {}

@@ -20,7 +20,6 @@ STRATEGIES = ("multi_query", "hybrid_rrf", "bm25", "ensemble")
 
 
 def main() -> None:
-    """Count, and write the file."""
     settings = Settings(data=DATA, llm="offline")
     judged = read_judged("builtin", "test", settings)
     answers = read_answers("builtin", judged, settings)

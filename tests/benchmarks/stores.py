@@ -110,7 +110,6 @@ def kills(*names: str) -> None:
 
 
 def update(home: Path, known: stores.Stores, version: int) -> None:
-    """Index the documents of a version."""
     reading = SourceFiles("test", documents_of(version))
     CorpusStore(home, "animals", WordEmbedder(), stores=known).update(reading)
 

@@ -93,7 +93,6 @@ def questions() -> Sequence[str]:
 
 
 def alone(lab: Lab, prompt: Prompt) -> float:
-    """Seconds of one call by itself."""
     ctx = Context(lab.services())
     started = time.perf_counter()
     ctx.complete(prompt)

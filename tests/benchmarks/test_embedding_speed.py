@@ -54,7 +54,6 @@ class Run(NamedTuple):
 
 
 def run(program: str) -> Run:
-    """Measure a side once."""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     started = time.perf_counter()
     with subprocess.Popen(
@@ -72,7 +71,6 @@ def run(program: str) -> Run:
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, list[Run]]:
-    """The runs of each side."""
     for program in SIDES.values():
         run(program)  # from now on the disk's cache has its files
     runs: dict[str, list[Run]] = {name: [] for name in SIDES}

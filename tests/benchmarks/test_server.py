@@ -20,6 +20,7 @@ from textwrap import indent
 
 import pytest
 from helpers.browser import CHROMIUM, ENGLISH, Visit
+from helpers.ports import free_port
 from helpers.results import percentile, ratios
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -68,13 +69,6 @@ def browser() -> Iterator[Browser]:
         yield playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -275,7 +269,6 @@ def test_twenty_people_at_once(home, results):
 
 
 def ask(lab: Lab, question: str) -> float:
-    """The seconds that a question takes."""
     begun = time.monotonic()
     lab.run(question, "hybrid_rrf")
     return time.monotonic() - begun

@@ -88,10 +88,7 @@ def test_models_and_corpora_of_columns_come_back():
 
 def test_only_what_differs_is_written():
     strategies = [build("bm25"), build(("hybrid_rrf", {"mmr_lambda": 0.3, "rrf_k": 60}))]
-    assert to_address(strategies) == {
-        "s": ["bm25", "hybrid_rrf"],
-        "2.mmr_lambda": ["0.3"],
-    }
+    assert to_address(strategies) == {"s": ["bm25", "hybrid_rrf"], "2.mmr_lambda": ["0.3"]}
 
 
 def test_an_address_without_a_configuration_has_none():

@@ -5,8 +5,8 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -289,23 +289,15 @@ class TestRegister:
 
 def test_threads_may_read_and_register_at_the_same_time():
     registry = Registry(OURS)
-    failures: list[Exception] = []
 
     def work(number: int) -> None:
-        try:
-            for turn in range(20):
-                name = f"s{number}_{turn}"
-                registry.register(recipe(name))
-                assert registry[name].name == name
-                assert all(one.title for one in registry.values())
-                registry.unregister(name)
-        except Exception as error:
-            failures.append(error)
+        for turn in range(20):
+            name = f"s{number}_{turn}"
+            registry.register(recipe(name))
+            assert registry[name].name == name
+            assert all(one.title for one in registry.values())
+            registry.unregister(name)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
     assert list(registry) == list(RECIPES)

@@ -217,7 +217,6 @@ def test_printing_past_the_gate_is_found(source):
 
 
 def printing(source: str) -> list[str]:
-    """What a module uses to print."""
     found = []
     for node in ast.walk(ast.parse(source)):
         match node:

@@ -100,8 +100,5 @@ def answer_as_an_ordinary_user(sender: Connection, home: Path, documents: list[D
 
 def test_an_index_in_a_folder_without_permission_to_write_answers(home):
     before = sorted(home.rglob("*"))
-    assert run(answer_as_an_ordinary_user, home, list(DOCUMENTS)) == (
-        0,
-        (len(DOCUMENTS), [FILES] * 3, ["a"]),
-    )
+    assert run(answer_as_an_ordinary_user, home, list(DOCUMENTS)) == (0, (len(DOCUMENTS), [FILES] * 3, ["a"]))
     assert sorted(home.rglob("*")) == before

@@ -311,5 +311,4 @@ def _alive(pid: int) -> bool:
 
 
 def _children() -> set[str]:
-    """Processes started by this one."""
     return set(Path("/proc/self/task").joinpath(str(os.getpid()), "children").read_text().split())

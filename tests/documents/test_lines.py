@@ -1,8 +1,9 @@
-"""Words that end a line in two are joined; a word's own hyphen is kept."""
+"""Words that end a line in two are joined; a word's own hyphen is kept; words are counted."""
 
 import pytest
 from helpers.source_files import pdf, read_one, words
 
+from rag_core.documents.documents import Document
 from rag_core.documents.reading.lines import joined_lines
 
 ONE_WORD = [
@@ -53,3 +54,10 @@ def test_pdfs_and_texts_are_read_so(tmp_path, name):
     lines = ("The midwife calls an anaesthe-", "tist for anti-", "D.")
     content = pdf(*lines) if name == "a.pdf" else "\n".join(lines)
     assert words(read_one(tmp_path, name, content)) == "The midwife calls an anaesthetist for anti-D."
+
+
+LEAFLET = Document("en-anti-d", "Anti-D and rhesus", "en", "# Anti-D\n\nGiven at 28 weeks.")
+
+
+def test_words_of_the_body_are_counted():
+    assert LEAFLET.word_count == 6

@@ -18,6 +18,7 @@ from rag_core.catalog import build
 from rag_core.cli import show_evaluation
 from rag_core.documents.benchmark import Benchmark, Question, read_builtin
 from rag_core.evaluation.answer_scores import (
+    AnswerCheck,
     CheckedAnswer,
     Judgement,
     check,
@@ -36,7 +37,8 @@ from rag_core.values.errors import ConfigError, InputError, ProviderError, Stora
 from rag_core.values.notice import NOTICE
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
-from rag_core.values.types import Passage
+from rag_core.values.trace import Step, Trace
+from rag_core.values.types import Passage, State
 
 
 def checked(abstained: bool) -> CheckedAnswer:
@@ -176,8 +178,7 @@ class TestReport:
         assert all(isinstance(outcomes[name], CheckedAnswer) for name in ("q1", "q2", "q3", "q4"))
 
     @pytest.mark.parametrize(
-        ("limit", "digits"),
-        [(None, "1234"), (9, "1234"), (4, "1234"), (2, "13"), (1, "1"), (0, "")],
+        ("limit", "digits"), [(None, "1234"), (9, "1234"), (4, "1234"), (2, "13"), (1, "1"), (0, "")]
     )
     def test_a_limit_takes_questions_from_the_whole_set(self, animals, limit, digits):
         report = check_answers(animals(ScriptedLlm("Cats [1].")), ANIMALS, BM25, limit=limit)
@@ -317,7 +318,6 @@ class TestJudge:
 
     @staticmethod
     def judge_prompts(server: OpenAIServer) -> list[str]:
-        """What the judge was sent."""
         return [request.messages[-1][1] for request in server.requests if request.body["model"] == "gpt-4o"]
 
     def test_means_are_over_the_judgements(self, run):
@@ -391,3 +391,25 @@ class TestOffline:
             engines = load_engines(settings)
         assert (engines.paid["answer"].name, engines.paid["judge"].name) == ("gpt-4o", "my-local-model")
         assert not load_engines(settings.model_copy(update={"llm": "offline"})).paid
+
+
+CATS = passage("Cats purr when they are happy.")
+
+
+def test_sentences_and_citations_are_counted():
+    text = "Cats purr when they are happy [1]. Dogs bark at every stranger [1][2]. Cats purr."
+    marked = [Grounded(0, 1, "", support) for support in ("supported", "unsupported", "supported", "weak")]
+    found = check(answered(text, CATS, passage("Birds sing."), invalid=2, sentences=marked))
+    assert found == AnswerCheck(supported=2, weak=1, unsupported=1, citations=5, valid_citations=3)
+    assert found.sentences == 4
+
+
+def test_an_abstention_says_nothing():
+    assert check(answered("There is not enough evidence.", CATS, abstained=True)) == AnswerCheck()
+
+
+def test_a_trace_without_an_answer_cannot_be_checked():
+    trace = answered("Cats.", CATS)
+    state = State(trace.final.question, (), trace.final.rankings)
+    with pytest.raises(ValueError, match="no answer"):
+        check(Trace("Why?", "s", {}, "f", (Step("Dense", "retrieve", {}, state, 0.0),)))

@@ -75,8 +75,6 @@ def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(tmp_path, se
 
 @dataclasses.dataclass(frozen=True)
 class Broken(TransformStage):
-    """Fails on one question."""
-
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         if "dogs" in question.text:
             raise RuntimeError("no dogs")

@@ -252,10 +252,7 @@ def test_the_level_of_a_difference_is_5_percent():
     assert five.verdict.endswith("; about 1 more question would settle a difference of this size.")
 
 
-@pytest.mark.parametrize(
-    ("n", "words"),
-    [(9, "9 questions"), (1, "1 question"), (0, "0 questions")],
-)
+@pytest.mark.parametrize(("n", "words"), [(9, "9 questions"), (1, "1 question"), (0, "0 questions")])
 def test_too_few_questions_conclude_nothing(n, words):
     (pair,) = compare_all("MRR", {"a": by_question(np.ones(n)), "b": by_question(np.zeros(n)) | {"x": 1.0}})
     assert pair.verdict == f"too few to conclude: {words}."

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from helpers.fakes import CountingIndex
 from helpers.judged import JUDGED
 from helpers.looping import for_each
 from hypothesis import given
@@ -16,7 +17,6 @@ from rag_core.catalog import RECIPES, Number
 from rag_core.documents.benchmark import Benchmark
 from rag_core.evaluation.sweep import MOST, sweep
 from rag_core.evaluation.tuning import TuningProgress
-from rag_core.indexing import CorpusIndex
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
@@ -70,43 +70,18 @@ def test_settings_of_a_thousand_on_the_built_in_questions(lab):
 
 
 def test_one_retrieval_serves_every_setting(services, embedder):
-    searched: list[str] = []
-
-    class Counting:
-        """The index, with its searches counted."""
-
-        name = "counting"
-
-        def __init__(self, index: CorpusIndex) -> None:
-            self.index = index
-
-        def dense(self, vector, k):
-            searched.append("dense")
-            return self.index.dense(vector, k)
-
-        def lexical(self, text, k, k1, b):
-            searched.append("lexical")
-            return self.index.lexical(text, k, k1, b)
-
-        def document_frequency(self, text):
-            return self.index.document_frequency(text)
-
-        def vectors(self, ids):
-            return self.index.vectors(ids)
-
-    counted = dataclasses.replace(services, index=Counting(services.index))
+    index = CountingIndex(services.index)
+    counted = dataclasses.replace(services, index=index)
     axes = {"k_bm25_candidates": (1, 2, 3), "k_semantic_candidates": (1, 2, 3), "rrf_k": tuple(range(10))}
     embedder.asked.clear()  # the documents
     sweep(JUDGED, list(ev.settings_of(HYBRID, {}, ev.grid(axes))), NDCG, lambda: counted)  # fmt: skip
-    assert sorted(searched) == ["dense"] * 3 + ["lexical"] * 3
+    assert sorted(index.asked) == ["dense"] * 3 + ["lexical"] * 3
     assert len(embedder.asked) == 3
 
 
 def test_costs_are_those_of_each_setting_alone(services):
     @dataclasses.dataclass(frozen=True)
     class Paid(TransformStage):
-        """One paid call."""
-
         def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
             from test_estimates import ASK
 
@@ -270,12 +245,7 @@ def test_a_scratch_run_that_differs_is_shown(services, monkeypatch):
     assert not all(row.same for row in tuned(services).finalists)
 
 
-PHASES = (
-    "sweeping on test",
-    "computing the intervals",
-    "reporting on test",
-    "running again from scratch",
-)
+PHASES = ("sweeping on test", "computing the intervals", "reporting on test", "running again from scratch")
 
 
 def tune_watched(services: Services, stop: threading.Event, progress: TuningProgress) -> None:

@@ -30,10 +30,7 @@ QUESTIONS = tuple(
     Question(f"q{place}", text, "en", "", "")
     for place, text in enumerate(("Do cats sleep?", "What do ducks eat in winter?"))
 )
-GRADES = {
-    "q0": {"cats-0": 2, "kittens-0": 1},
-    "q1": {"ducks-2": 2, "hens-5": 1},
-}
+GRADES = {"q0": {"cats-0": 2, "kittens-0": 1}, "q1": {"ducks-2": 2, "hens-5": 1}}
 DEV = Benchmark("farm", "dev", QUESTIONS, GRADES, "0123456789abcdef")
 TEST = dataclasses.replace(DEV, split="test", questions=QUESTIONS[1:])
 

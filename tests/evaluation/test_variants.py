@@ -86,11 +86,7 @@ def test_runs_are_matched_by_strategy_and_controls_not_by_label(tmp_path):
         {"bm25.1": ("x",), "new": ("b",), "bm25": ("b",)},
     )
     changed, same, *single = ev.compare_runs(older, newer, ev.parse_metric("hit@1"))
-    assert (changed.title, changed.older, changed.newer) == (
-        "BM25 keywords · k1 1",
-        pytest.approx(1 / 3),
-        0,
-    )
+    assert (changed.title, changed.older, changed.newer) == ("BM25 keywords · k1 1", pytest.approx(1 / 3), 0)
     assert (changed.comparison.wins, changed.comparison.losses, changed.comparison.n) == (0, 1, 3)
     assert (same.title, same.older, same.newer) == ("BM25 keywords", 0, pytest.approx(1 / 3))
     assert [(row.title, row.older, row.newer, row.comparison) for row in single] == [

@@ -1,6 +1,7 @@
-"""Verdicts on answers: the table of what is what, and their shares."""
+"""Verdicts on answers and their shares, and the simple answers that whatever chooses what to quote must beat."""
 
 import dataclasses
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -13,17 +14,20 @@ from rag_core.documents.answer_set import AnswerSet, JudgedAnswer, Needed, Unwan
 from rag_core.documents.benchmark import Question
 from rag_core.evaluation.statistics import wilson
 from rag_core.evaluation.verdicts import (
+    BASELINES,
     COVERED,
     AnswerVerdict,
     Assessment,
     VerdictScores,
     VerdictShares,
+    answer_by,
     assess,
 )
 from rag_core.language.patterns import Pattern
 from rag_core.values.answers import Citation
 from rag_core.values.errors import ProviderError
 from rag_core.values.trace import Trace
+from rag_core.values.types import Passage
 
 
 def question(identity: str, language: str = "en", kind: str = "clear") -> Question:
@@ -46,7 +50,6 @@ NOISE, HARM, OTHER = " Wear a belt [1].", " Wait and see [1].", "Bananas are yel
 
 
 def citing(text: str, document: str = "other", position: int = 0, *, abstained: bool = False) -> Trace:
-    """An answer that cites one passage."""
     one = dataclasses.replace(passage("Text."), id=f"{document}:{position}:abcd", doc_id=document)
     trace = answered(text, one, abstained=abstained)
     final = trace.final
@@ -166,3 +169,40 @@ def test_every_answer_is_counted_once(verdicts):
     found = VerdictScores.of({name: Assessment(one) for name, one in verdicts.items()}, SET)  # type: ignore[arg-type]
     for groups in ([found.everything], found.languages.values(), found.kinds.values()):
         assert sum(group.covered.n + group.outside.n for group in groups) == len(verdicts)
+
+
+SPANISH = passage("Los gatos duermen de día y cazan por la noche.", "es", name="es")
+FIRST = passage("Cats sleep by day. They hunt at night.", name="first")
+SECOND = passage("Cats eat mice in the house.", name="second")
+
+
+def quoted(baseline: str, *passages: Passage) -> str:
+    trace = answered("They sleep [1].", *passages)
+    asked = replace(trace, question="When do cats sleep and what do they eat?")
+    found = answer_by(BASELINES[baseline], asked).answer
+    return found.text
+
+
+def test_the_top_section_is_the_first_passage_in_whatever_language():
+    assert quoted("top section", SPANISH, FIRST) == f"{SPANISH.text} [1]"
+
+
+def test_two_sections_are_the_first_two_in_the_askers_language():
+    both = f"{FIRST.text} [2]\n\n{SECOND.text} [3]"
+    assert quoted("two sections", SPANISH, FIRST, SECOND) == both
+    assert quoted("two sections", SPANISH) == f"{SPANISH.text} [1]"
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_an_abstention_stays_one(baseline):
+    trace: Trace = answered("Nothing found.", FIRST, abstained=True)
+    assert answer_by(BASELINES[baseline], trace) == trace
+
+
+def test_the_notice_stays_in_front():
+    trace = answered("Call now. They sleep [1].", FIRST)
+    assert trace.answer is not None
+    led = replace(trace.final, answer=replace(trace.answer, notice="Call now."))
+    trace = replace(trace, steps=(*trace.steps[:-1], replace(trace.steps[-1], after=led)))
+    found = answer_by(BASELINES["top section"], trace).answer
+    assert (found.text, found.written) == (f"Call now. {FIRST.text} [1]", f"{FIRST.text} [1]")

@@ -220,8 +220,6 @@ def test_mmr_on_several_lists_tells_each_passage_of_its_own(full):
 
 @dataclass(frozen=True)
 class EveryOther(SelectStage):
-    """A stage of another package."""
-
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         return ranking.hits[::2]
 

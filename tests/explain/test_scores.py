@@ -1,4 +1,4 @@
-"""The parts of every score add up to the score that is shown."""
+"""The parts of every score add up to the score that is shown; the weight of each query."""
 
 import math
 import random
@@ -8,7 +8,7 @@ from helpers.fakes import QUESTION
 from helpers.questions import random_questions, random_values
 
 from rag_core.catalog import build
-from rag_core.explain import decompose
+from rag_core.explain import decompose, query_weights
 
 
 @every_recipe
@@ -70,3 +70,21 @@ def test_both_parts_of_s_final_and_the_judges_reason(full):
 
 def test_a_passage_that_was_never_retrieved_has_no_scores(full):
     assert decompose(build("bm25").without_answer().run(QUESTION, full), "nobody") == ()
+
+
+def test_a_rewrite_has_the_weight_of_the_fusion_that_used_it(full):
+    trace = build(("ensemble", {"rewrite_weight": 0.3})).run("Where do cats sleep at night?", full)
+    question, rewrite = trace.final.queries
+    assert query_weights(trace.steps) == {question.text: 1.0, rewrite.text: 0.3}
+
+
+def test_custom_weights_stand_in_the_order_of_the_templates(full):
+    values = {"weighting": "custom", "query_weights": [0.2, 1.5, 0.7]}
+    trace = build(("multi_query", values)).run("Where do cats sleep at night?", full)
+    assert list(query_weights(trace.steps).values()) == [0.2, 1.5, 0.7]
+
+
+def test_there_is_no_weight_before_the_fusion_nor_where_it_weighs_nothing(full):
+    multi = build("multi_query").run("Where do cats sleep at night?", full)
+    assert query_weights(multi.steps[:2]) == {}  # Rewrite, Retrieve
+    assert query_weights(build("rag_msr").run("Where do cats sleep at night?", full).steps) == {}

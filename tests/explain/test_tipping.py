@@ -192,9 +192,7 @@ def test_on_random_questions_and_settings_each_point_tips_at_its_value_and_not_b
     assert tipped >= EACH
 
 
-def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_one(
-    tip,
-):
+def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_one(tip):
     for recipe in RECIPES.values():
         free = set()
         for name, values in SETTINGS:

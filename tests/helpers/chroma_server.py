@@ -10,18 +10,13 @@ from pathlib import Path
 
 import chromadb
 
+from .ports import free_port
+
 
 def collections(port: int) -> set[str]:
     """The numbers of the generations that a server has a collection of."""
     with chromadb.HttpClient("127.0.0.1", port) as client:
         return {one.name.rpartition("-gen-")[2] for one in client.list_collections()}
-
-
-def free_port() -> int:
-    """A port of this machine that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

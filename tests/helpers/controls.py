@@ -3,11 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag_core.catalog import (
-    RECIPES,
-    Number,
-    Recipe,
-)
+from rag_core.catalog import RECIPES, Number, Recipe
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Trace
 

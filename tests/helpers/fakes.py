@@ -12,8 +12,9 @@ from rag_core.documents.documents import Document
 from rag_core.prompts.prompt import Prompt
 from rag_core.prompts.templates import REWRITER_TEMPERATURE, Form
 from rag_core.runtime.run import Run
+from rag_core.runtime.services import Index
 from rag_core.values.errors import ProviderError
-from rag_core.values.types import Hit, ModelCall, Scale
+from rag_core.values.types import Hit, ModelCall, Scale, Vectors
 
 from .small import WordEmbedder
 
@@ -85,6 +86,29 @@ class WordReranker:
         wanted = set(re.findall(r"\w+", query.lower()))
         scores = [float(len(wanted & set(re.findall(r"\w+", hit.passage.text.lower())))) for hit in hits]
         return scores, ModelCall("rerank", self.name, 10 * len(hits), 0, 0.0, "tokenizer")
+
+
+class CountingIndex:
+    """The index it is given, and what it was asked."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.name = index.name
+        self.asked: list[str] = []
+
+    def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
+        self.asked.append("dense")
+        return self.index.dense(vector, k)
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
+        self.asked.append("lexical")
+        return self.index.lexical(text, k, k1, b)
+
+    def document_frequency(self, text: str) -> int:
+        return self.index.document_frequency(text)
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        return self.index.vectors(ids)
 
 
 @dataclass(frozen=True)

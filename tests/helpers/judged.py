@@ -30,5 +30,4 @@ def opened(folder: Path, strategies: Mapping[str, Strategy], judged: Benchmark =
 
 
 def finish(run: RunFolder, strategies: Mapping[str, Strategy], services: Services) -> list[ev.RunProgress]:
-    """Every step of an evaluation."""
     return list(ev.evaluate(run, strategies, lambda: services))

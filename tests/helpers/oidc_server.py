@@ -82,7 +82,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def provider() -> Iterator[OidcServer]:
-    """A provider that listens."""
     server = OidcServer()
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ from pydantic import SecretStr
 
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.settings import Settings
+
+from .ports import free_port
 
 OWNER = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
 SECRET = "Is Ewa Nowak's baby well?"
@@ -41,9 +42,7 @@ def postgres() -> Iterator[str]:
     """A server with nothing in it; its address, for SQLAlchemy."""
     commands = binaries()
     assert commands
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory(prefix="rag-postgres-") as folder:
         if OWNER:
             shutil.chown(folder, OWNER)

@@ -47,7 +47,6 @@ def pdf(*lines: str) -> bytes:
 
 
 def locked_pdf() -> bytes:
-    """A PDF with a password."""
     from pypdf import PdfReader, PdfWriter
 
     writer = PdfWriter(PdfReader(BytesIO(pdf("Words."))))

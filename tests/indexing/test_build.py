@@ -66,18 +66,14 @@ def test_a_built_in_passage_is_a_whole_section_and_the_model_reads_all_of_it(bui
             assert count_pieces(read) + 2 <= 256, passage.id
 
 
-def test_cutting_the_built_in_documents_loses_no_word_and_keeps_their_order(
-    builtin,
-):
+def test_cutting_the_built_in_documents_loses_no_word_and_keeps_their_order(builtin):
     for document, passages in zip(BUILTIN, builtin, strict=True):
         body = "\n".join(line for line in document.text.splitlines() if not line.startswith("#"))
         found = iter(" ".join(passage.text for passage in passages).split())
         assert all(word in found for word in body.split()), document.id
 
 
-def test_every_section_of_a_built_in_document_is_named_in_its_passages(
-    builtin,
-):
+def test_every_section_of_a_built_in_document_is_named_in_its_passages(builtin):
     for document, passages in zip(BUILTIN, builtin, strict=True):
         named = "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages)
         for name in re.findall(r"^#{2,} (.+)$", document.text, re.MULTILINE):

@@ -54,9 +54,7 @@ def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section):
 
 @settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
-def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concludes(
-    section,
-):
+def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concludes(section):
     text, _, lists = section
     parts = [set(re.findall(r"\w+", part)) for part in cut(text, "en", SIZE, count)]
     neighbours = len(lists) > 1  # what concludes one list may lead in the next
@@ -67,9 +65,7 @@ def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concl
 
 @settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
-def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(
-    section,
-):
+def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(section):
     text, _, _ = section
     for part in cut(text, "en", SIZE, count):
         assert count(part) <= (HARD * SIZE if "\n- " in f"\n{part}" else SIZE)
@@ -77,9 +73,7 @@ def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(
 
 @settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
-def test_a_list_that_is_cut_begins_each_part_with_its_lead_in(
-    section,
-):
+def test_a_list_that_is_cut_begins_each_part_with_its_lead_in(section):
     assert not any(part.startswith("- ") for part in cut(section[0], "en", SIZE, count))
 
 

@@ -1,8 +1,9 @@
-"""What stays on disk: only its owner can open it, and the text of a removed document does not stay."""
+"""What stays on disk: only its owner can open it, and neither removed text nor a dead process's folder stays."""
 
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from helpers.small import DOCUMENTS
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.indexing.chroma import DATABASE
+from rag_core.indexing.uploads import clear_leftovers, temporary_folder
 from rag_core.language.thesaurus import Thesaurus
 
 SECRET = "xyloquine"
@@ -112,3 +114,23 @@ def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_pat
     lengths = header.with_name("length.bin").read_bytes()
     assert len(lengths) == capacity * 4
     assert set(lengths[elements * 4 :]) == {0}
+
+
+PREFIX = "rag-test-"
+
+
+def test_a_folder_that_a_killed_process_left_goes_and_nothing_else_does(tmp_path):
+    for name in ("mine", f"{PREFIX}left", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "mine")
+    (tmp_path / f"{PREFIX}new").mkdir()  # not locked yet
+    with ExitStack() as served:
+        used = temporary_folder(tmp_path, served, PREFIX)
+        (used / "file").touch()
+        clear_leftovers(tmp_path, PREFIX)
+        assert {path.name for path in tmp_path.iterdir()} == {
+            "mine", "other", f"{PREFIX}link", f"{PREFIX}new", used.name,
+        }  # fmt: skip
+        assert [(tmp_path / name / "file").exists() for name in ("mine", "other", used.name)] == [True] * 3
+    assert not used.exists()

@@ -180,10 +180,7 @@ def test_a_jsonl_line_is_a_document_under_its_own_id(tmp_path):
     ]
     content = "\n\n".join(json.dumps(line) for line in lines)
     reading = read_path(write(tmp_path, {"some.jsonl": content}))
-    assert reading.documents == [
-        Document("5", "Iron", "en", "Iron daily"),
-        Document("x", "", "es", "Ñame"),
-    ]
+    assert reading.documents == [Document("5", "Iron", "en", "Iron daily"), Document("x", "", "es", "Ñame")]
     assert reading.whole is False
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers.chroma_server import chroma_server, collections, free_port
+from helpers.chroma_server import chroma_server, collections
 from helpers.kills import documents_of, version_served
+from helpers.ports import free_port
 from helpers.processes import held_by_each_part, run, word_engines
 from helpers.small import WordEmbedder
 from pydantic import SecretStr
@@ -131,9 +132,7 @@ def test_a_forgotten_document_does_not_wait(tmp_path, port):
     assert collections(port) == {"000002"}
 
 
-def test_eight_people_are_told_in_a_line_while_the_server_is_dead_and_served_when_it_is_back(
-    tmp_path,
-):
+def test_eight_people_are_told_in_a_line_while_the_server_is_dead_and_served_when_it_is_back(tmp_path):
     port, home = free_port(), tmp_path / "home"
     served = [threading.Event() for _ in range(PEOPLE)]
     failed = [threading.Event() for _ in range(PEOPLE)]

@@ -10,7 +10,8 @@ import chromadb
 import numpy as np
 import pytest
 from chromadb import Collection
-from helpers.chroma_server import chroma_server, free_port, milvus_server
+from helpers.chroma_server import chroma_server, milvus_server
+from helpers.ports import free_port
 from helpers.small import WordEmbedder
 from llama_index.core.schema import TextNode
 from pydantic import SecretStr
@@ -35,7 +36,6 @@ WORDS = [
 
 
 def nodes_of(ids: Sequence[str] = IDS) -> list[TextNode]:
-    """Nodes of these ids."""
     return [TextNode(id_=one, text=f"Text of {one}.", metadata={"title": "T"}) for one in ids]
 
 
@@ -52,11 +52,7 @@ def drawn(count: int) -> np.ndarray:
 
 
 def opened(
-    store: VectorBackend,
-    folder: Path,
-    resources: ExitStack,
-    ids: Sequence[str] = IDS,
-    dimensions: int = 8,
+    store: VectorBackend, folder: Path, resources: ExitStack, ids: Sequence[str] = IDS, dimensions: int = 8
 ) -> OpenVectors:
     """What a store kept for a generation, for these ids."""
     texts = folder / "texts"
@@ -385,9 +381,7 @@ def test_an_index_waits_for_all_of_it_to_be_on_the_server(tmp_path, server, monk
     before = corpus.open()
     add = Collection.add
     monkeypatch.setattr(
-        Collection,
-        "add",
-        lambda self, ids, embeddings: add(self, ids=ids[:-1], embeddings=embeddings[:-1]),
+        Collection, "add", lambda self, ids, embeddings: add(self, ids=ids[:-1], embeddings=embeddings[:-1])
     )
     with pytest.raises(StorageError, match=r"not the 60 of the index\. The current index is unch"):
         corpus.update(texts(1))

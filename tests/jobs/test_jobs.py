@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,15 +70,8 @@ class Gate:
 
 def test_starting_what_is_under_way_joins_it(jobs):
     gate = Gate()
-    started: list[Job] = []
-    sessions = [
-        threading.Thread(target=lambda: started.append(jobs.start("key", "run", "a run", gate)))
-        for _ in range(8)
-    ]
-    for session in sessions:
-        session.start()
-    for session in sessions:
-        session.join()
+    with ThreadPoolExecutor(8) as pool:
+        started = list(pool.map(lambda _: jobs.start("key", "run", "a run", gate), range(8)))
     assert len(set(map(id, started))) == 1
     assert jobs.all() == [started[0]]
     gate.open.set()
@@ -169,10 +163,7 @@ def test_what_goes_wrong_is_kept_with_the_next_step(jobs):
     ("raised", "says"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), "the disk cannot be used: No space left"),
-        (
-            PermissionError(errno.EACCES, "Permission denied", "/x/runs"),
-            "/x/runs cannot be used: Permission",
-        ),
+        (PermissionError(errno.EACCES, "Permission denied", "/x/runs"), "/x/runs cannot be used: Permission"),
     ],
 )
 def test_a_full_or_closed_disk_is_named_and_is_no_bug(jobs, raised, says):

@@ -129,11 +129,7 @@ def test_notices_answer_in_other_words_than_the_question_and_only_what_they_say(
         answer = ward.run(question, "hybrid_rrf").answer
         return answer.abstained
 
-    answered = (
-        "Where can my husband park?",
-        "Can my husband spend the night?",
-        "May I use my cell phone?",
-    )
+    answered = ("Where can my husband park?", "Can my husband spend the night?", "May I use my cell phone?")
     assert [one for one in answered if declines(one)] == []
     beside = (
         "How is pre-eclampsia treated?",

@@ -53,7 +53,6 @@ def two(lab: Lab, tmp_path: Path, embedder: WordEmbedder) -> Lab:
 
 
 def asked(server: OpenAIServer) -> Counter[tuple[str, str]]:
-    """Requests by role and model."""
     return Counter((one.role, one.body["model"]) for one in server.requests if "messages" in one.body)
 
 

@@ -1,6 +1,6 @@
 """Corpora of a state folder: their names, and the labs that sessions share."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import cast
 
@@ -45,12 +45,8 @@ def test_the_built_in_corpus_comes_first_and_others_count_once_they_are_indexed(
 def test_a_lab_is_opened_once_for_all_sessions():
     opener = Opener()
     pool = LabPool(opener)
-    labs: list[Lab] = []
-    sessions = [threading.Thread(target=lambda: labs.append(pool.get("ward"))) for _ in range(8)]
-    for session in sessions:
-        session.start()
-    for session in sessions:
-        session.join()
+    with ThreadPoolExecutor(8) as threads:
+        labs = list(threads.map(pool.get, ["ward"] * 8))
     assert opener.opened == ["ward"]
     assert len({id(lab) for lab in labs}) == 1
 

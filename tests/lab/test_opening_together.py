@@ -32,8 +32,6 @@ def open_and_tell(sender: Connection, go: Connection, home: Path, data: Path, wr
 
 
 class Opening:
-    """A process that opens the lab."""
-
     def __init__(self, home: Path, data: Path, stops_at: str) -> None:
         self._told, sender = processes.Pipe(duplex=False)
         go, self._go = processes.Pipe(duplex=False)

@@ -83,8 +83,6 @@ class HeldLlm(ScriptedLlm):
 
 
 class EndlessLlm(ScriptedLlm):
-    """Talks until it is stopped."""
-
     def __init__(self) -> None:
         super().__init__("")
         self.begun, self.stopped = threading.Event(), threading.Event()
@@ -134,8 +132,6 @@ class Foreign(BaseNodePostprocessor):
 
 
 class Heard(BaseEventHandler):
-    """Keeps every event."""
-
     events: list = []  # noqa: RUF012  # a pydantic field
 
     @classmethod

@@ -10,14 +10,7 @@ from itertools import islice
 import pytest
 import tiktoken
 from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Meet, Reply, Status
-from helpers.provider_calls import (
-    KEY,
-    PROMPT,
-    ask,
-    billed,
-    failure_of,
-    never,
-)
+from helpers.provider_calls import KEY, PROMPT, ask, billed, failure_of, never
 
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import JUDGE_PASSAGE

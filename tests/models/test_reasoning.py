@@ -34,10 +34,7 @@ TAGS = {
     "of OpenThinker": ("<|begin_of_thought|>", "<|end_of_thought|>"),
     "of Cohere": ("<|START_THINKING|>", "<|END_THINKING|>"),
     "of MedGemma": ("<unused94>thought\n", "<unused95>"),
-    "of gpt-oss": (
-        "<|channel|>analysis<|message|>",
-        "<|end|><|start|>assistant<|channel|>final<|message|>",
-    ),
+    "of gpt-oss": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     "of gpt-oss without its signs": ("analysis", "assistantfinal"),
     "of gpt-oss without its signs, several": ("analysisWe need to look.assistantanalysis", "assistantfinal"),
     "of Open WebUI": (

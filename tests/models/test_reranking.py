@@ -2,7 +2,7 @@
 
 import math
 import string
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +14,7 @@ from helpers.anti_d import HITS, QUESTION, hit
 from rag_core.catalog.address import from_address, to_address
 from rag_core.catalog.setup import set_up
 from rag_core.lab.lab import Lab
-from rag_core.models import (
-    CrossEncoderReranker,
-    LlamaEmbedder,
-    Rerankers,
-)
+from rag_core.models import CrossEncoderReranker, LlamaEmbedder, Rerankers
 from rag_core.models.minilm import minilm_folder
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.scorer import OfflineScorer
@@ -104,19 +100,10 @@ class TestACrossEncoder:
         assert (scores, call.input_tokens) == ([], 0)
 
     def test_serves_several_threads(self, cross):
-        expected, found = cross.score("anti d", HITS)[0], {}
-
-        def score(number: int) -> None:
-            found[number] = cross.score("anti d", HITS)[0]
-
-        threads = [threading.Thread(target=score, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(found) == 6
-        for scores in found.values():
-            assert scores == pytest.approx(expected, abs=1e-6)
+        expected = cross.score("anti d", HITS)[0]
+        with ThreadPoolExecutor(6) as pool:
+            for scores, _ in pool.map(lambda _: cross.score("anti d", HITS), range(6)):
+                assert scores == pytest.approx(expected, abs=1e-6)
 
     @pytest.mark.parametrize(
         "answer", [[0.5, math.nan], [math.inf, 0.1], [0.5], [0.1, 0.2, 0.3], []], ids=str

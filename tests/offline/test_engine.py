@@ -16,14 +16,7 @@ from rag_core.language.analysis import language_of
 from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.llama import OfflineLLM
 from rag_core.offline.llm import OfflineLlm
-from rag_core.prompts.prompt import (
-    ANSWER,
-    CONTEXT_PROMPT,
-    JUDGE_PASSAGE,
-    PassageJudgement,
-    Sources,
-    Template,
-)
+from rag_core.prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_PASSAGE, PassageJudgement, Sources, Template
 from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY_TEMPLATES, Form
 from rag_core.stages.citations import resolve_citations
 from rag_core.values.answers import without_bold

@@ -7,12 +7,7 @@ import pytest
 from helpers.angles import Fixed, hit
 from helpers.small import ROOT
 
-from rag_core.offline.evidence import (
-    PassageEvidence,
-    Thresholds,
-    read_thresholds,
-    spread,
-)
+from rag_core.offline.evidence import PassageEvidence, Thresholds, read_thresholds, spread
 from rag_core.offline.naming import Named
 from rag_core.offline.scorer import Calibration
 from rag_core.safety.urgency.triage import triage
@@ -22,9 +17,7 @@ from rag_core.values.types import Hit, Passage, Relevance
 
 # log-odds of relevance − others + 2 · best + any + 10 · felt − unnamed / 10 − spread
 FITTED = Thresholds(
-    Calibration(0.0, (1.0, -1.0, 2.0, 1.0, 10.0, -0.1, -1.0)),
-    {"en": 0.6, "es": 0.5},
-    {"en": 0.2, "es": 0.1},
+    Calibration(0.0, (1.0, -1.0, 2.0, 1.0, 10.0, -0.1, -1.0)), {"en": 0.6, "es": 0.5}, {"en": 0.2, "es": 0.1}
 )
 CALM = "Is itching dangerous?"
 NOTHING = Named(0.0, 0.0, 0.0, 0)

@@ -1,7 +1,7 @@
 """Vectors remembered, looked up, and shared between threads."""
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -83,11 +83,8 @@ def test_threads_embed_a_text_once():
 
     embedder = Slow()
     memory = RememberingEmbedder(embedder)
-    threads = [threading.Thread(target=memory.embed, args=(["cats", "dogs"], "passage")) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: memory.embed(["cats", "dogs"], "passage"), range(4)))
     assert embedder.asked == [("cats", "dogs")]
 
 

@@ -39,8 +39,6 @@ def relabelled(labels: LabelRules) -> LabelRules:
 
 
 class OtherWeights(WordEmbedder):
-    """The same name, other weights."""
-
     weights = key = "words-2"
 
 

@@ -92,8 +92,6 @@ class Wrong(RerankStage):
 
 @dataclass(frozen=True)
 class Broken(TransformStage):
-    """Raises what it is given."""
-
     error: Exception
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
@@ -155,10 +153,7 @@ BASE = (
             "ReciprocalRankFusion needs rankings, but the stages before it leave a ranking.",
         ),
         ((ONE, ONE), "Dense needs the question or queries, but the stages before it leave a ranking."),
-        (
-            (TWO, TWO),
-            "Bm25 ∥ Dense needs the question or queries, but the stages before it leave rankings.",
-        ),
+        ((TWO, TWO), "Bm25 ∥ Dense needs the question or queries, but the stages before it leave rankings."),
         ((ONE, Reword()), "Reword needs the question, but the stages before it leave a ranking."),
         ((Reword(), Reword()), "Reword needs the question, but the stages before it leave queries."),
         (

@@ -9,15 +9,7 @@ from dataclasses import replace
 import pytest
 from helpers.behaviours import Cut, Drop, Hang, Malformed, Reply, Status
 from helpers.openai_server import role_of, template_of
-from helpers.provider_lab import (
-    QUESTION,
-    aimed,
-    billed,
-    obliging,
-    owed,
-    provider_lab,
-    sources_in,
-)
+from helpers.provider_lab import QUESTION, aimed, billed, obliging, owed, provider_lab, sources_in
 
 from rag_core import build
 from rag_core.pipeline.stream import collect

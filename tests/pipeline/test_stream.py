@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from helpers.fakes import WordReranker, talker
+from helpers.fakes import CountingIndex, WordReranker, talker
 from helpers.processes import word_engines
 from helpers.small import WordEmbedder
 
@@ -26,34 +26,11 @@ from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import RagError, StageError, Stopped
 from rag_core.values.settings import Settings
 from rag_core.values.trace import Trace
-from rag_core.values.types import Hit, ModelCall, Query, Vectors
+from rag_core.values.types import ModelCall, Query
 
 QUESTION = "Do cats sleep in the house with dogs?"
 ENGINE = {"llm": "scripted", "embedding": "words", "reranker": None, "index": "animals"}
 SECONDS = 20  # to wait for what must come; nothing waits this long when it does
-
-
-class CountingIndex:
-    """The index it is given, and what it was asked."""
-
-    def __init__(self, index: CorpusIndex) -> None:
-        self.index = index
-        self.name = index.name
-        self.asked: list[str] = []
-
-    def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
-        self.asked.append("dense")
-        return self.index.dense(vector, k)
-
-    def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
-        self.asked.append("lexical")
-        return self.index.lexical(text, k, k1, b)
-
-    def document_frequency(self, text: str) -> int:
-        return self.index.document_frequency(text)
-
-    def vectors(self, ids: Sequence[str]) -> Vectors:
-        return self.index.vectors(ids)
 
 
 class Endless:
@@ -91,8 +68,6 @@ class Echo:
 
 @dataclass(frozen=True)
 class Broken(TransformStage):
-    """Raises what it is given."""
-
     fans_out = False
     error: BaseException
 
@@ -223,9 +198,7 @@ def test_stopped_during_tokens_every_column_settles_and_the_model_stops(services
 def test_closing_the_iterator_stops_every_model(services):
     endless = Endless()
     events = stream(
-        QUESTION,
-        [build("simple_semantic"), build("bm25")],
-        replace(services, llms={"answer": endless}),
+        QUESTION, [build("simple_semantic"), build("bm25")], replace(services, llms={"answer": endless})
     )
     talking: set[int] = set()
     while talking != {0, 1}:

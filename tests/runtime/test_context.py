@@ -113,7 +113,6 @@ def test_a_metered_copy_has_its_own_ledger_and_warnings(ctx):
 
 
 def named(model: object, key: str) -> object:
-    """The same model under another key."""
     model.key = key
     return model
 

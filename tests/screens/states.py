@@ -343,7 +343,6 @@ UNREADY: States = {
 
 
 def small_set(folder: Path) -> Path:
-    """A small BEIR folder; returns it."""
     animals = {
         "cat": "Cats purr. Cats sleep a lot.",
         "dog": "Dogs bark. Dogs fetch sticks.",

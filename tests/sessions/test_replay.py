@@ -27,7 +27,6 @@ def saved(rag: Rag, animals: Lab, tmp_path: Path) -> Path:
 
 
 def changed(path: Path, change: Any) -> Path:
-    """The file, its first trace changed."""
     session = json.loads(path.read_text())
     change(session["traces"][0])
     path.write_text(json.dumps(session))

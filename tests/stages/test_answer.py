@@ -263,12 +263,7 @@ def test_citations_name_the_passage_and_quote_it():
 @pytest.mark.parametrize(
     ("reply", "text", "remarks", "warnings"),
     [
-        (
-            "Cats sleep [1][9].",
-            "Cats sleep [1].",
-            ["1 citation pointed to no passage and was removed."],
-            [],
-        ),
+        ("Cats sleep [1][9].", "Cats sleep [1].", ["1 citation pointed to no passage and was removed."], []),
         (
             "Cats sleep [0] long [4].",
             "Cats sleep long.",

@@ -181,10 +181,7 @@ def test_mmr_with_lambda_zero_takes_the_most_relevant_and_then_the_most_differen
 
 
 @settings(deadline=None)
-@given(
-    st.lists(st.integers(0, 359), min_size=1, max_size=7),
-    st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]),
-)
+@given(st.lists(st.integers(0, 359), min_size=1, max_size=7), st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]))
 def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees, lam):
     vectors = np.array([unit(angle) for angle in degrees], np.float32)
     picks = mmr_order(np.array([1, 0], np.float32), vectors, len(degrees), lam)

@@ -23,10 +23,7 @@ from rag_core.stages import (
     Top,
     TransformStage,
 )
-from rag_core.testing import (
-    PASSAGES,
-    check_stage,
-)
+from rag_core.testing import PASSAGES, check_stage
 from rag_core.values.errors import ProviderError, RagError
 from rag_core.values.types import Hit, Query, Ranking, State
 

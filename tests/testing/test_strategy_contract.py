@@ -14,20 +14,8 @@ from rag_core import stages
 from rag_core.catalog import RECIPES, Choice, Number, Preset, Recipe, Switch
 from rag_core.prompts.templates import MULTI_QUERY
 from rag_core.runtime.context import Context
-from rag_core.stages import (
-    Bm25,
-    Dense,
-    Generate,
-    RerankStage,
-    Retrieve,
-    Retriever,
-    Stage,
-    Top,
-)
-from rag_core.testing import (
-    check_stage,
-    check_strategy,
-)
+from rag_core.stages import Bm25, Dense, Generate, RerankStage, Retrieve, Retriever, Stage, Top
+from rag_core.testing import check_stage, check_strategy
 from rag_core.values.types import Hit, Query, Ranking, Scale, State
 
 NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy": (("cats",),)}

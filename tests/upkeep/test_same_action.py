@@ -159,9 +159,7 @@ def test_our_emergency_list_made_laxer_is_named_item_by_item(shipped):
     assert problems(listed.text, "en", listed.heading) == []
 
 
-def test_every_row_finds_advice_in_our_documents(
-    advised,
-):
+def test_every_row_finds_advice_in_our_documents(advised):
     met = {(sign, passage.language) for passage, found in advised for sign, _ in found}
     missing = [
         (sign.id, language)
@@ -173,8 +171,6 @@ def test_every_row_finds_advice_in_our_documents(
     assert missing == []
 
 
-def test_no_passage_gives_a_laxer_action_than_the_table(
-    advised,
-):
+def test_no_passage_gives_a_laxer_action_than_the_table(advised):
     for passage, found in advised:
         assert list(action_problems(passage, found)) == []

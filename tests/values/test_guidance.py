@@ -9,15 +9,7 @@ from helpers.small import ROOT
 from rag_core.documents.documents import read_collection
 from rag_core.safety.urgency.helplines import countries
 from rag_core.values.answers import Answer, Citation
-from rag_core.values.sources import (
-    JURISDICTIONS,
-    OLD_YEARS,
-    age_note,
-    age_years,
-    difference,
-    is_old,
-    leading,
-)
+from rag_core.values.sources import JURISDICTIONS, OLD_YEARS, age_note, age_years, difference, is_old, leading
 from rag_core.values.trace import Step, Trace
 from rag_core.values.triage import Triage
 from rag_core.values.types import Passage, Query, Ranking, State

@@ -1,4 +1,4 @@
-"""Settings from a careless hand: keys with blanks, passwords in URLs, misspelt and random rag.toml."""
+"""Settings from a careless hand: keys with blanks, passwords in URLs, misspelt and random rag.toml, and files nobody can read."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,8 @@ from helpers.looping import for_each, fuzzed
 from hypothesis import given
 
 from rag_core.models.openai.errors import retry_after
-from rag_core.values.errors import ProviderError, SettingsError
+from rag_core.values.errors import DataError, ProviderError, SettingsError
+from rag_core.values.profile import read_profile
 from rag_core.values.secrets import without_url_secrets
 from rag_core.values.settings import Settings, read_settings
 
@@ -159,3 +160,26 @@ def test_a_hostile_rag_toml_is_refused_in_one_line(folder, data):
     with pytest.raises(SettingsError):
         read_settings()
     fuzzing_text.check_toml(folder, data)
+
+
+DIGITS = "9" * 5_000
+TOO_LONG = "a number has more than 4,300 digits"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(f"subject = {DIGITS}".encode(), TOO_LONG), ("subject = 'café'".encode("latin-1"), "it is not UTF-8")],
+)
+def test_a_profile_says_why_in_our_words(tmp_path, content, why):
+    (tmp_path / "profile.toml").write_bytes(content)
+    with pytest.raises(DataError) as refused:
+        read_profile(tmp_path)
+    assert refused.value.message == f"{tmp_path / 'profile.toml'} cannot be read: {why}."
+
+
+def test_settings_say_why_in_our_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rag.toml").write_text(f"timeout = {DIGITS}")
+    with pytest.raises(SettingsError) as refused:
+        read_settings()
+    assert refused.value.message == f"rag.toml cannot be read: {TOO_LONG}."

@@ -1,4 +1,4 @@
-"""The one tie rule, the votes, and the values a strategy passes along."""
+"""The one tie rule, the votes, the values a strategy passes along, and what each query found."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag_core.values.provenance import QueryResults, results_by_query, shared_passages
 from rag_core.values.types import (
     Cost,
     Hit,
@@ -132,3 +133,29 @@ def test_a_passage_in_several_rankings_counts_once():
     rankings = tuple(Ranking(QUESTION, tuple(hit(one, 1.0) for one in ids)) for ids in ("ab", "bc"))
     assert State(QUESTION, (QUESTION,), rankings).passage_count == 3
     assert State.start("q").passage_count == 0
+
+
+def ranking(query: str, *ids: str) -> Ranking:
+    return Ranking(Query(query), tuple(Hit(Passage(one, one, one, one), 1.0, "cosine") for one in ids))
+
+
+def test_each_query_counts_its_passages_and_those_no_other_query_found():
+    found = results_by_query(
+        [ranking("cats", "a", "b"), ranking("dogs", "b", "c"), ranking("cats", "b", "d"), ranking("none")]
+    )
+    assert found == {"cats": QueryResults(3, 2), "dogs": QueryResults(2, 1), "none": QueryResults(0, 0)}
+
+
+def test_nothing_searched_is_nothing_found():
+    assert results_by_query([]) == {}
+
+
+def test_the_most_widely_found_passages_come_first_then_the_best_ranked():
+    rows = shared_passages([ranking("q", "c", "a", "b"), None, ranking("q", "d", "b")])
+    assert [(row.passage.id, dict(row.ranks)) for row in rows] == [
+        ("b", {0: 3, 2: 2}), ("c", {0: 1}), ("d", {2: 1}), ("a", {0: 2}),
+    ]  # fmt: skip
+
+
+def test_no_list_shares_nothing():
+    assert shared_passages([None, ranking("q")]) == []

@@ -39,13 +39,7 @@ def test_a_stage_taken_over_costs_nothing_and_takes_no_time():
     bill = bill_of(trace(step(first, seconds=2.0, reused=True), step(second, seconds=0.5)))
     over, own = bill.lines
     assert (over.reused, over.seconds, over.tokens, over.cost.usd, over.shared) == (True, 0.0, (0, 0), 0.0, 1)
-    assert (own.reused, own.seconds, own.tokens, own.cost.usd, own.shared) == (
-        False,
-        0.5,
-        (100, 10),
-        0.25,
-        0,
-    )
+    assert (own.reused, own.seconds, own.tokens, own.cost.usd, own.shared) == (False, 0.5, (100, 10), 0.25, 0)
     assert (bill.total.seconds, bill.total.cost.usd, bill.alone.usd) == (0.5, 0.25, 0.25 + 0.25)
 
 

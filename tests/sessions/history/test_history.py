@@ -1,7 +1,7 @@
 """The history: kept, searched, opened again, deleted; private; harmless when it cannot be written."""
 
 import stat
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -193,22 +193,13 @@ class TestPlace:
         assert not (tmp_path / "home").exists()
 
     def test_many_threads_and_two_histories_write_at_once(self, tmp_path):
-        failed: list[Exception] = []
-
         def write(name: str) -> None:
-            own = open_history(Settings(home=tmp_path))
-            try:
-                for number in range(5):
-                    own.add(question(f"{name}{number}"))
-            except Exception as error:
-                failed.append(error)
+            history = open_history(Settings(home=tmp_path))
+            for number in range(5):
+                history.add(question(f"{name}{number}"))
 
-        threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
-        assert failed == []
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, "abcd"))
         assert open_history(Settings(home=tmp_path)).count() == 20
 
     @pytest.mark.parametrize(

@@ -25,9 +25,7 @@ def test_a_question_is_kept_found_and_deleted(address):
 
 
 @pytest.mark.timeout(30)
-def test_a_server_that_accepts_and_never_answers_is_given_up_without_its_address(
-    monkeypatch,
-):
+def test_a_server_that_accepts_and_never_answers_is_given_up_without_its_address(monkeypatch):
     monkeypatch.setattr(database, "CONNECT_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
