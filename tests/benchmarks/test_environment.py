@@ -100,15 +100,8 @@ def test_how_long_the_environment_takes(tmp_path, results):
     started = time.perf_counter()
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     pip = [
-        tmp_path / "venv" / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "-c",
-        "constraints.txt",
-        "-e",
-        ".",
-    ]
+        tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", "constraints.txt",
+        "-e", ".",
+    ]  # fmt: skip
     subprocess.run(pip, cwd=ROOT, check=True)
     results.note("making the environment", "s", [time.perf_counter() - started])

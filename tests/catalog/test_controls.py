@@ -155,17 +155,11 @@ def test_an_edited_ready_template_is_ones_own_and_an_unchanged_one_the_ready_one
 @for_each(
     ("value", "text"),
     [
-        (True, "true"),
-        (False, "false"),
-        (5, "5"),
-        (0.7, "0.7"),
-        (60.0, "60"),
-        ("linear", "linear"),
-        ((1.0, 0.95), "1,0.95"),
-        (["standalone", "expanded"], "standalone,expanded"),
+        (True, "true"), (False, "false"), (5, "5"), (0.7, "0.7"), (60.0, "60"), ("linear", "linear"),
+        ((1.0, 0.95), "1,0.95"), (["standalone", "expanded"], "standalone,expanded"),
         (["a", {"name": "ñ", "text": "¿{question}?"}], '["a", {"name": "ñ", "text": "¿{question}?"}]'),
     ],
-)
+)  # fmt: skip
 def test_values_are_written_as_the_command_line_takes_them(value, text):
     assert format_value(value) == text
 

@@ -66,16 +66,11 @@ def test_any_json_is_valid_unicode_without_commands_and_reads_back(value):
 @for_each(
     ("text", "shown"),
     [
-        ("\x1b[31m", "␛[31m"),
-        ("a\u202eb", "a⟨U+202E⟩b"),
-        ("\x9b", "⟨U+009B⟩"),
-        ("\x7f\x00", "␡␀"),
-        ("\ud83d", "⟨U+D83D⟩"),
-        ("one\r\ntwo\tthree", "one\ntwo\tthree"),
-        ("over\rwritten", "over␍written"),
+        ("\x1b[31m", "␛[31m"), ("a\u202eb", "a⟨U+202E⟩b"), ("\x9b", "⟨U+009B⟩"), ("\x7f\x00", "␡␀"),
+        ("\ud83d", "⟨U+D83D⟩"), ("one\r\ntwo\tthree", "one\ntwo\tthree"), ("over\rwritten", "over␍written"),
         ("λ ∥ ¿Cuándo? 孕妇 🤰🏽 👩‍👩‍👧", "λ ∥ ¿Cuándo? 孕妇 🤰🏽 👩‍👩‍👧"),
     ],
-)
+)  # fmt: skip
 def test_a_command_becomes_a_mark_and_text_stays(text, shown):
     assert visible(text) == shown
 
@@ -129,20 +124,13 @@ def test_strategies_registered_by_others_cannot_command_the_terminal(rag, monkey
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("query", "x", "--strategy", HOSTILE),
-        ("query", "x", "--strategy", HOSTILE, "--rerank"),
-        ("query", "x", f"--{HOSTILE}"),
-        ("query", "x", "--set", HOSTILE),
-        ("query", HOSTILE),
-        (HOSTILE,),
-        ("replay", HOSTILE),
-        ("results", HOSTILE),
-        ("query", "x", "--corpus", HOSTILE),
-        ("eval", "--strategies", HOSTILE),
-        ("eval", "--strategies", "bm25", "--data", HOSTILE),
+        ("query", "x", "--strategy", HOSTILE), ("query", "x", "--strategy", HOSTILE, "--rerank"),
+        ("query", "x", f"--{HOSTILE}"), ("query", "x", "--set", HOSTILE), ("query", HOSTILE), (HOSTILE,),
+        ("replay", HOSTILE), ("results", HOSTILE), ("query", "x", "--corpus", HOSTILE),
+        ("eval", "--strategies", HOSTILE), ("eval", "--strategies", "bm25", "--data", HOSTILE),
         ("sweep", "--strategy", "bm25", "--vary", HOSTILE),
     ],
-)
+)  # fmt: skip
 def test_wrong_usage_repeats_what_was_typed_as_text(rag, arguments, monkeypatch, tmp_path):
     monkeypatch.setenv("RAG_HOME", str(tmp_path))
     ran = rag(*arguments)

@@ -25,17 +25,8 @@ def chroma_server(folder: Path, port: int | None = None) -> Iterator[tuple[int, 
     port = port or free_port()
     code = "import sys; from chromadb.cli.cli import app; sys.exit(app())"
     command = [
-        sys.executable,
-        "-c",
-        code,
-        "run",
-        "--path",
-        str(folder),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
+        sys.executable, "-c", code, "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port),
+    ]  # fmt: skip
     with _listening(command, port) as process:
         yield process, port
 

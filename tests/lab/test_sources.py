@@ -14,15 +14,9 @@ from rag_core.values.settings import Settings
 SECTIONS: Mapping[str, frozenset[str]] = {
     "Multi-Query Rewriter RAG": frozenset(
         [
-            "Pipeline Steps",
-            "Query Rewriting Templates",
-            "Core Processing Function",
-            "Rewriter Model Temperature",
-            "Number of Final Documents",
-            "Query Weighting Strategy",
-            "Comparison with Other Architectures",
-            "Advanced",
-            "Default Models",
+            "Pipeline Steps", "Query Rewriting Templates", "Core Processing Function",
+            "Rewriter Model Temperature", "Number of Final Documents", "Query Weighting Strategy",
+            "Comparison with Other Architectures", "Advanced", "Default Models",
         ]
     ),
     "Hybrid RRF module": frozenset(["Retrieval Settings", "Default Models"]),
@@ -40,7 +34,7 @@ SECTIONS: Mapping[str, frozenset[str]] = {
             "Reformulation Error Analysis",
         ]
     ),
-}
+}  # fmt: skip
 PUBLISHED = (
     "Robertson and Zaragoza 2009",
     "Gao et al. 2023",

@@ -13,15 +13,8 @@ from rag_core.language.analysis import COMMON_LANGUAGES, LANGUAGES
 
 PACKED = MODEL_DIR / MODEL_FILE
 OTHERS = [
-    "",
-    "42",
-    "ñ",
-    "Wann wird Anti-D gegeben?",
-    "Когда вводят анти-D?",
-    "いつ抗Dを投与しますか",
-    "متى",
-    "anti-D",
-]
+    "", "42", "ñ", "Wann wird Anti-D gegeben?", "Когда вводят анти-D?", "いつ抗Dを投与しますか", "متى", "anti-D",
+]  # fmt: skip
 
 
 def identifier(home: Path | None, monkeypatch: pytest.MonkeyPatch) -> Any:

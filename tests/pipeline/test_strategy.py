@@ -283,16 +283,10 @@ def test_every_parameter_of_every_stage_is_in_the_fingerprint():
     variants = [BASE, *changed(BASE)]
     bm25, dense = ("k", "k1", "b", "enriched"), ("k", "enriched")
     others = (
-        "Retrieve.deduplicate",
-        "ReciprocalRankFusion.k",
-        "ReciprocalRankFusion.weights",
-        "ReciprocalRankFusion.weights",
-        "ReciprocalRankFusion.rewrites",
-        "Top.k",
-        "Mmr.k",
-        "Mmr.relevance",
+        "Retrieve.deduplicate", "ReciprocalRankFusion.k", "ReciprocalRankFusion.weights",
+        "ReciprocalRankFusion.weights", "ReciprocalRankFusion.rewrites", "Top.k", "Mmr.k", "Mmr.relevance",
         "Generate.template",
-    )
+    )  # fmt: skip
     parameters = len((*bm25, *dense, *others))
     assert len(variants) == 1 + parameters
     assert len({Strategy("mine", stages).fingerprint for stages in variants}) == 1 + parameters
@@ -303,31 +297,14 @@ def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
     same = replace(one, text="{question}!")
     sourced = replace(one, text="{question} {sources}")
     parts: list[Stage] = [
-        Rewrite((one, two)),
-        Rewrite((two, one)),
-        Rewrite((one,)),
-        Rewrite((same, two)),
-        Rewrite((replace(one, temperature=0.5), two)),
-        Rephrase(),
-        Rephrase((one,)),
-        Hyde(),
-        Hyde(include_question=False),
-        Hyde(template=one),
-        AnalyseQuery(),
-        WeightedFusion(),
+        Rewrite((one, two)), Rewrite((two, one)), Rewrite((one,)), Rewrite((same, two)),
+        Rewrite((replace(one, temperature=0.5), two)), Rephrase(), Rephrase((one,)), Hyde(),
+        Hyde(include_question=False), Hyde(template=one), AnalyseQuery(), WeightedFusion(),
         *(WeightedFusion(weighting) for weighting in ("exponential", "equal", "custom")),
-        WeightedFusion(step=0.1),
-        WeightedFusion(weights=(1.0,)),
-        *(WeightedFusion(combine=combine) for combine in ("first", "sum")),
-        MaxFusion(),
-        LlmRerank(),
-        LlmRerank(template=sourced),
-        Rerank(),
-        Blend(),
-        Blend(alpha=0.5),
-        Threshold(),
-        Threshold(0.6),
-    ]
+        WeightedFusion(step=0.1), WeightedFusion(weights=(1.0,)),
+        *(WeightedFusion(combine=combine) for combine in ("first", "sum")), MaxFusion(), LlmRerank(),
+        LlmRerank(template=sourced), Rerank(), Blend(), Blend(alpha=0.5), Threshold(), Threshold(0.6),
+    ]  # fmt: skip
     assert len({repr(stage) for stage in parts}) == len(parts)  # what fingerprints are made of
     assert len(set(parts)) == len(parts)  # what shared prefixes go by
     assert len({(stage.name, json.dumps(stage.params)) for stage in parts}) == len(parts)

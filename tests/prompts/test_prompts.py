@@ -256,16 +256,9 @@ shown = { High = 1, Medium = 2, Low = 3 }
 @pytest.mark.parametrize(
     "text",
     [
-        None,
-        "high = ",
-        "cosine = 3",
-        "[cosine]\nen = 3",
-        "[cosine.en]\nhigh = 1",
-        ROW.replace("high = 0.6", ""),
-        ROW.replace("shown", "seen"),
-        "",
-        ROW.replace("a-model.en", "a-model.es"),
-        ROW.replace("High = 0.9, ", ""),
+        None, "high = ", "cosine = 3", "[cosine]\nen = 3", "[cosine.en]\nhigh = 1",
+        ROW.replace("high = 0.6", ""), ROW.replace("shown", "seen"), "",
+        ROW.replace("a-model.en", "a-model.es"), ROW.replace("High = 0.9, ", ""),
         ROW.replace("0.6", '"wide"'),
     ],
     ids=[

@@ -77,20 +77,12 @@ def test_the_usual_spellings_of_a_marker_are_read(spelt, read):
 @for_each(
     ("spelt", "left", "invalid"),
     [
-        ("[2019]", "", 1),
-        ("[4]", "", 1),
-        ("[2-9]", " [2][3]", 1),
-        ("[0-1]", " [1]", 1),
-        ("[7-9]", "", 2),
-        ("[1-99999999999]", " [1][2][3]", 1),
-        (f"[{'9' * 5000}]", "", 1),
-        (f"[1-{'9' * 5000}]", " [1][2][3]", 1),
-        ("[Source 9]", "", 1),
-        ("(Fuente 9)", "", 1),
-        ("【9】", "", 1),
+        ("[2019]", "", 1), ("[4]", "", 1), ("[2-9]", " [2][3]", 1), ("[0-1]", " [1]", 1), ("[7-9]", "", 2),
+        ("[1-99999999999]", " [1][2][3]", 1), (f"[{'9' * 5000}]", "", 1),
+        (f"[1-{'9' * 5000}]", " [1][2][3]", 1), ("[Source 9]", "", 1), ("(Fuente 9)", "", 1), ("【9】", "", 1),
         ("[[9]1]", " [1]", 1),
     ],
-)
+)  # fmt: skip
 def test_a_number_that_names_no_context_is_taken_out_and_counted(spelt, left, invalid):
     assert resolve_citations(f"Cats purr {spelt}.", THREE)[::2] == (f"Cats purr{left}.", invalid)
 

@@ -23,33 +23,15 @@ def gloss() -> Gloss:
 @for_each(
     ("spanish", "english"),
     [
-        ("tomármelo", "take it"),
-        ("dárselo", "give it"),
-        ("tomarlas", "take them"),
-        ("acostarme", "lie down"),
-        ("llámenos", "call"),
-        ("acérquese", "approach"),
-        ("tomelo", "take it"),
-        ("tomándoselo", "take it"),
-        ("podés", "can"),
-        ("pastillitas", "pill"),
-        ("bebito", "baby"),
-        ("sangradito", "bleeding"),
-        ("agüita", "water"),
-        ("poquito", "little"),
-        ("fuertísimo", "very strong"),
-        ("lentamente", "slow"),
-        ("veces", "time"),
-        ("nino", "child"),
-        ("rompio", "broke"),
-        ("embarasada", "pregnant"),
-        ("enbarazadas", "pregnant"),
-        ("ospital", "hospital"),
-        ("contraciones", "contractions"),
-        ("contracsiones", "contractions"),
-        ("hervirr", "boil"),
+        ("tomármelo", "take it"), ("dárselo", "give it"), ("tomarlas", "take them"),
+        ("acostarme", "lie down"), ("llámenos", "call"), ("acérquese", "approach"), ("tomelo", "take it"),
+        ("tomándoselo", "take it"), ("podés", "can"), ("pastillitas", "pill"), ("bebito", "baby"),
+        ("sangradito", "bleeding"), ("agüita", "water"), ("poquito", "little"), ("fuertísimo", "very strong"),
+        ("lentamente", "slow"), ("veces", "time"), ("nino", "child"), ("rompio", "broke"),
+        ("embarasada", "pregnant"), ("enbarazadas", "pregnant"), ("ospital", "hospital"),
+        ("contraciones", "contractions"), ("contracsiones", "contractions"), ("hervirr", "boil"),
     ],
-)
+)  # fmt: skip
 def test_a_form_is_read_by_rule(gloss, spanish, english):
     assert gloss.english(spanish) == english
     assert gloss.unknown(spanish) == []
@@ -58,19 +40,12 @@ def test_a_form_is_read_by_rule(gloss, spanish, english):
 @for_each(
     ("spanish", "english"),
     [
-        ("esplenomegalia", "splenomegaly"),
-        ("laparoscopía", "laparoscopy"),
-        ("colecistitis", "cholecystitis"),
-        ("microcefalia", "microcephaly"),
-        ("nefrología", "nephrology"),
-        ("encefalopatía", "encephalopathy"),
-        ("leucemia", "leukaemia"),
-        ("eritromicina", "erythromycin"),
-        ("ablación", "ablation"),
-        ("toxicidad", "toxicity"),
-        ("dermatólogo", "dermatologist"),
+        ("esplenomegalia", "splenomegaly"), ("laparoscopía", "laparoscopy"),
+        ("colecistitis", "cholecystitis"), ("microcefalia", "microcephaly"), ("nefrología", "nephrology"),
+        ("encefalopatía", "encephalopathy"), ("leucemia", "leukaemia"), ("eritromicina", "erythromycin"),
+        ("ablación", "ablation"), ("toxicidad", "toxicity"), ("dermatólogo", "dermatologist"),
     ],
-)
+)  # fmt: skip
 def test_a_learned_word_is_read_by_its_ending(gloss, spanish, english):
     assert gloss.english(spanish) == english
 
