@@ -4,8 +4,6 @@ A text is safe when every part of it is a literal, a number (by its format or it
 gate of its kind. Variables, parameters and functions of the pages are followed.
 """
 
-from __future__ import annotations
-
 import ast
 import string
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Searching by known questions."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_core.documents.asked import Asked
@@ -24,7 +22,7 @@ def index() -> AskedIndex:
     return AskedIndex(ROWS, lambda: [embedder.embed([one.question for one in ROWS])[0]], embedder, PASSAGES)
 
 
-def test_a_passage_scores_by_its_nearest_question_and_names_it(index: AskedIndex) -> None:
+def test_a_passage_scores_by_its_nearest_question_and_names_it(index):
     hits = index.search("do cats sleep", 4)
     # two of three words are shared with "do cats purr", one with "do dogs bark": 2/3 and 1/3
     assert [(hit.id, hit.note) for hit in hits] == [
@@ -39,12 +37,12 @@ def test_a_passage_scores_by_its_nearest_question_and_names_it(index: AskedIndex
     assert index.search("do cats sleep", 1) == hits[:1]
 
 
-def test_how_near_passages_are_is_told_in_their_order(index: AskedIndex) -> None:
+def test_how_near_passages_are_is_told_in_their_order(index):
     near = index.likeness("cats purr loudly", ["dogs", "none", "cats"])
     assert near == [pytest.approx(0.0, abs=0.005), None, pytest.approx(2 / 3, abs=0.005)]
 
 
-def test_its_key_is_that_of_questions_and_model() -> None:
+def test_its_key_is_that_of_questions_and_model():
     embedder = BagOfWords()
     keys = {
         AskedIndex(rows, lambda: [embedder.embed([])[0]], embedder, PASSAGES).key
