@@ -10,15 +10,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import differences, presenter
+from pages.compare import asking, differences, presenter
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import bold, escape, label
-from pages.shared import setups
+from pages.shared import account, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.explain import WhyNot, flow_columns
+from rag_core.runtime.context import Context
+from rag_core.runtime.spending import paying
 
 if TYPE_CHECKING:
     from rag_core import evaluation as ev
@@ -89,11 +91,16 @@ def draw(run: Comparison) -> None:
         except rag_core.RagError as error:  # the judgements cannot be read
             untrusted.say(problem(error))
             found = (None,) * len(columns)
+        judged = any(one and one.basis == "judged" for one in found)
+        if run.by_model and not judged:
+            found = [run.by_model[0][place] for place in presenter.places(run)]
         untrusted.draw(
-            f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(found)}</p>'
+            f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(run, found)}</p>'
         )
         with _row():
             _why(run, columns, found)
+            if not (judged or run.by_model):
+                _ask_model(run)
             best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
             differences.draw(run, best[0] if best else 0)
 
@@ -107,7 +114,10 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
     groups: dict[tuple[int, str, str, str], list[int]] = {}
     for place, one in enumerate(found):
         if one:
-            order = ORDER.index((one.kind, one.basis))
+            as_if = (
+                ("estimated" if one.kind == "declines" else "judged") if one.basis == "model" else one.basis
+            )
+            order = ORDER.index((one.kind, as_if))
             begins = (
                 (one.begins.heading or one.begins.title)
                 if one.begins and "{begins}" in SENTENCES[ORDER[order]][0]
@@ -128,9 +138,18 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
         yield escape(t("Not judged: which answer is better?"))
 
 
-def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
+def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
     """What the verdicts rest on: a word, and more on hover or focus."""
     bases = {one.basis for one in found if one}
+    if run.by_model and "model" in bases:
+        calls = run.by_model[1]
+        model = setups.called(calls[-1].model) if calls else t("a model")
+        told = t(
+            "Judged by a language model, which read the answers without names and may be wrong; no person has checked "
+            "it. It cost {cost}.",
+            cost=rag_core.Cost.of(calls),
+        )
+        return tip(t("By {model}", model=model), told, "rl-how")
     if "judged" in bases:
         return tip(
             t("Judged"),
@@ -157,6 +176,37 @@ def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
             "rl-how",
         )
     return ""
+
+
+@untrusted.errors(st.caption)
+def _ask_model(run: Comparison) -> None:
+    """The button that asks the judge for verdicts, with their price; nothing where that would send private data."""
+    from rag_core import evaluation as ev
+
+    lab, traces = engine().wait(run.corpus), [column.trace for column in run.columns]
+    judge = lab.engines.paid.get("judge")
+    written = any(trace and trace.answer and not trace.answer.abstained for trace in traces)
+    if judge is None or not written or not asking.may_leave(run.question):
+        return
+    bill = ev.bill_of_verdicts(traces, lab.rehearsal()).cost
+    model = label(setups.called(judge.name))
+    words = (
+        t("Ask {model}: its price is not known", model=model)
+        if bill.unpriced
+        else t("Ask {model}: at most {bill}", model=model, bill=label(bill))
+    )
+    if not st.button(
+        words, key="verdict.ask", help=t("One call for all answers, which it gets without names.")
+    ):
+        return
+    try:
+        with st.spinner(t("Asking {model}…", model=model)), paying(account.payer()):
+            run.by_model = ev.verdicts_by_model(traces, Context(lab.services(run.country)))
+    except rag_core.RagError as error:
+        run.later += tuple(error.calls)
+        raise
+    run.later += tuple(run.by_model[1])
+    st.rerun()
 
 
 @untrusted.errors(st.caption)
