@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,12 +11,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import asking, differences, presenter
+from pages.compare import asking, differences, presenter, room
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import bold, escape, label
-from pages.shared import account, setups
+from pages.shared import account, rooms, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.explain import WhyNot, flow_columns
@@ -101,6 +102,8 @@ def draw(run: Comparison) -> None:
             _why(run, columns, found)
             if not (judged or run.by_model):
                 _ask_model(run)
+            if not any(found) and run.traces and not presenter.on():
+                presenter.ballot(run)
             best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
             differences.draw(run, best[0] if best else 0)
 
@@ -110,7 +113,7 @@ def _row() -> DeltaGenerator:
 
 
 def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Iterator[str]:
-    """What is to be said of each column, best first; of those of whom it is the same at once."""
+    """What is to be said of each column, best first, of those of whom it is the same at once; after people unless judged."""
     groups: dict[tuple[int, str, str, str], list[int]] = {}
     for place, one in enumerate(found):
         if one:
@@ -124,18 +127,54 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
                 else ""
             )
             groups.setdefault((order, one.lacks, one.says, begins), []).append(place)
+    told = []
     for (order, lacks, says, begins), places in sorted(
         groups.items(), key=lambda each: (each[0][0], each[1])
     ):
-        single, several = SENTENCES[ORDER[order]]
-        sentence = several if len(places) > 1 else single
+        sentence = SENTENCES[ORDER[order]][len(places) > 1]
         columns = differences.letters(places)
-        yield bold(t(sentence, columns=columns, lacks=lacks, says=says, begins=begins or t("no source")))
-    if run.best:
-        voted = [place for place, column in enumerate(presenter.places(run)) if column in run.best]
-        yield bold(t("Voted best here: **{columns}**.", columns=differences.letters(voted)))
-    elif not groups:
+        told.append(t(sentence, columns=columns, lacks=lacks, says=says, begins=begins or t("no source")))
+    people = [*_people(run)]
+    judged = any(one and one.basis == "judged" for one in found)
+    yield from map(bold, (*told, *people) if judged else (*people, *told))
+    if not (told or people):
         yield escape(t("Not judged: which answer is better?"))
+
+
+def _people(run: Comparison) -> Iterator[str]:
+    """How it was voted here, and by the room that was asked, once its names are shown."""
+    order = [*presenter.places(run)]
+    if run.best is not None and run.differences.is_tie(run.best):
+        yield t("Voted here: all are equally good.")
+    elif run.best:
+        yield t("Voted best here: **{columns}**.", columns=differences.letters(map(order.index, run.best)))
+    elif run.best is not None:
+        yield t("Voted here: none is good enough.")
+    if votes := _preferred(run):
+        counts = (f"**{LETTERS[order.index(place)]}** {count}" for place, count in votes.most_common())
+        yield t("Votes of the room: {votes}.", votes=", ".join(counts))
+
+
+def _preferred(run: Comparison) -> Counter[int]:
+    """The columns that a room prefers, with the number of its votes; none before it is told the result."""
+    opened = st.session_state.get(room.ROOM)
+    try:
+        kept = rooms.store() if opened else None
+        asked = kept.current(opened.code) if kept else None
+        votes = kept.votes(opened.code) if kept and asked and asked.revealed else ()
+    except rag_core.RagError:  # the line of the room says why
+        return Counter()
+    places = [place for place, one in enumerate(run.columns) if one.trace and one.trace.answer]
+    if (
+        not asked
+        or [one.trace.fingerprint for one in asked.question.answers]
+        != [trace.fingerprint for trace in run.traces if trace.answer]
+        or asked.question.text != run.question
+    ):
+        return Counter()
+    return Counter(
+        places[one.better] for one in votes if one.round == asked.number and one.better is not None
+    )
 
 
 def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:

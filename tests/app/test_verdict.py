@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from helpers.behaviours import Behaviour, Reply, Status
 from helpers.in_process import ask, html, press, text, visitor
-from helpers.openai_server import OpenAIServer
+from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import obliging
 from streamlit.testing.v1 import AppTest
 
@@ -70,6 +70,29 @@ def test_a_vote_is_told_beside_the_verdict_and_hidden_names_hide_both(drawn: App
     run.best = (run.order[0],)
     press(drawn, "Reveal")
     assert "Voted best here: A." in verdict(drawn)
+
+
+def test_where_nothing_judges_people_vote_beside_it_and_change_their_vote(
+    start: Callable[..., AppTest], server: OpenAIServer
+) -> None:
+    written = iter(("Rest.", "Walk.", "Rest."))  # nothing is cited, so that nothing is estimated
+    server.choose = lambda body: Reply(next(written)) if role_of(body) == "answer" else obliging(body)
+    app = ask(start(OPENAI_BASE_URL=server.url, RAG_ABSTAIN="off").run(), IBUPROFEN)
+    run = app.session_state["run"]
+    assert verdict(app) == "Not judged: which answer is better?"
+    labels = [one.label for one in app.button if str(one.key).startswith("vote.")]
+    assert labels == ["A", "B", "C", "Equally good", "None is good enough"]
+    walks = next(place for place, trace in enumerate(run.traces) if trace.answer.written == "Walk.")
+    press(app, "ABC"[walks])
+    assert run.best == (walks,)
+    assert verdict(app) == f"Voted best here: {'ABC'[walks]}."
+    press(app, "Equally good")
+    assert verdict(app) == "Voted here: all are equally good."
+    press(app, "None is good enough")
+    assert verdict(app) == "Voted here: none is good enough."
+    server.choose = lambda body: Reply(json.dumps({str(n): {"verdict": "answers"} for n in (1, 2)}))
+    press(app, offers(app)[0])
+    assert verdict(app).startswith("Voted here: none is good enough. A, B and C answer. By ")  # people first
 
 
 class TestByModel:
