@@ -10,8 +10,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import bills, how_it_got_here, passages, presenter, queries
-from pages.compare.answers import finished
+from pages.compare import bills, how_it_got_here, passages, presenter, queries, without
+from pages.compare.answers import ALONE, Equal, finished
 from pages.compare.prompts import before_failure
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
@@ -69,7 +69,6 @@ def status(
     *,
     changed: bool,
     runs_on: str = "",
-    twin: str = "",
 ) -> str:
     """One line of fixed height: how far the column is or what it took, and what is set otherwise than by default.
 
@@ -79,7 +78,6 @@ def status(
         changes: the settings that differ from the defaults; may be empty.
         changed: whether the settings differ from those of the results.
         runs_on: the models and documents it chose; may be empty.
-        twin: which columns give the same answer, in words; may be empty.
     """
     outdated = (
         f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=escape(shown))}">{t("press Run to apply")}</span>'
@@ -96,9 +94,8 @@ def status(
             f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
             f'aria-valuemax="{len(states)}" aria-valuenow="{len(column.steps):d}">{marks}</span>'
         )
-    twins = f'<span class="rl-twin">{escape(twin)}</span>' if twin else ""
     heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>'
-    return f'{heading}<div class="rl-status">{far}{twins}{outdated}{_chips(changes, runs_on)}</div>'
+    return f'{heading}<div class="rl-status">{far}{outdated}{_chips(changes, runs_on)}</div>'
 
 
 def idle_status(changes: str, runs_on: str = "") -> str:
@@ -144,17 +141,24 @@ def hidden(waited: int) -> str:
 
 
 def answer(
-    column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
+    column: Column,
+    position: int,
+    engine_state: str,
+    *,
+    told: bool = False,
+    blind: bool = False,
+    equal: Equal = ALONE,
 ) -> str:
     """The answer so far, and why it ended if it is incomplete; or what the column is waiting for.
 
     Args:
         told: whether the banner above the columns says why they failed.
         blind: leave out what would give the strategy away.
+        equal: as for `finished`.
     """
     trace = column.trace
     if trace and trace.answer:
-        return finished(trace, trace.answer, position, blind=blind)
+        return finished(trace, trace.answer, position, blind=blind, equal=equal)
     partial = ""
     if column.text:
         live = "" if column.settled else " rl-live"
@@ -239,8 +243,8 @@ class ColumnView:
     Args:
         place: where it is drawn.
         chosen: what the card is set to; empty when the card is not in the next run.
-        also: id of a passage -> the other columns that found it.
-        twin: which other columns give the same answer, in words; may be empty.
+        also: id of a passage -> that other columns found it too.
+        equal: whether other columns give the same answer.
     """
 
     column: Column
@@ -248,8 +252,8 @@ class ColumnView:
     place: InitVar[DeltaGenerator]
     chosen: Sequence[rag_core.Setup]
     run: Comparison
-    also: Mapping[str, str]
-    twin: str
+    also: Mapping[str, Equal]
+    equal: Equal
     _places: dict[str, DeltaGenerator] = field(default_factory=dict, init=False)
     _shown: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -299,7 +303,6 @@ class ColumnView:
             changes(setup),
             changed=self._changed,
             runs_on=setups.runs_on(setup),
-            twin=self.twin,
         )
         self._put("status", line)
 
@@ -314,7 +317,8 @@ class ColumnView:
             return
         if not blind:
             self._put("rewrites", queries.rewrites(column, self.run.question))
-        self._put("answer", answer(column, position, engine().state, told=over, blind=blind))
+        equal = ALONE if blind else self.equal  # which would say which strategies are alike
+        self._put("answer", answer(column, position, engine().state, told=over, blind=blind, equal=equal))
         self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else warnings(column))
         listed = passages.passages(
@@ -324,6 +328,7 @@ class ColumnView:
             self.also,
             blind=blind,
             most=_fewest(self.run) if blind else None,
+            beside={} if blind else without.beside(self.run, position),
         )
         self._put("passages", listed)
         opened = passages.opened(column, position, self.run.question, blind=blind) if column.trace else ""

@@ -22,7 +22,9 @@ from pages.compare import (
     presenter,
     room,
     verdict,
+    without,
 )
+from pages.compare.answers import ALONE
 from pages.compare.asking import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
@@ -238,10 +240,10 @@ def _results(
         verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
-    twins = differences.same_as(seen) if run.over else [""] * len(seen)
+    equal = differences.same_as(seen) if run.over else [ALONE] * len(seen)
     views = [
         column_parts.ColumnView(
-            column, position, spot, columns[place : place + 1], run, also[position], twins[position]
+            column, position, spot, columns[place : place + 1], run, also[position], equal[position]
         )
         for position, (place, column, spot) in enumerate(
             zip(presenter.places(run), seen, places, strict=False)
@@ -287,7 +289,10 @@ def _below(run: Comparison) -> None:
         untrusted.draw(across.safety_table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(across.lights(seen))
-    untrusted.draw(across.table(seen, names))
+    untrusted.draw(across.table(seen, names, linked=not presenter.on()))
+    if not presenter.on():
+        verdict.ways(run, seen)
+        without.buttons(run)
     untrusted.draw(across.quality(names, seen))
     shipped.draw(run.corpus)
     how_it_got_here.why_not(run)

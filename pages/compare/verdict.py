@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import asking, differences, presenter, room
+from pages.compare import across, asking, differences, presenter, room
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, in_words, problem, t, translated
@@ -25,6 +25,7 @@ from rag_core.runtime.spending import paying
 
 if TYPE_CHECKING:
     from rag_core import evaluation as ev
+    from rag_core.sessions.panel import Room
 
 # (what the verdict is, what it rests on) -> the sentence on one column, on several; best first
 SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -114,67 +115,65 @@ def _row() -> DeltaGenerator:
 
 def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Iterator[str]:
     """What is to be said of each column, best first, of those of whom it is the same at once; after people unless judged."""
-    groups: dict[tuple[int, str, str, str], list[int]] = {}
-    for place, one in enumerate(found):
+    groups: dict[str, list[int]] = {}
+    for place, one in sorted(enumerate(found), key=lambda each: _order(each[1])):
         if one:
-            as_if = (
-                ("estimated" if one.kind == "declines" else "judged") if one.basis == "model" else one.basis
-            )
-            order = ORDER.index((one.kind, as_if))
-            begins = (
-                (one.begins.heading or one.begins.title)
-                if one.begins and "{begins}" in SENTENCES[ORDER[order]][0]
-                else ""
-            )
-            groups.setdefault((order, one.lacks, one.says, begins), []).append(place)
-    told = []
-    for (order, lacks, says, begins), places in sorted(
-        groups.items(), key=lambda each: (each[0][0], each[1])
-    ):
-        sentence = SENTENCES[ORDER[order]][len(places) > 1]
-        columns = differences.letters(places)
-        told.append(t(sentence, columns=columns, lacks=lacks, says=says, begins=begins or t("no source")))
+            groups.setdefault(sentence(one, [0]), []).append(place)
+    told = [sentence(one, places) for places in groups.values() if (one := found[places[0]])]
     people = [*_people(run)]
     judged = any(one and one.basis == "judged" for one in found)
-    yield from map(bold, (*told, *people) if judged else (*people, *told))
+    yield from (*told, *people) if judged else (*people, *told)
     if not (told or people):
         yield escape(t("Not judged: which answer is better?"))
 
 
+def sentence(one: ev.ColumnVerdict, places: Sequence[int]) -> str:
+    """The verdict on columns that share it, as HTML."""
+    words = SENTENCES[ORDER[_order(one)]][len(places) > 1]
+    begins = (one.begins.heading or one.begins.title) if one.begins else t("no source")
+    return bold(t(words, columns=differences.letters(places), lacks=one.lacks, says=one.says, begins=begins))
+
+
+def _order(one: ev.ColumnVerdict | None) -> int:
+    """The place in ORDER of what is said of a column; a model's verdict is worded as a judged one."""
+    if one is None:
+        return len(ORDER)
+    as_if = ("estimated" if one.kind == "declines" else "judged") if one.basis == "model" else one.basis
+    return ORDER.index((one.kind, as_if))
+
+
 def _people(run: Comparison) -> Iterator[str]:
-    """How it was voted here, and by the room that was asked, once its names are shown."""
+    """How it was voted here, and by the room that was asked, once its names are shown; as HTML."""
     order = [*presenter.places(run)]
     if run.best is not None and run.differences.is_tie(run.best):
-        yield t("Voted here: all are equally good.")
+        yield escape(t("Voted here: all are equally good."))
     elif run.best:
-        yield t("Voted best here: **{columns}**.", columns=differences.letters(map(order.index, run.best)))
+        best = differences.letters(map(order.index, run.best))
+        yield bold(t("Voted best here: **{columns}**.", columns=best))
     elif run.best is not None:
-        yield t("Voted here: none is good enough.")
+        yield escape(t("Voted here: none is good enough."))
     if votes := _preferred(run):
         counts = (f"**{LETTERS[order.index(place)]}** {count}" for place, count in votes.most_common())
-        yield t("Votes of the room: {votes}.", votes=", ".join(counts))
+        yield bold(t("Votes of the room: {votes}.", votes=", ".join(counts)))
 
 
 def _preferred(run: Comparison) -> Counter[int]:
     """The columns that a room prefers, with the number of its votes; none before it is told the result."""
-    opened = st.session_state.get(room.ROOM)
+    opened: Room | None = st.session_state.get(room.ROOM)
+    answered = {place: one.trace for place, one in enumerate(run.columns) if one.trace and one.trace.answer}
     try:
         kept = rooms.store() if opened else None
-        asked = kept.current(opened.code) if kept else None
-        votes = kept.votes(opened.code) if kept and asked and asked.revealed else ()
+        asked = kept.current(opened.code) if kept and opened else None
+        if not (kept and asked and asked.revealed and asked.question.text == run.question):
+            return Counter()
+        votes = [one for one in kept.votes(asked.room) if one.round == asked.number]
     except rag_core.RagError:  # the line of the room says why
         return Counter()
-    places = [place for place, one in enumerate(run.columns) if one.trace and one.trace.answer]
-    if (
-        not asked
-        or [one.trace.fingerprint for one in asked.question.answers]
-        != [trace.fingerprint for trace in run.traces if trace.answer]
-        or asked.question.text != run.question
-    ):
-        return Counter()
-    return Counter(
-        places[one.better] for one in votes if one.round == asked.number and one.better is not None
-    )
+    if [one.trace.fingerprint for one in asked.question.answers] != [
+        trace.fingerprint for trace in answered.values()
+    ]:
+        return Counter()  # it was asked with other columns
+    return Counter([*answered][one.better] for one in votes if one.better is not None)
 
 
 def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
@@ -297,13 +296,27 @@ def _lost(found: WhyNot) -> str:
     return t("lost it: {how}.", how=translated(found.fate.text))
 
 
+@st.fragment
+def ways(run: Comparison, columns: Sequence[Column]) -> None:
+    """The buttons, hidden, that the dashes of the table press: each opens the way of a passage."""
+    with st.container(key="ways"):
+        pressed = [
+            row.passage
+            for row in across.rows_of(columns)
+            if len(row.ranks) < len(columns)
+            and st.button(label(row.passage.full_title), key=across.way(row.passage))
+        ]
+    for passage in pressed:
+        st.dialog(t("How it was lost"), width="large")(_way)(run, columns, passage)
+
+
+@untrusted.errors()
 def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) -> None:
     """The way of a section through the stages of every column, and the control values that would bring it back."""
     st.markdown(f"**{label(section.full_title)}**")
-    lab = engine().wait(run.corpus)
     for letter, place, column in zip(LETTERS, presenter.places(run), columns, strict=False):
         trace = column.trace
-        if trace is None or trace.corpus != lab.corpus:
+        if trace is None or section.id not in (lab := engine().wait(trace.corpus)).passages:
             continue
         found = lab.why_not(trace, section.id)
         steps = _steps(trace, found)

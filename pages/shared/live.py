@@ -122,6 +122,7 @@ class Comparison:
         revealed: whether presenter mode has shown its names, which ends the vote.
         presented: presenter mode as it stands, restored when the page is reloaded.
         by_model: a model's verdicts, in the order of `columns`, and the calls that they took; None until it is asked.
+        without: (place, passage) -> the answer of a column without a passage, or why there is none.
         later: the model calls made since it was over, for its verdicts and without a passage.
     """
 
@@ -142,6 +143,9 @@ class Comparison:
     presented: Mapping[str, object] = field(default_factory=dict, init=False)
     by_model: tuple[Sequence[ColumnVerdict | None], Sequence[rag_core.ModelCall]] | None = field(
         default=None, init=False
+    )
+    without: dict[tuple[int, str], rag_core.Trace | rag_core.RagError] = field(
+        default_factory=dict, init=False
     )
     later: tuple[rag_core.ModelCall, ...] = field(default=(), init=False)
 

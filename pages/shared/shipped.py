@@ -90,21 +90,44 @@ def draw(corpus: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="top", gap="small", key="shipped"):
         untrusted.draw(_line())
-        st.page_link(
-            "pages/evaluate/evaluate.py",
-            label=t("Is it real?"),
-            query_params={"view": "results", "run": NAME},
-        )
+        _is_it_real()
+
+
+@st.fragment
+def _is_it_real() -> None:
+    """Answer it on a click: what the measurement decides of the best strategy, and the way to its page."""
+    if not st.button(t("Is it real?"), key="shipped.real", type="tertiary"):
+        return
+    from pages.shared import claims
+
+    stored = claims.measured()
+    best = _best_first()[0]
+    pair = next(one for one in stored.comparisons if stored.manifest.strategies[one.a].strategy == best)
+    verdict = claims.verdict(stored, pair)
+    told = (
+        t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
+        if pair.different
+        else t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
+    )
+    untrusted.say(told)
+    st.page_link(
+        "pages/evaluate/evaluate.py", label=t("All of it"), query_params={"view": "results", "run": NAME}
+    )
 
 
 def _title(name: str) -> str:
     return escape(translated(rag_core.RECIPES[name].title))
 
 
+def _best_first() -> list[str]:
+    known = (
+        rag_core.RECIPES.keys() & _measured()["strategies"]
+    )  # a strategy of a package has not been measured
+    return sorted(known, key=lambda name: (-_score(name)["mean"], name))
+
+
 def _line() -> str:
-    measured = _measured()
-    known = rag_core.RECIPES.keys() & measured["strategies"]  # a strategy of a package has not been measured
-    names = sorted(known, key=lambda name: (-_score(name)["mean"], name))
+    measured, names = _measured(), _best_first()
     about = escape(" ".join(map(translated, (ABOUT, measured["judged_by"], MEANING))))
     best = ", ".join(f"{_title(name)} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
     told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)
