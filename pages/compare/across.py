@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import rag_core
-from pages.compare.answers import Equal
 from pages.compare.passages import same
 from pages.drawing.pieces import opener, presser
 from pages.drawing.translate import declared, t, translated
@@ -34,12 +33,11 @@ def rows_of(columns: Sequence[Column]) -> list[SharedPassage]:
     return shared_passages([column.trace.ranking if column.trace else None for column in columns])
 
 
-def table(columns: Sequence[Column], names: Sequence[str], *, linked: bool = False) -> str:
+def table(columns: Sequence[Column], names: Sequence[str]) -> str:
     """A table of the passages and their rank in each column; first those that some column did not find.
 
     Args:
         names: of the columns; a phone has room for their letters only.
-        linked: whether dashes lead to how the column lost the passage, if it searched the documents that have it.
     """
     rows = rows_of(columns)
     searched = {place: column.trace.corpus for place, column in enumerate(columns) if column.trace}
@@ -52,10 +50,7 @@ def table(columns: Sequence[Column], names: Sequence[str], *, linked: bool = Fal
     )
     body = "".join(
         f'<tr class="{same(row.passage.id)}"><td>{_title(row.passage, titles)}</td>'
-        + "".join(
-            _rank(row, one, linked=linked and searched.get(one) in {searched[place] for place in row.ranks})
-            for one in range(len(columns))
-        )
+        + "".join(_rank(row, position) for position in range(len(columns)))
         + "</tr>"
         for row in rows
     )
@@ -81,20 +76,22 @@ def _apart(searched: Mapping[int, str]) -> str:
     return f'<p class="rl-note">{apart}</p>'
 
 
-def also_in(columns: Sequence[Column]) -> list[dict[str, Equal]]:
-    """For each column: id of a passage -> that others found it too, all at one rank or not."""
-    found: list[dict[str, Equal]] = [{} for _ in columns]
-    for row in rows_of(columns):
-        first = min(row.ranks)
-        equal = len(row.ranks) == len(columns) and len({*row.ranks.values()}) == 1
-        for position in row.ranks if len(row.ranks) > 1 else ():
-            others = [LETTERS[one] for one in row.ranks if one != position]
-            found[position][row.passage.id] = (
-                Equal(t("as in {column}", column=LETTERS[first]), repeated=True)
-                if equal and position != first
-                else Equal(t("also in {columns}", columns=", ".join(others)))
+def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
+    """For each column: id of a passage -> which other columns found it too."""
+    rows = rows_of(columns)
+    return [
+        {
+            row.passage.id: t("the same in {columns}", columns=", ".join(LETTERS[one] for one in row.ranks))
+            if len(row.ranks) == len(columns) and len({*row.ranks.values()}) == 1
+            else t(
+                "also in {columns}",
+                columns=", ".join(LETTERS[other] for other in row.ranks if other != position),
             )
-    return found
+            for row in rows
+            if position in row.ranks and len(row.ranks) > 1
+        }
+        for position in range(len(columns))
+    ]
 
 
 def lights(columns: Sequence[Column]) -> str:
@@ -108,21 +105,12 @@ def lights(columns: Sequence[Column]) -> str:
     return f"<style>{rules}</style>"
 
 
-def _rank(row: SharedPassage, position: int, *, linked: bool) -> str:
-    """Its rank in a column, or a dash that presses the button of its way; see `verdict.ways`."""
-    letter = LETTERS[position]
-    if position in row.ranks:
-        rank = row.ranks[position]
-        name = t("Open passage {rank:d} of {column}", rank=rank, column=letter)
-        return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", name)}</td>'
-    name = t("How {column} lost “{title}”", column=letter, title=row.passage.full_title)
-    dash = presser(way(row.passage), "–", name) if linked else "–"
-    return f'<td class="rl-rank rl-absent">{dash}</td>'
-
-
-def way(passage: rag_core.Passage) -> str:
-    """The key of the button that opens the way of a passage through all columns."""
-    return f"way-{same(passage.id)}"
+def _rank(row: SharedPassage, position: int) -> str:
+    if position not in row.ranks:
+        name = t("How {column} lost “{title}”", column=LETTERS[position], title=row.passage.full_title)
+        return f'<td class="rl-rank rl-absent">{presser(f"way-{same(row.passage.id)}", "–", name)}</td>'
+    rank = row.ranks[position]
+    return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", t("Open passage {rank:d} of {column}", rank=rank, column=escape(LETTERS[position])))}</td>'
 
 
 def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import rag_core
 from pages.drawing.pieces import opener
@@ -38,29 +37,11 @@ LONG = 3000  # characters of an answer; a longer one scrolls in its own frame
 _MARKER = re.compile(r"\[(\d+)\]")
 
 
-class Equal(NamedTuple):
-    """That a part of a column is equal in others, in words; empty where it is not. It is `repeated` but in the first."""
-
-    words: str = ""
-    repeated: bool = False
-
-
-ALONE = Equal()
-
-
-def finished(
-    trace: rag_core.Trace,
-    answer: rag_core.Answer,
-    position: int,
-    *,
-    blind: bool = False,
-    equal: Equal = ALONE,
-) -> str:
+def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int, *, blind: bool = False) -> str:
     """The answer with the remarks on its evidence, or the abstention with the nearest documents.
 
     Args:
         blind: leave out what comes from its scores, which would give the strategy away.
-        equal: whether other columns have it too; where it is repeated a wide screen shows it folded.
     """
     notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
     if answer.abstained:
@@ -76,10 +57,6 @@ def finished(
         else '<div class="rl-answer" data-said>'
     )
     written = f"{frame}{_written(answer, position)}</div>"
-    if equal.repeated:
-        written = f'<details class="rl-fold"><summary>{escape(equal.words)}</summary>{written}</details>'
-    elif equal.words:
-        written = f'<p class="rl-twin">{escape(equal.words)}</p>{written}'
     remarks = trace.remarks()
     alarms = "".join(_alarm(one) for one in remarks)
     notes = "" if blind else _notices(trace, remarks)

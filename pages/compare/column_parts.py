@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.compare import bills, how_it_got_here, passages, presenter, queries, without
-from pages.compare.answers import ALONE, Equal, finished
+from pages.compare.answers import finished
 from pages.compare.prompts import before_failure
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
@@ -141,24 +141,17 @@ def hidden(waited: int) -> str:
 
 
 def answer(
-    column: Column,
-    position: int,
-    engine_state: str,
-    *,
-    told: bool = False,
-    blind: bool = False,
-    equal: Equal = ALONE,
+    column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
 ) -> str:
     """The answer so far, and why it ended if it is incomplete; or what the column is waiting for.
 
     Args:
         told: whether the banner above the columns says why they failed.
         blind: leave out what would give the strategy away.
-        equal: as for `finished`.
     """
     trace = column.trace
     if trace and trace.answer:
-        return finished(trace, trace.answer, position, blind=blind, equal=equal)
+        return finished(trace, trace.answer, position, blind=blind)
     partial = ""
     if column.text:
         live = "" if column.settled else " rl-live"
@@ -243,8 +236,8 @@ class ColumnView:
     Args:
         place: where it is drawn.
         chosen: what the card is set to; empty when the card is not in the next run.
-        also: id of a passage -> that other columns found it too.
-        equal: whether other columns give the same answer.
+        also: id of a passage -> the other columns that found it.
+        frame: what stands before and after its answer, as HTML, where others give the same.
     """
 
     column: Column
@@ -252,8 +245,8 @@ class ColumnView:
     place: InitVar[DeltaGenerator]
     chosen: Sequence[rag_core.Setup]
     run: Comparison
-    also: Mapping[str, Equal]
-    equal: Equal
+    also: Mapping[str, str]
+    frame: tuple[str, str]
     _places: dict[str, DeltaGenerator] = field(default_factory=dict, init=False)
     _shown: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -317,8 +310,8 @@ class ColumnView:
             return
         if not blind:
             self._put("rewrites", queries.rewrites(column, self.run.question))
-        equal = ALONE if blind else self.equal  # which would say which strategies are alike
-        self._put("answer", answer(column, position, engine().state, told=over, blind=blind, equal=equal))
+        said = answer(column, position, engine().state, told=over, blind=blind)
+        self._put("answer", said if blind else said.join(self.frame))
         self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else warnings(column))
         listed = passages.passages(
@@ -328,7 +321,7 @@ class ColumnView:
             self.also,
             blind=blind,
             most=_fewest(self.run) if blind else None,
-            beside={} if blind else without.beside(self.run, position),
+            beside=without.beside(self.run, position),
         )
         self._put("passages", listed)
         opened = passages.opened(column, position, self.run.question, blind=blind) if column.trace else ""

@@ -24,7 +24,6 @@ from pages.compare import (
     verdict,
     without,
 )
-from pages.compare.answers import ALONE
 from pages.compare.asking import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
@@ -240,10 +239,10 @@ def _results(
         verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
-    equal = differences.same_as(seen) if run.over else [ALONE] * len(seen)
+    frames = differences.framed(seen) if run.over else [("", "")] * len(seen)
     views = [
         column_parts.ColumnView(
-            column, position, spot, columns[place : place + 1], run, also[position], equal[position]
+            column, position, spot, columns[place : place + 1], run, also[position], frames[position]
         )
         for position, (place, column, spot) in enumerate(
             zip(presenter.places(run), seen, places, strict=False)
@@ -289,8 +288,8 @@ def _below(run: Comparison) -> None:
         untrusted.draw(across.safety_table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(across.lights(seen))
-    untrusted.draw(across.table(seen, names, linked=not presenter.on()))
-    if not presenter.on():
+    untrusted.draw(across.table(seen, names))
+    with st.container(key="pressed"):  # hidden: buttons in tables and passages press these
         verdict.ways(run, seen)
         without.buttons(run)
     untrusted.draw(across.quality(names, seen))

@@ -10,7 +10,6 @@ import streamlit as st
 
 import rag_core
 from pages.compare import presenter
-from pages.compare.answers import ALONE, Equal
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t
 from pages.drawing.untrusted import bold, escape, label
@@ -46,14 +45,15 @@ def draw(run: Comparison, best: int = 0) -> None:
         st.button(label(words), key="apart.replace", on_click=_replace, args=(run, twins[-1]))
 
 
-def same_as(columns: Sequence[Column]) -> list[Equal]:
-    """For each column: whether its answer is also that of others."""
-    groups = answer_differences([column.trace for column in columns]).same
-    found = [ALONE] * len(columns)
-    for first, *others in groups:
-        found[first] = Equal(t("The same in {columns}", columns=letters((first, *others))))
+def framed(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """What stands before and after the answer of each column, as HTML: where it is that of an earlier one it is folded."""
+    found = [("", "")] * len(columns)
+    for first, *others in answer_differences([column.trace for column in columns]).same:
+        told = t("The same in {columns}", columns=letters((first, *others)))
+        again = t("The same as in {column}", column=LETTERS[first])
+        found[first] = f'<p class="rl-twin">{escape(told)}</p>', ""
         for place in others:
-            found[place] = Equal(t("The same as in {column}", column=LETTERS[first]), repeated=True)
+            found[place] = f'<details class="rl-fold"><summary>{escape(again)}</summary>', "</details>"
     return found
 
 

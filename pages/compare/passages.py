@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import rag_core
-from pages.compare.answers import ALONE, Equal
 from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
 from pages.drawing.pieces import hint
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
@@ -39,7 +38,7 @@ def passages(
     column: Column,
     position: int,
     question: str,
-    also: Mapping[str, Equal] | None = None,
+    also: Mapping[str, str] | None = None,
     *,
     blind: bool = False,
     most: int | None = None,
@@ -50,7 +49,7 @@ def passages(
     Candidates still to be reranked or cut are only counted; space is reserved for the final passages.
 
     Args:
-        also: id of a passage -> that other columns found it too.
+        also: id of a passage -> the other columns that found it.
         blind: leave out what tells which strategy ranked them.
         most: how many to list; all by default.
         beside: id of a passage -> what stands below its text, as HTML, and whether it is shown open.
@@ -75,7 +74,7 @@ def passages(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
     rows = "".join(
-        _passage(hit, shown, (also or {}).get(hit.id, ALONE), *(beside or {}).get(hit.id, ()))
+        _passage(hit, shown, (also or {}).get(hit.id, ""), *(beside or {}).get(hit.id, ()))
         for hit in hits[:most]
     )
     head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
@@ -143,7 +142,7 @@ class _Shown:
         return f"c{self.position:d}-d{self.ranks[hit.id]:d}"
 
 
-def _passage(hit: rag_core.Hit, shown: _Shown, also: Equal, beside: str = "", opened: bool = False) -> str:
+def _passage(hit: rag_core.Hit, shown: _Shown, also: str, beside: str = "", opened: bool = False) -> str:
     """A passage as a line that opens: one tab stop."""
     passage, trace = hit.passage, shown.column.trace
     why = _rule(hit, shown)
@@ -157,10 +156,9 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: Equal, beside: str = "", op
     source = f'<p class="rl-note">{t("Source: {source}.", source=escape(line))}</p>' if line else ""
     if note := age_note(passage.sources):
         source += f'<p class="rl-note rl-strong">{escape(translated(note))}</p>'
-    elsewhere = f'<span class="rl-also">{escape(also.words)}</span>' if also.words else ""
-    css = f"rl-passage {same(hit.id)}{' rl-repeat' if also.repeated else ''}"
+    elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
-        f'<details class="{css}"{" open" if opened else ""}><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
+        f'<details class="rl-passage {same(hit.id)}"{" open" if opened else ""}><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
         f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_asked(hit, shown)}{_origin(passage)}</summary>"
         f'<div class="rl-body">{_text(hit, shown)}{beside}{rule}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"

@@ -12,6 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.compare import across, asking, differences, presenter, room
+from pages.compare.how_it_got_here import lost
+from pages.compare.passages import same
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, in_words, problem, t, translated
@@ -19,7 +21,7 @@ from pages.drawing.untrusted import bold, escape, label
 from pages.shared import account, rooms, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core.explain import WhyNot, flow_columns
+from rag_core.explain import Fate, WhyNot, fates, flow_columns
 from rag_core.runtime.context import Context
 from rag_core.runtime.spending import paying
 
@@ -228,11 +230,7 @@ def _ask_model(run: Comparison) -> None:
         return
     bill = ev.bill_of_verdicts(traces, lab.rehearsal()).cost
     model = label(setups.called(judge.name))
-    words = (
-        t("Ask {model}: its price is not known", model=model)
-        if bill.unpriced
-        else t("Ask {model}: at most {bill}", model=model, bill=label(bill))
-    )
+    words = t("Ask {model}: at most {bill}", model=model, bill=label(bill))
     if not st.button(
         words, key="verdict.ask", help=t("One call for all answers, which it gets without names.")
     ):
@@ -264,10 +262,10 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         and trace.corpus == lab.corpus
         and one
         and one.kind in MISSED
-        and _overlooks(trace, section.id)
+        and section.id not in [cited.context_id for cited in (trace.answer.citations if trace.answer else ())]
     }
-    lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
-    if not lost:
+    ways_lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
+    if not ways_lost:
         return
     judged = any(one and one.basis == "judged" for one in found)
     title = section.heading or section.title
@@ -276,16 +274,10 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         if judged
         else t("“{title}” probably answers it.", title=title)
     ]
-    told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in lost.items()]
+    told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in ways_lost.items()]
     untrusted.draw(f'<p class="rl-missed">{bold(" ".join(told))}</p>')
     if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
         st.dialog(t("How it was lost"), width="large")(_way)(run, columns, section)
-
-
-def _overlooks(trace: rag_core.Trace, passage: str) -> bool:
-    """Whether its answer does not cite the passage."""
-    cited = trace.answer.citations if trace.answer else ()
-    return all(one.context_id != passage for one in cited)
 
 
 def _lost(found: WhyNot) -> str:
@@ -298,16 +290,12 @@ def _lost(found: WhyNot) -> str:
 
 @st.fragment
 def ways(run: Comparison, columns: Sequence[Column]) -> None:
-    """The buttons, hidden, that the dashes of the table press: each opens the way of a passage."""
-    with st.container(key="ways"):
-        pressed = [
-            row.passage
-            for row in across.rows_of(columns)
-            if len(row.ranks) < len(columns)
-            and st.button(label(row.passage.full_title), key=across.way(row.passage))
-        ]
-    for passage in pressed:
-        st.dialog(t("How it was lost"), width="large")(_way)(run, columns, passage)
+    """The buttons that the dashes of the table press: each opens the way of a passage through all columns."""
+    for row in across.rows_of(columns):
+        if len(row.ranks) < len(columns) and st.button(
+            label(row.passage.full_title), key=f"way-{same(row.passage.id)}"
+        ):
+            st.dialog(t("How it was lost"), width="large")(_way)(run, columns, row.passage)
 
 
 @untrusted.errors()
@@ -315,30 +303,26 @@ def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) 
     """The way of a section through the stages of every column, and the control values that would bring it back."""
     st.markdown(f"**{label(section.full_title)}**")
     for letter, place, column in zip(LETTERS, presenter.places(run), columns, strict=False):
-        trace = column.trace
-        if trace is None or section.id not in (lab := engine().wait(trace.corpus)).passages:
+        if (trace := column.trace) is None:
             continue
-        found = lab.why_not(trace, section.id)
-        steps = _steps(trace, found)
-        text = translated(found.text)
+        lab = engine().wait(trace.corpus)
+        fate = next((one for one in fates(trace) if one.passage.id == section.id), None)
         untrusted.draw(
             f"<h4>{escape(letter)} · {escape(setups.title(column.setup))}</h4>"
-            f'<p class="rl-note">{steps}</p><p>{escape(text)}</p>'
+            f'<p class="rl-note">{_steps(trace, fate)}</p><p>{escape(lost(trace, section.id, lab))}</p>'
         )
-        if found.fate is None or not found.fate.used:
+        if section.id in lab.passages and not (fate and fate.used) and not presenter.on():
             _bring_back(run, place, lab, trace, section)
 
 
-def _steps(trace: rag_core.Trace, found: WhyNot) -> str:
+def _steps(trace: rag_core.Trace, fate: Fate | None) -> str:
     """Its rank after every stage, and a cross at the one that lost it."""
-    if found.fate is None:
-        return ""
-    flow = flow_columns(trace)
-    ranked = [
+    flow = flow_columns(trace) if fate else ()
+    ranks = fate.ranks(flow) if fate else ()
+    return " → ".join(
         f"{escape(translated(one.title))} {f'#{rank:d}' if rank else '✕'}"
-        for one, rank in zip(flow, found.fate.ranks(flow), strict=True)
-    ]
-    return " → ".join(ranked)
+        for one, rank in zip(flow, ranks, strict=True)
+    )
 
 
 def _bring_back(
@@ -351,7 +335,7 @@ def _bring_back(
         (one, point) for one in tips for point in one.points if section in [each for _, each in point.gained]
     ]
     for one, point in points:
-        st.button(
+        if st.button(
             t(
                 "Set {control} to {value} and run again",
                 control=label(translated(one.label)),
@@ -359,9 +343,9 @@ def _bring_back(
             ),
             key=f"verdict.set.{place}.{one.control}.{point.value}",
             disabled="[" in one.control,
-            on_click=_set,
-            args=(run, place, one.control, point.value),
-        )
+        ):
+            _set(run, place, one.control, point.value)
+            st.rerun()  # of the page: in a dialog a callback would be followed by the dialog alone
     if not points:
         st.caption(t("No single control brings it back."))
 

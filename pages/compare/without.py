@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -20,51 +19,42 @@ from rag_core.runtime.spending import paying
 from rag_core.values.model_choice import OFFLINE_MODEL
 
 
-class Beside(NamedTuple):
-    """What stands below the text of a passage, as HTML, and whether it is shown open."""
-
-    html: str = ""
-    opened: bool = False
-
-
-def beside(run: Comparison, place: int) -> Mapping[str, Beside]:
-    """For each passage of a column, by id: what answers again without it, or that answer."""
+def beside(run: Comparison, place: int) -> Mapping[str, tuple[str, bool]]:
+    """For each passage of a column, by id: what answers again without it, or that answer, as HTML, and whether it is the answer."""
     trace = run.columns[place].trace
-    if trace is None or presenter.on() or not (run.over and trace.answer and asking.may_leave(run.question)):
+    if trace is None or not (hits := _hits(run, place)):
         return {}
-    words = _priced(trace)
+    words = t("Without it")
+    if not (trace.engine.get("llm") or OFFLINE_MODEL).startswith(OFFLINE_MODEL):
+        cost = rag_core.Cost.of(trace.steps[-1].calls)  # of the answer from all passages
+        words = t("Without it: one call, about {cost}", cost=cost)
     return {
-        hit.id: Beside(_told(trace, found, place), opened=True)
+        hit.id: (_told(trace, found, place), True)
         if (found := run.without.get((place, hit.id)))
-        else Beside(f'<p class="rl-note">{presser(_key(place, hit), words, words)}</p>')
-        for hit in trace.ranking
+        else (f'<p class="rl-note">{presser(_key(place, hit), words, words)}</p>', False)
+        for hit in hits
     }
 
 
 @st.fragment
 def buttons(run: Comparison) -> None:
-    """The buttons, hidden, that those in the passages press."""
-    with st.container(key="withouts"):
-        for place in range(len(run.columns)):
-            trace = run.columns[place].trace
-            for hit in trace.ranking if trace and beside(run, place) else ():
-                if st.button(label(hit.passage.full_title), key=_key(place, hit)):
-                    _leave_out(run, place, hit.id)
-                    st.rerun()
+    """The buttons that those in the passages press."""
+    for place in range(len(run.columns)):
+        for hit in _hits(run, place):
+            if st.button(label(hit.passage.full_title), key=_key(place, hit)):
+                _leave_out(run, place, hit.id)
+                st.rerun()
+
+
+def _hits(run: Comparison, place: int) -> Sequence[rag_core.Hit]:
+    """The passages that can be left out."""
+    trace = run.columns[place].trace
+    shown = run.over and not presenter.on() and asking.may_leave(run.question)
+    return trace.ranking.hits if shown and trace and trace.answer else ()
 
 
 def _key(place: int, hit: rag_core.Hit) -> str:
     return f"without-{place:d}-{same(hit.id)}"
-
-
-def _priced(trace: rag_core.Trace) -> str:
-    """What the button says; where a paid model answers, what the answer with all passages cost."""
-    if (trace.engine.get("llm") or OFFLINE_MODEL).startswith(OFFLINE_MODEL):
-        return t("Without it")
-    cost = rag_core.Cost.of(trace.steps[-1].calls)
-    if cost.usd is None:
-        return t("Without it: one call, whose price is not known")
-    return t("Without it: one call, about {cost}", cost=cost)
 
 
 def _leave_out(run: Comparison, place: int, passage: str) -> None:
@@ -86,10 +76,11 @@ def _told(before: rag_core.Trace, after: rag_core.Trace | rag_core.RagError, pla
         return f'<p class="rl-box rl-bad" role="alert">{escape(problem(after))}</p>'
     from rag_core import evaluation as ev
 
-    assert before.answer is not None  # its last stage wrote it, as here
-    assert after.answer is not None
-    told = changes.without(before.answer, after.answer)
+    told = f"<b>{escape(t('Without this passage'))}</b>"
+    if before.answer and after.answer:
+        told += changes.without(before.answer, after.answer)
     was, now = ev.column_verdicts([before, after], rag_core.read_settings())
-    if was and now and "judged" == was.basis == now.basis and was != now:
-        told += f"<p>{t('With it:')} {verdict.sentence(was, [place])} {t('Without it:')} {verdict.sentence(now, [place])}</p>"
-    return f'<div class="rl-without" role="status"><b>{escape(t("Without this passage"))}</b>{told}</div>'
+    if was and now and was != now and was.basis == "judged":
+        with_it, without = (verdict.sentence(one, [place]) for one in (was, now))
+        told += f"<p>{escape(t('With it:'))} {with_it} {escape(t('Without it:'))} {without}</p>"
+    return f'<div class="rl-without" role="status">{told}</div>'

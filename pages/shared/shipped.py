@@ -101,8 +101,12 @@ def _is_it_real() -> None:
     from pages.shared import claims
 
     stored = claims.measured()
-    best = _best_first()[0]
-    pair = next(one for one in stored.comparisons if stored.manifest.strategies[one.a].strategy == best)
+    labels = {
+        name
+        for name, one in _measured()["manifest"]["strategies"].items()
+        if one["strategy"] == _best_first()[0]
+    }
+    pair = next(one for one in stored.comparisons if one.a in labels)
     verdict = claims.verdict(stored, pair)
     told = (
         t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)

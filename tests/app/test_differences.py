@@ -29,7 +29,7 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), TWINS)
     assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]
-    said = [one.proto.body for one in drawn.get("html") if 'class="rl-said' in one.proto.body]
+    said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
     assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
     assert '<p class="rl-twin">The same in B and C</p>' in said[1]
     folded = said[2].partition('<details class="rl-fold"><summary>The same as in B</summary>')[2]
