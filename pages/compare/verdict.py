@@ -343,9 +343,10 @@ def _bring_back(
             ),
             key=f"verdict.set.{place}.{one.control}.{point.value}",
             disabled="[" in one.control,
+            on_click=_set,
+            args=(run, place, one.control, point.value),
         ):
-            _set(run, place, one.control, point.value)
-            st.rerun()  # of the page: in a dialog a callback would be followed by the dialog alone
+            st.rerun()  # the page too, not the dialog alone
     if not points:
         st.caption(t("No single control brings it back."))
 

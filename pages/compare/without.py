@@ -77,10 +77,10 @@ def _told(before: rag_core.Trace, after: rag_core.Trace | rag_core.RagError, pla
     from rag_core import evaluation as ev
 
     told = f"<b>{escape(t('Without this passage'))}</b>"
-    if before.answer and after.answer:
-        told += changes.without(before.answer, after.answer)
     was, now = ev.column_verdicts([before, after], rag_core.read_settings())
     if was and now and was != now and was.basis == "judged":
         with_it, without = (verdict.sentence(one, [place]) for one in (was, now))
         told += f"<p>{escape(t('With it:'))} {with_it} {escape(t('Without it:'))} {without}</p>"
+    if before.answer and after.answer:
+        told += changes.without(before.answer, after.answer)
     return f'<div class="rl-without" role="status">{told}</div>'

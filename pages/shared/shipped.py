@@ -84,39 +84,29 @@ def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> 
     return same
 
 
+@st.fragment
 def draw(corpus: str) -> None:
-    """The strategies in one line, best first, its intervals one click away; nothing for one's own documents."""
+    """The strategies in one line, best first, and whether that is real, on a click; nothing for one's own documents."""
     if corpus != BUILTIN:
         return
     with st.container(horizontal=True, vertical_alignment="top", gap="small", key="shipped"):
         untrusted.draw(_line())
-        _is_it_real()
-
-
-@st.fragment
-def _is_it_real() -> None:
-    """Answer it on a click: what the measurement decides of the best strategy, and the way to its page."""
-    if not st.button(t("Is it real?"), key="shipped.real", type="tertiary"):
+        asked = st.button(t("Is it real?"), key="shipped.real", type="tertiary")
+    if not asked:
         return
-    from pages.shared import claims
+    from pages.shared import claims  # with the libraries of measuring
 
-    stored = claims.measured()
-    labels = {
-        name
-        for name, one in _measured()["manifest"]["strategies"].items()
-        if one["strategy"] == _best_first()[0]
-    }
-    pair = next(one for one in stored.comparisons if one.a in labels)
+    stored, entries = claims.measured(), _measured()["manifest"]["strategies"]
+    best = {label for label, one in entries.items() if one["strategy"] == _best_first()[0]}
+    pair = next(one for one in stored.comparisons if one.a in best)
     verdict = claims.verdict(stored, pair)
-    told = (
+    untrusted.say(
         t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
         if pair.different
         else t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
     )
-    untrusted.say(told)
-    st.page_link(
-        "pages/evaluate/evaluate.py", label=t("All of it"), query_params={"view": "results", "run": NAME}
-    )
+    page = {"view": "results", "run": NAME}
+    st.page_link("pages/evaluate/evaluate.py", label=t("All of it"), query_params=page)
 
 
 def _title(name: str) -> str:

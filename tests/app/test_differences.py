@@ -33,7 +33,7 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
     assert '<p class="rl-twin">The same in B and C</p>' in said[1]
     folded = said[2].partition('<details class="rl-fold"><summary>The same as in B</summary>')[2]
-    assert 'class="rl-answer' in folded.partition("</details>")[0]
+    assert 'class="rl-answer' in folded
     before = drawn.session_state["run"]
     press(drawn, OFFER)
     after = drawn.session_state["run"]
