@@ -237,7 +237,7 @@ class ColumnView:
         place: where it is drawn.
         chosen: what the card is set to; empty when the card is not in the next run.
         also: id of a passage -> the other columns that found it.
-        frame: what stands before and after its answer, as HTML, where others give the same.
+        alike: that others give the same answer, in words, and whether an earlier one does; it is folded then.
     """
 
     column: Column
@@ -246,7 +246,7 @@ class ColumnView:
     chosen: Sequence[rag_core.Setup]
     run: Comparison
     also: Mapping[str, str]
-    frame: tuple[str, str]
+    alike: tuple[str, bool]
     _places: dict[str, DeltaGenerator] = field(default_factory=dict, init=False)
     _shown: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -311,7 +311,12 @@ class ColumnView:
         if not blind:
             self._put("rewrites", queries.rewrites(column, self.run.question))
         said = answer(column, position, engine().state, told=over, blind=blind)
-        self._put("answer", said if blind else said.join(self.frame))
+        words, repeated = self.alike
+        if words and repeated and not blind:
+            said = f'<details class="rl-fold"><summary>{escape(words)}</summary>{said}</details>'
+        elif words and not blind:
+            said = f'<p class="rl-twin">{escape(words)}</p>{said}'
+        self._put("answer", said)
         self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else warnings(column))
         listed = passages.passages(
@@ -322,6 +327,7 @@ class ColumnView:
             blind=blind,
             most=_fewest(self.run) if blind else None,
             beside=without.beside(self.run, position),
+            opened=without.shown(self.run, position),
         )
         self._put("passages", listed)
         opened = passages.opened(column, position, self.run.question, blind=blind) if column.trace else ""

@@ -239,10 +239,10 @@ def _results(
         verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
-    frames = differences.framed(seen) if run.over else [("", "")] * len(seen)
+    alike = differences.alike(seen) if run.over else [("", False)] * len(seen)
     views = [
         column_parts.ColumnView(
-            column, position, spot, columns[place : place + 1], run, also[position], frames[position]
+            column, position, spot, columns[place : place + 1], run, also[position], alike[position]
         )
         for position, (place, column, spot) in enumerate(
             zip(presenter.places(run), seen, places, strict=False)

@@ -45,15 +45,13 @@ def draw(run: Comparison, best: int = 0) -> None:
         st.button(label(words), key="apart.replace", on_click=_replace, args=(run, twins[-1]))
 
 
-def framed(columns: Sequence[Column]) -> list[tuple[str, str]]:
-    """What stands before and after the answer of each column, as HTML: where it is that of an earlier one it is folded."""
-    found = [("", "")] * len(columns)
+def alike(columns: Sequence[Column]) -> list[tuple[str, bool]]:
+    """For each column: that others give the same answer, in words, and whether an earlier one does."""
+    found = [("", False)] * len(columns)
     for first, *others in answer_differences([column.trace for column in columns]).same:
-        told = t("The same in {columns}", columns=letters((first, *others)))
-        again = t("The same as in {column}", column=LETTERS[first])
-        found[first] = f'<p class="rl-twin">{escape(told)}</p>', ""
+        found[first] = t("The same in {columns}", columns=letters((first, *others))), False
         for place in others:
-            found[place] = f'<details class="rl-fold"><summary>{escape(again)}</summary>', "</details>"
+            found[place] = t("The same as in {column}", column=LETTERS[first]), True
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import urllib.parse
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import rag_core
@@ -42,7 +42,8 @@ def passages(
     *,
     blind: bool = False,
     most: int | None = None,
-    beside: Mapping[str, tuple[str, bool]] | None = None,
+    beside: Mapping[str, str] | None = None,
+    opened: Collection[str] = (),
 ) -> str:
     """The ranked passages, collapsed, with the quoted sentences underlined; what they open is drawn by `opened`.
 
@@ -52,7 +53,8 @@ def passages(
         also: id of a passage -> the other columns that found it.
         blind: leave out what tells which strategy ranked them.
         most: how many to list; all by default.
-        beside: id of a passage -> what stands below its text, as HTML, and whether it is shown open.
+        beside: id of a passage -> what stands below its text, as HTML.
+        opened: ids of those that are shown open.
     """
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
@@ -74,7 +76,9 @@ def passages(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
     rows = "".join(
-        _passage(hit, shown, (also or {}).get(hit.id, ""), *(beside or {}).get(hit.id, ()))
+        _passage(
+            hit, shown, (also or {}).get(hit.id, ""), (beside or {}).get(hit.id, ""), opened=hit.id in opened
+        )
         for hit in hits[:most]
     )
     head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
@@ -142,7 +146,7 @@ class _Shown:
         return f"c{self.position:d}-d{self.ranks[hit.id]:d}"
 
 
-def _passage(hit: rag_core.Hit, shown: _Shown, also: str, beside: str = "", opened: bool = False) -> str:
+def _passage(hit: rag_core.Hit, shown: _Shown, also: str, beside: str, *, opened: bool) -> str:
     """A passage as a line that opens: one tab stop."""
     passage, trace = hit.passage, shown.column.trace
     why = _rule(hit, shown)

@@ -19,8 +19,8 @@ from rag_core.runtime.spending import paying
 from rag_core.values.model_choice import OFFLINE_MODEL
 
 
-def beside(run: Comparison, place: int) -> Mapping[str, tuple[str, bool]]:
-    """For each passage of a column, by id: what answers again without it, or that answer, as HTML, and whether it is the answer."""
+def beside(run: Comparison, place: int) -> Mapping[str, str]:
+    """For each passage of a column, by id: what answers again without it, or that answer, as HTML."""
     trace = run.columns[place].trace
     if trace is None or not (hits := _hits(run, place)):
         return {}
@@ -29,11 +29,16 @@ def beside(run: Comparison, place: int) -> Mapping[str, tuple[str, bool]]:
         cost = rag_core.Cost.of(trace.steps[-1].calls)  # of the answer from all passages
         words = t("Without it: one call, about {cost}", cost=cost)
     return {
-        hit.id: (_told(trace, found, place), True)
+        hit.id: _told(trace, found, place)
         if (found := run.without.get((place, hit.id)))
-        else (f'<p class="rl-note">{presser(_key(place, hit), words, words)}</p>', False)
+        else f'<p class="rl-note">{presser(_key(place, hit), words, words)}</p>'
         for hit in hits
     }
+
+
+def shown(run: Comparison, place: int) -> Sequence[str]:
+    """The passages of a column, by id, in which that answer stands."""
+    return [hit.id for hit in _hits(run, place) if (place, hit.id) in run.without]
 
 
 @st.fragment
@@ -49,8 +54,8 @@ def buttons(run: Comparison) -> None:
 def _hits(run: Comparison, place: int) -> Sequence[rag_core.Hit]:
     """The passages that can be left out."""
     trace = run.columns[place].trace
-    shown = run.over and not presenter.on() and asking.may_leave(run.question)
-    return trace.ranking.hits if shown and trace and trace.answer else ()
+    offered = run.over and not presenter.on() and asking.may_leave(run.question)
+    return trace.ranking.hits if offered and trace and trace.answer else ()
 
 
 def _key(place: int, hit: rag_core.Hit) -> str:

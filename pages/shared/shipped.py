@@ -100,13 +100,15 @@ def draw(corpus: str) -> None:
     best = {label for label, one in entries.items() if one["strategy"] == _best_first()[0]}
     pair = next(one for one in stored.comparisons if one.a in best)
     verdict = claims.verdict(stored, pair)
-    untrusted.say(
+    told = (
         t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
         if pair.different
         else t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
     )
     page = {"view": "results", "run": NAME}
-    st.page_link("pages/evaluate/evaluate.py", label=t("All of it"), query_params=page)
+    with st.container(key="shipped.told", gap="xsmall"):
+        untrusted.say(told)
+        st.page_link("pages/evaluate/evaluate.py", label=t("All of it"), query_params=page)
 
 
 def _title(name: str) -> str:
