@@ -53,7 +53,7 @@ def passages(
         also: id of a passage -> the other columns that found it.
         blind: leave out what tells which strategy ranked them.
         most: how many to list; all by default.
-        beside: id of a passage -> what stands below its text, as HTML.
+        beside: id of every passage -> what stands below its text, as HTML.
         opened: ids of those that are shown open.
     """
     final: int = column.strategy.controls.get("k_final", 5)
@@ -77,7 +77,11 @@ def passages(
     )
     rows = "".join(
         _passage(
-            hit, shown, (also or {}).get(hit.id, ""), (beside or {}).get(hit.id, ""), opened=hit.id in opened
+            hit,
+            shown,
+            (also or {}).get(hit.id, ""),
+            beside[hit.id] if beside else "",
+            opened=hit.id in opened,
         )
         for hit in hits[:most]
     )
