@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from helpers.behaviours import Reply, Status
+from helpers.browser import ENGLISH, Visit
 from helpers.in_process import ask, html, press, text
 from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import obliging
+from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from pages.compare.passages import same
@@ -70,3 +73,17 @@ def test_a_paid_model_answers_at_a_price_and_its_failure_is_a_sentence(
     server.choose = lambda body: Status(400)
     leave_out(app, 1, 1)
     assert html(app).count('class="rl-box rl-bad" role="alert"') == 1
+
+
+@pytest.mark.browser
+def test_a_button_in_a_text_presses_the_one_that_stands_hidden(visit: Visit) -> None:
+    page = visit.page
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    passage = page.locator(".rl-passage").first
+    passage.locator("summary").click()
+    passage.get_by_role("button", name="Without it").click()
+    expect(passage.locator(".rl-without")).to_be_visible()
+    page.locator(".rl-absent button").first.click()
+    expect(page.get_by_role("dialog", name="How it was lost")).to_be_visible()
