@@ -25,7 +25,11 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), TWINS)
     assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]
-    assert ["same answer" in head for head in heads(drawn)] == [False, True, True]
+    said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
+    assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
+    assert '<p class="rl-twin">The same in B and C</p>' in said[1]
+    folded = said[2].partition('<details class="rl-fold"><summary>The same as in B</summary>')[2]
+    assert 'class="rl-answer' in folded
     before = drawn.session_state["run"]
     press(drawn, OFFER)
     after = drawn.session_state["run"]
@@ -36,7 +40,7 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     drawn.run()
     answers = [trace.answer.written for trace in after.traces]
     assert len(set(answers)) == 3
-    assert not any("same answer" in head for head in heads(drawn))
+    assert "rl-fold" not in html(drawn)
     assert OFFER not in [one.label for one in drawn.button]
 
 
@@ -47,6 +51,7 @@ def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn):
     press(drawn, OFFER)
     assert "No other strategy answers this question differently." in [one.value for one in drawn.caption]
     assert drawn.session_state["run"].id == before
+    assert OFFER not in [one.label for one in drawn.button]  # it would find none again
 
 
 def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
@@ -84,5 +89,11 @@ def test_the_table_begins_with_what_a_column_did_not_find(drawn):
     missing = ["–" in map(text, row) for row in rows]
     assert missing == sorted(missing, reverse=True)
     assert any(missing)
+    lost = re.findall(r'data-press="([^"]+)" aria-label="How C lost', table[0])
+    assert len(lost) == sum("–" in text(row[2]) for row in rows) > 0
+    drawn.button(key=lost[0]).click().run()
+    assert not drawn.exception
+    way = text(html(drawn)).rpartition("C · ")[2]
+    assert "Never retrieved: BM25: rank 9" in way
     ranks = [sum(text(row[place]) != "–" for row in rows) for place in range(3)]
     assert ranks == [len(trace.ranking) for trace in drawn.session_state["run"].traces]

@@ -157,6 +157,9 @@ def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(prese
     assert "6 votes · 2 people · 1 question · both unsafe: 3" in text(html(presenter))
     assert "of 1 (" in result  # the share of acceptable answers
     assert presenter.session_state["run"].revealed
+    told = re.search(r'class="rl-verdict".*?</p>', html(presenter))
+    assert told
+    assert sum(map(int, re.findall(r"</b> (\d)", told[0].partition("Votes of the room:")[2]))) == 3
     written = rooms().export(code, presenter.session_state["panel.room"].presenter_token)
     kept = open_panel(written)
     assert kept.votes == rooms().votes(code)

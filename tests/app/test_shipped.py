@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from helpers.in_process import html, text
+from helpers.in_process import html, press, text
 from helpers.stored_results import STORED
 
 import rag_core
@@ -25,7 +25,13 @@ def test_the_strategies_are_named_best_first_and_each_column_has_its_own_figure(
     assert f"On 334 judged questions: {line} …" in page
     assert all(f"{recipe.title}{words(name)}" in page for name, recipe in rag_core.RECIPES.items())
     assert STORED.judged_by in page
-    (link,) = [one.proto for one in drawn.get("page_link") if one.proto.label == "Is it real?"]
+    press(drawn, "Is it real?")
+    pair = next(one for one in STORED.comparisons if one.a == "ensemble_5")  # the best, with as many passages
+    (told,) = [one.value for one in drawn.caption if one.value.startswith("Yes: Ensemble")]
+    assert "is better than Contextual retrieval" in told
+    assert f"by {pair.difference:.3f} nDCG@10" in told
+    assert told.endswith("334 questions.")
+    (link,) = [one.proto for one in drawn.get("page_link") if one.proto.label == "All of it"]
     assert (link.page, link.query_string) == ("evaluate", "view=results&run=shipped")
 
 

@@ -135,7 +135,12 @@ class Reader:
                 return all_safe([left, right])
             case ast.BinOp(left=ast.Constant(), op=ast.Mult()):
                 return True
-            case ast.ListComp(elt=each) | ast.GeneratorExp(elt=each) | ast.Starred(value=each):
+            case (
+                ast.ListComp(elt=each)
+                | ast.GeneratorExp(elt=each)
+                | ast.Starred(value=each)
+                | ast.DictComp(value=each)
+            ):
                 return all_safe([each])
             case ast.Subscript(value=value) | ast.NamedExpr(value=value):
                 return all_safe([value])

@@ -93,6 +93,16 @@ def test_every_demo_question_has_a_judged_answer():
     assert sorted(ANSWERS) == sorted(one["text"] for one in DEMO)
 
 
+@for_each("language", ["en", "es"])
+def test_the_first_five_of_a_language_have_a_column_that_answers_and_one_that_does_not(
+    lab: Lab, language: str
+) -> None:
+    for question in [one for one in DEMO if one["language"] == language][:5]:
+        found = {verdict(question["text"], trace) for trace in traces(lab, question["text"]).values()}
+        assert "acceptable" in found
+        assert found - {"acceptable"}
+
+
 @QUESTIONS
 def test_a_column_answers_acceptably_or_fails_as_scripted(lab, question):
     scripted = {one["strategy"] for one in question["claims"] if "verdict" in one or "abstains" in one}
