@@ -15,10 +15,10 @@ from pages.shared.engine import engine
 from pages.shared.history_sync import comparisons, history
 from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import UPLOADS, find_file
+from rag_core.lab.adding import remove_corpus, remove_file
 from rag_core.lab.browsing import IndexedDocument
 from rag_core.lab.corpora import as_typed
 from rag_core.lab.opening import builtin_files
-from rag_core.lab.removing import remove_corpus, remove_file
 from rag_core.values.sources import Source, age_years, is_old
 
 NOTES = "documents.notes"  # what to say about the last deletion, until a run of the page has ended

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from ..values.invisible import take_invisible
 from ..values.letters import plain_letters
+from ..values.visible import take_invisible
 from .limits import shorten
 
 MOST = 20  # pieces of a document that are reported one by one

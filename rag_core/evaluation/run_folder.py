@@ -23,8 +23,7 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from ..documents.benchmark import Benchmark, Question
-from ..documents.trec import trec_lines
+from ..documents.benchmark import Benchmark, Question, trec_lines
 from ..values.errors import ConfigError, DataError, StorageError, unreadable, unwritable, why_unreadable
 from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, write_atomically

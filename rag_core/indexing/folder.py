@@ -31,15 +31,43 @@ from ..values.types import ModelCall
 from . import chroma
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
-from .locking import locked
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
 from .stores import CHROMA, STORES, Stores, chosen, drop_others
 from .vectors import VectorCache
-from .write_report import Progress, WriteReport
+from .writing import Progress, WriteReport
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
+
+
+_POLL = 0.1  # seconds
+
+
+@contextmanager
+def locked(lock: FileLock, waiting: Callable[[], None] | None) -> Iterator[None]:
+    """Hold a lock that was made not to wait by itself.
+
+    Args:
+        waiting: called again and again while another process has it; may raise to stop. None does not wait.
+
+    Raises:
+        Timeout: another process has it.
+    """
+    while True:
+        try:
+            lock.acquire()
+            break
+        except Timeout:
+            if waiting is None:
+                raise
+            waiting()
+            time.sleep(_POLL)
+    try:
+        yield
+    finally:
+        lock.release()
+
 
 # seconds that a generation stays after its successor came, where machines share an index: the locks of their readers
 # may not reach here, and a run reads one generation from beginning to end

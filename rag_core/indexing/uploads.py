@@ -24,9 +24,9 @@ from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
 from ..values.visible import valid
-from .locking import locked
+from .folder import locked
 from .readers import SourceFiles, add_documents, read_path
-from .write_report import Progress, no_progress
+from .writing import Progress, no_progress
 
 
 def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:

@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Sequence
 
 from ..values.errors import InputError
-from ..values.invisible import without_invisible
 from ..values.letters import plain_letters
 from ..values.message import Message
 from ..values.profile import language_list
 from ..values.translation import language_name, translate
+from ..values.visible import without_invisible
 from .analysis import confident_language
 
 MAX_QUESTION = 2000  # characters; anything longer is a document, not a question

@@ -14,13 +14,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ..values.errors import ConfigError
-from ..values.invisible import without_invisible
 from ..values.markers import without_markers
 from ..values.message import Message
 from ..values.profile import Profile
 from ..values.sources import jurisdiction_of, source_names
 from ..values.triage import Triage
 from ..values.types import Hit, Passage
+from ..values.visible import without_invisible
 
 NO_EVIDENCE = "NOT_ENOUGH_EVIDENCE"  # the reply that means "no answer"
 LEAD = (

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..documents.trec import trec_lines
+from ..documents.benchmark import trec_lines
 from ..values.errors import DataError, why_unreadable
 from ..values.notice import NOTICE
 from ..values.sources import Source

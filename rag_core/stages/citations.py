@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from ..language.analysis import language_of, sentence_spans, sentences, tokens
 from ..values.answers import BOLD, Citation, Claim, without_bold
-from ..values.invisible import without_invisible
 from ..values.markers import SPELT, without_markers
 from ..values.types import Hit
+from ..values.visible import without_invisible
 
 MARKER = re.compile(r" ?\[(\d+)\]")  # in a resolved answer
 OVERLAP = 1 / 3  # see `resolve_citations`

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError, DataError, unreadable
-from .invisible import IGNORABLE
 from .message import Message
 from .sources import listed
 from .translation import language_name
+from .visible import IGNORABLE
 
 PROFILE_FILE = "profile.toml"  # next to a corpus's documents
 MAX_LENGTH = 200  # characters, of subject and audience each

@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 
-from .invisible import without_invisible
 from .letters import without_accents
+from .visible import without_invisible
 
 GIVES_ORDERS = "This text gives orders to a language model; it is shown as a quotation and not followed."
 

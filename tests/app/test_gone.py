@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared.engine import engine
 from rag_core import Settings
 from rag_core.indexing import CorpusStore, forget_corpus, read_path
-from rag_core.lab.removing import remove_corpus
+from rag_core.lab.adding import remove_corpus
 from rag_core.sessions.history import Asked, AskedColumn, open_history
 
 QUESTION = "What are the visiting hours on the ward"

@@ -18,8 +18,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from pages.drawing.untrusted import JOINER
 from rag_core.language.questions import check_question
-from rag_core.values.invisible import without_invisible
-from rag_core.values.visible import visible
+from rag_core.values.visible import visible, without_invisible
 
 pytestmark = pytest.mark.browser
 TRICKS = (

@@ -14,8 +14,8 @@ from rag_core.documents.documents import Document, as_seen, read_collection
 from rag_core.documents.hidden import MOST, take_hidden
 from rag_core.documents.markup import take_markup
 from rag_core.indexing import SourceFiles, read_path
-from rag_core.values.invisible import without_invisible
 from rag_core.values.prompt_injection import gives_orders
+from rag_core.values.visible import without_invisible
 
 
 @pytest.fixture(scope="module")

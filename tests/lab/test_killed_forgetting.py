@@ -12,8 +12,7 @@ import pytest
 from helpers.processes import open_store, run, word_engines
 
 from rag_core.indexing import Upload
-from rag_core.lab.adding import add_files
-from rag_core.lab.removing import remove_corpus, remove_file
+from rag_core.lab.adding import add_files, remove_corpus, remove_file
 from rag_core.values.errors import DataError
 from rag_core.values.settings import Settings
 

@@ -7,11 +7,10 @@ from helpers.source_files import write
 
 from rag_core.indexing import Upload
 from rag_core.indexing.uploads import UPLOADS
-from rag_core.lab.adding import add_files
+from rag_core.lab.adding import add_files, remove_file
 from rag_core.lab.asked import kept_questions, teach
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import index_path, open_lab
-from rag_core.lab.removing import remove_file
 from rag_core.values.settings import Settings
 
 VISITS = """# Visits

@@ -9,11 +9,10 @@ from rag_core.documents.asked import TAUGHT, asked_folder
 from rag_core.indexing import Upload
 from rag_core.indexing.uploads import UPLOADS
 from rag_core.jobs.measuring import _opened
-from rag_core.lab.adding import add_files
+from rag_core.lab.adding import add_files, remove_corpus, remove_file
 from rag_core.lab.asked import delete_question, kept_questions, teach
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.lab.removing import remove_corpus, remove_file
 from rag_core.language.questions import MAX_QUESTION
 from rag_core.values.errors import DataError, InputError
 from rag_core.values.settings import Settings

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rag_core.documents.documents import read_collection
 from rag_core.language.analysis import tokens
 from rag_core.language.questions import check_question
-from rag_core.values.invisible import take_invisible, without_invisible
 from rag_core.values.letters import plain_letters, raised
 from rag_core.values.prompt_injection import gives_orders
 from rag_core.values.types import Passage
+from rag_core.values.visible import take_invisible, without_invisible
 
 
 @pytest.mark.parametrize(
