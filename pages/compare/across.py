@@ -14,10 +14,10 @@ from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora
 from pages.shared.live import LETTERS, Column
-from rag_core.values.provenance import SharedPassage, shared_passages
+from rag_core.values.trace import SharedPassage, shared_passages
 
 if TYPE_CHECKING:
-    from rag_core.offline.safety import SafetyCheck
+    from rag_core.offline.urgent import SafetyCheck
 
 FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
 NAMES = {

@@ -31,7 +31,7 @@ from pages.drawing.untrusted import escape
 from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups, shipped
 from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
-from rag_core.offline.safety import check_safety
+from rag_core.offline.urgent import check_safety
 
 TICK_S = 0.08  # between two redraws of a running comparison
 

@@ -14,7 +14,7 @@ from rag_core.explain import query_title, stage_title
 from rag_core.values.types import token_counts
 
 if TYPE_CHECKING:
-    from rag_core.values.exchanges import Exchange
+    from rag_core.values.trace import Exchange
 
 
 def prompts(trace: rag_core.Trace) -> str:

@@ -10,7 +10,7 @@ from pages.drawing.untrusted import escape
 from pages.shared.live import Column
 from rag_core.explain import query_title, query_weights
 from rag_core.stages import Rewrite, Stage
-from rag_core.values.provenance import QueryResults, results_by_query
+from rag_core.values.trace import QueryResults, results_by_query
 
 SHOWN = 3  # rewrites above an answer; the rest is counted
 

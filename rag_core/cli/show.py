@@ -11,12 +11,11 @@ from rich.cells import cell_len
 
 from ..language.maternity import is_maternity
 from ..values.answers import without_bold
-from ..values.exchanges import Exchange
 from ..values.notice import NOTICE
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note
-from ..values.trace import Step, Trace
+from ..values.trace import Exchange, Step, Trace
 from ..values.triage import Triage
 from ..values.types import Cost, ModelCall
 from ..values.visible import visible

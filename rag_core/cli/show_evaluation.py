@@ -25,7 +25,7 @@ from ..evaluation.statistics import Interval
 from ..evaluation.tables import cell
 from ..evaluation.trust import SafetyReport, level_of
 from ..evaluation.verdicts import COVERED, OUTSIDE, AnswerVerdict, VerdictGroup, VerdictScores, VerdictShares
-from ..offline.safety import SafetyCheck
+from ..offline.urgent import SafetyCheck
 from ..values.answers import without_bold
 from ..values.errors import RagError
 from .layout import paragraph, say, several_lines

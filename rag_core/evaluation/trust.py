@@ -14,7 +14,7 @@ from ..catalog import StrategySpec, build
 from ..documents.benchmark import Benchmark, Question, read_builtin
 from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
-from ..offline.safety import SafetyCheck, check_safety
+from ..offline.urgent import SafetyCheck, check_safety
 from ..runtime.context import Context
 from ..runtime.services import Grounder
 from ..safety.privacy import find_private

@@ -1,4 +1,4 @@
-"""Files uploaded into a corpus of one's own, refused with a reason or stored and indexed; and a corpus indexed in another way."""
+"""Files uploaded into a corpus of one's own, refused with a reason or stored and indexed, and removed; a corpus indexed anew."""
 
 from __future__ import annotations
 

@@ -11,8 +11,30 @@ import numpy as np
 
 from ..language.analysis import tokens
 from ..runtime.services import Embedder, EmbedderOver, TextKind
+from ..values.errors import RagError
 from ..values.types import ModelCall, Passage, Vectors
 from .quotable import sentences_in
+
+
+class MeteredEmbedder(EmbedderOver):
+    """An embedding model that adds its calls to a list, including those of failures."""
+
+    def __init__(self, embedder: Embedder, calls: list[ModelCall]) -> None:
+        super().__init__(embedder)
+        self._calls = calls
+
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts, and the calls."""
+        try:
+            vectors, calls = super().embed(texts, kind, languages)
+        except RagError as error:
+            self._calls += error.calls
+            raise
+        self._calls += calls
+        return vectors, calls
+
 
 CACHE_SIZE = 32_768  # vectors; at 384 dimensions 50 MB
 CACHED_TERMS = 8192  # texts

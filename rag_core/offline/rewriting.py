@@ -18,7 +18,7 @@ from ..language.thesaurus import Concept, Mention, Thesaurus
 from ..runtime.services import Embedder, Index
 from ..values.types import ModelCall
 from .feedback import Feedback, first_pass
-from .metered import MeteredEmbedder
+from .memory import MeteredEmbedder
 
 FEW_TERMS, MANY_TERMS = 4, 8  # feedback terms appended to a question
 MAX_NAMES = 2  # further names per concept

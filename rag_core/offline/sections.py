@@ -23,8 +23,7 @@ from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions, Embedder, TextKind
 from ..values.sources import Source
 from ..values.types import Hit, ModelCall
-from .memory import titles_of, under_title
-from .metered import MeteredEmbedder
+from .memory import MeteredEmbedder, titles_of, under_title
 from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 

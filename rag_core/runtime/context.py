@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from ..prompts.prompt import Block, Prompt, Template
 from ..prompts.replies import COMPLETE, INCOMPLETE_STEP, Restart, excerpt
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
-from ..values.exchanges import Exchange
 from ..values.message import Message
+from ..values.trace import Exchange
 from ..values.triage import ROUTINE, Triage
 from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
 from .run import Run, using_stop_flag

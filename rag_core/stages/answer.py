@@ -22,8 +22,7 @@ from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from .base import Flow, RerankStage, Stage, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence, unmarked
 from .grounding import grounded, reconciled, remarks_on_reply, why_cut
-from .messages import abstention, none_found, not_enough
-from .remarks import remarks_on, suggestions
+from .remarks import abstention, none_found, not_enough, remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
 COMPARED = 20  # passages of each of the usual searches that a label compares with

@@ -1,17 +1,50 @@
-"""Remarks on an answer's evidence, and the documents nearest to a question that was not answered."""
+"""Why an answer abstains, remarks on its evidence, and the documents nearest to a question that was not answered."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
 from ..language.analysis import detect_language, language_of, sentences
 from ..values.answers import Remark, Suggestion
+from ..values.evidence import EvidenceScore
 from ..values.labels import LABELS
 from ..values.sources import Source, difference, listed, name_of
 from ..values.translation import language_name, translate, translate_plural
 from ..values.types import Hit, Passage
 from .citations import cited_claims, unmarked
+
+
+def abstention(language: str) -> str:
+    """The text of an answer that abstains."""
+    return translate(language, "There is not enough evidence in this collection to answer the question.")
+
+
+def none_found(language: str) -> str:
+    """Why an answer abstains: the search found nothing."""
+    return translate(language, "No passage was found for this question.")
+
+
+def not_enough(language: str, found: EvidenceScore) -> str:
+    """Why an answer abstains; the score is rounded down, so never to what is needed."""
+    return translate(
+        language,
+        "The evidence in these passages scores {score:.2f}; an answer needs at least {needed:.2f}.",
+        score=math.floor(100 * found.score) / 100,
+        needed=found.needed,
+    )
+
+
+def below_threshold(language: str, best: float, theta: float) -> str:
+    """Why a threshold dropped every passage."""
+    return translate(
+        language,
+        "The best passage reaches {best:.3f}, which is below the threshold θ = {theta:g}.",
+        best=best,
+        theta=theta,
+    )
+
 
 MOST_SUGGESTIONS = 3
 MOST_SIDES = 2  # sentences

@@ -15,8 +15,8 @@ from ..language.analysis import detect_language
 from ..runtime.context import Context
 from ..values.errors import ConfigError
 from ..values.types import Hit, Outranked, Ranking, State, Term, Vectors, ordered_votes
-from . import messages
 from .base import Flow, SelectStage
+from .remarks import below_threshold
 
 ABSOLUTE = frozenset(
     {"cosine", "judge", "s_final"}
@@ -113,7 +113,7 @@ class Threshold(SelectStage):
         best = max(hit.score for hit in dropped)
         shown = math.floor(1000 * best) / 1000  # not rounded up to the threshold that it missed
         spoken = detect_language(state.question.text)
-        shortfall = messages.below_threshold(spoken, shown, self.theta)
+        shortfall = below_threshold(spoken, shown, self.theta)
         return replace(after, shortfall=shortfall, dropped=dropped)
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:

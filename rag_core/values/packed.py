@@ -14,11 +14,10 @@ from typing import Any
 
 from .answers import Answer, Citation, Grounded, Remark, Suggestion
 from .errors import DataError
-from .exchanges import Exchange
 from .message import Message, from_parts, parts_of
 from .model_choice import ModelChoice
 from .sources import Source
-from .trace import Step, Trace
+from .trace import Exchange, Step, Trace
 from .triage import Triage
 from .types import Hit, ModelCall, Outranked, Passage, Query, Ranking, Relevance, State, Term, Vote
 from .visible import valid

@@ -1,19 +1,111 @@
-"""A trace: the immutable states a strategy went through."""
+"""A trace: the immutable states a strategy went through, what models were sent, and what its rankings share."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .answers import Answer, Remark
-from .exchanges import Exchange
 from .model_choice import AS_SET, ModelChoice
 from .notice import NOTICE
 from .sources import OLD_YEARS, age_years, is_old
 from .translation import translate
 from .triage import ROUTINE, Triage
-from .types import Cost, Hit, ModelCall, Outranked, Ranking, State, token_counts
+from .types import Cost, Hit, ModelCall, Outranked, Passage, Ranking, State, token_counts
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResults:
+    """How many passages a query found, and how many of them no other query found."""
+
+    found: int
+    unique: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPassage:
+    """A passage and its rank (from 1) in each list that contains it, by the list's position."""
+
+    passage: Passage
+    ranks: Mapping[int, int]
+
+
+def results_by_query(rankings: Iterable[Ranking]) -> dict[str, QueryResults]:
+    """Query text -> what its searches found, each passage counted once."""
+    found: dict[str, set[str]] = {}
+    for ranking in rankings:
+        found.setdefault(ranking.query.text, set()).update(hit.id for hit in ranking)
+    results = {}
+    for text, ids in found.items():
+        others = {one for other, theirs in found.items() if other != text for one in theirs}
+        results[text] = QueryResults(len(ids), len(ids - others))
+    return results
+
+
+def shared_passages(rankings: Sequence[Ranking | None]) -> list[SharedPassage]:
+    """Every passage of the rankings: first those in most of them, then by best rank, then by id."""
+    ranks: dict[str, dict[int, int]] = {}
+    passages: dict[str, Passage] = {}
+    for position, ranking in enumerate(rankings):
+        for rank, hit in enumerate(ranking or (), start=1):
+            ranks.setdefault(hit.id, {})[position] = rank
+            passages[hit.id] = hit.passage
+    order = sorted(ranks, key=lambda name: (-len(ranks[name]), min(ranks[name].values()), name))
+    return [SharedPassage(passages[name], ranks[name]) for name in order]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A prompt as a model got it, and the reply.
+
+    Args:
+        prompt: the template's name.
+        purpose: the role it was sent to: "answer", "rewrite", "judge", ...
+        system: the system message as sent; empty for the offline engine, which is sent no text.
+        text: the user message as sent; empty for the offline engine.
+        fields: field -> what filled it in; passages by number and title.
+        reply: as received, also where it was cut off or could not be used.
+        offline: whether the offline engine replied: it reads `prompt` and the fields instead of a text.
+        calls: what it was billed, by the model's own count or ours; empty when the provider refused it.
+        error: why there is no complete reply; empty when there is one.
+        sample: which of several replies to the same prompt this is, from 0.
+    """
+
+    prompt: str
+    purpose: str
+    model: str
+    system: str
+    text: str
+    fields: Mapping[str, str]
+    reply: str
+    offline: bool = False
+    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
+    error: str = ""
+    sample: int = 0
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Where it stands among the others of its stage, whose calls end in any order."""
+        return self.prompt, tuple(self.fields.values()), self.text, self.sample
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape `rag query --json --show-prompts` prints; texts that were not sent are null."""
+        return {
+            "prompt": self.prompt,
+            "sample": self.sample,
+            "purpose": self.purpose,
+            "model": self.model,
+            "offline": self.offline,
+            "system": None if self.offline else self.system,
+            "text": None if self.offline else self.text,
+            "fields": dict(self.fields),
+            "reply": self.reply,
+            "input_tokens": sum(call.input_tokens for call in self.calls),
+            "output_tokens": sum(call.output_tokens for call in self.calls),
+            "counted_by": "+".join(sorted({call.counted_by for call in self.calls})) or None,
+            "error": self.error or None,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from rag_core.evaluation.answer_scores import AbstentionFigures, AnswerCheck, Ch
 from rag_core.evaluation.answers import AnswerReport
 from rag_core.evaluation.statistics import wilson
 from rag_core.evaluation.trust import SafetyReport, measure_abstention, outside_of, urgent_only
-from rag_core.offline.safety import SafetyCheck, check_safety
+from rag_core.offline.urgent import SafetyCheck, check_safety
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.answers import Answer
 from rag_core.values.errors import ConfigError, ProviderError

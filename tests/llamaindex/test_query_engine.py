@@ -29,7 +29,7 @@ from rag_core.llamaindex import PassageNode
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import NO_EVIDENCE, Prompt, contexts_in
 from rag_core.stages import Dense, Retrieve
-from rag_core.stages.messages import abstention
+from rag_core.stages.remarks import abstention
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StageError
 from rag_core.values.settings import Settings

@@ -16,8 +16,7 @@ from rag_core.lab.lab import Lab
 from rag_core.sessions import session_text
 from rag_core.sessions.history import Asked, AskedColumn
 from rag_core.sessions.history.record import from_bytes, to_bytes
-from rag_core.values.exchanges import Exchange
-from rag_core.values.trace import Trace
+from rag_core.values.trace import Exchange, Trace
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PRESETS = {

@@ -27,7 +27,7 @@ from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.rewriter import process_rewriter_query
 from rag_core.seed_api import format_docs, query_for_evaluation, ragas_samples
-from rag_core.stages.messages import abstention
+from rag_core.stages.remarks import abstention
 from rag_core.values.errors import ConfigError, RagError, StageError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from rag_core import hybrid_rrf, rewriter
 from rag_core.cli.app import app
 from rag_core.lab.lab import Lab
-from rag_core.stages.messages import abstention
+from rag_core.stages.remarks import abstention
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 PREMATURE = "¿Cuáles son los síntomas del parto prematuro?"

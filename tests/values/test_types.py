@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.values.provenance import QueryResults, results_by_query, shared_passages
+from rag_core.values.trace import QueryResults, results_by_query, shared_passages
 from rag_core.values.types import (
     Cost,
     Hit,

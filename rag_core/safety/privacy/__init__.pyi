@@ -1,4 +1,4 @@
 from .find import find_private as find_private
 from .find import redact as redact
 from .spans import PrivateSpan as PrivateSpan
-from .words import kinds_in_words as kinds_in_words
+from .spans import kinds_in_words as kinds_in_words

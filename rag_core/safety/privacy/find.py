@@ -10,8 +10,7 @@ from .contacts import emails, phones_by_name, phones_by_shape
 from .numbers import numbers_by_name, numbers_by_shape
 from .people import introduced_names, names_with_birth_dates
 from .places import addresses
-from .spans import Kind, PrivateSpan, without_overlaps
-from .words import placeholders
+from .spans import Kind, PrivateSpan, placeholders, without_overlaps
 
 _PERSON = "patient"
 _PLACEHOLDERS = [placeholders(language) for language in ("en", "es")]
