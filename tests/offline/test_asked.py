@@ -1,7 +1,5 @@
 """Searching by known questions."""
 
-import math
-
 import pytest
 
 from rag_core.documents.asked import Asked
@@ -51,24 +49,3 @@ def test_its_key_is_that_of_questions_and_model():
         for rows in (ROWS, ROWS[:3], [*ROWS[:3], ROWS[3]._replace(passage="dogs")])
     }
     assert len(keys) == 3
-
-
-def test_how_alike_questions_are_written_forgives_a_letter_and_counts_rare_pieces_more(index):
-    cats, dogs, fish, none = index.likeness_in_letters("do katz purr", ["cats", "dogs", "fish", "none"])
-    assert none is None
-    assert dogs == fish  # the same question
-    assert cats > dogs > 0
-    assert index.likeness_in_letters("do cats purr", ["cats"]) == [pytest.approx(1.0)]
-    assert index.likeness_in_letters("xyz", ["cats"]) == [0.0]
-
-
-def test_the_likeness_in_letters_is_a_cosine_of_weights(index):
-    # of "do dogs bark": " do ", " dogs", "dogs ", " bark", "bark "; all but " do " are in one question of three, " do " in all
-    rare, common = 1 + math.log(4 / 2), 1 + math.log(4 / 4)
-    unseen = 1 + math.log(4)
-    asked = (
-        2 * rare**2 + common**2 + 2 * unseen**2
-    )  # " do ", " dogs", "dogs ", and two pieces that no question has
-    found = index.likeness_in_letters("do dogs meow", ["cats", "dogs"])[1]
-    shared, whole = common**2 + 2 * rare**2, common**2 + 4 * rare**2
-    assert found == pytest.approx(shared / math.sqrt(asked * whole))

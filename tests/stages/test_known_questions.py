@@ -13,11 +13,10 @@ from rag_core.values.types import Hit, State
 
 
 class Known:
-    """Cosines and likeness in letters by passage id."""
+    """Cosines by passage id."""
 
-    def __init__(self, cosines: dict[str, float], letters: dict[str, float]) -> None:
+    def __init__(self, cosines: dict[str, float]) -> None:
         self.cosines = cosines
-        self.letters = letters
 
     def search(self, question: str, k: int) -> Sequence[Hit]:
         raise NotImplementedError
@@ -25,12 +24,9 @@ class Known:
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
         return [self.cosines.get(one) for one in passages]
 
-    def likeness_in_letters(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
-        return [self.letters.get(one) for one in passages]
 
-
-def knowing(cosines: dict[str, float], letters: dict[str, float] | None = None) -> Context:
-    return Context(replace(sample_services(), asked=Known(cosines, letters or {})))
+def knowing(cosines: dict[str, float]) -> Context:
+    return Context(replace(sample_services(), asked=Known(cosines)))
 
 
 def test_each_vote_names_the_question_that_was_matched():
@@ -52,15 +48,11 @@ def test_without_known_questions_nothing_is_found_and_a_lone_search_says_so(alon
 
 def test_reranking_adds_the_weighted_cosine_to_the_standardised_score():
     found = ranking_of({"a": 3.0, "b": 2.0, "c": 1.0})  # mean 2, standard deviation (2/3) ** 0.5
-    hits = list(
-        RerankByQuestions(weight=2).rerank(found, knowing({"a": 0.1, "b": 0.9}, {"a": 0.5, "b": 0.0}))
-    )
+    hits = list(RerankByQuestions(weight=2).rerank(found, knowing({"a": 0.1, "b": 0.9})))
     z = 1 / (2 / 3) ** 0.5
-    # letters weigh 0.6; c has no known question, so the means of the others count: 0.5 and 0.25
-    assert [hit.score for hit in hits] == pytest.approx(
-        [z + 2 * (0.1 + 0.6 * 0.5), 0 + 2 * 0.9, -z + 2 * (0.5 + 0.6 * 0.25)]
-    )
-    assert [term.name for term in hits[0].terms] == ["standardised", "known question", "letters"]
+    # c has no known question: the mean of the others' cosines, 0.5
+    assert [hit.score for hit in hits] == pytest.approx([z + 0.2, 0 + 1.8, -z + 1.0])
+    assert [term.name for term in hits[0].terms] == ["standardised", "known question"]
     assert [sum(one.value * one.weight for one in hit.terms) for hit in hits] == pytest.approx(
         [hit.score for hit in hits]
     )
