@@ -245,9 +245,8 @@ def test_the_doctor_says_what_labels_passages(lab, embedder, fitted, said):
 
 def test_the_page_shows_a_missing_label_as_missing_once_the_strategy_is_done():
     for done in (True, False):
-        drawn = _label(
-            hit("a"), SimpleNamespace(blind=False, column=SimpleNamespace(settled=done, trace=None))
-        )
+        column = SimpleNamespace(settled=done, trace=None)
+        drawn = _label(hit("a"), SimpleNamespace(blind=False, answer=done, column=column))
         assert ("No label" in drawn) is done
         assert not any(label in drawn for label in ("High", "Medium", "Low"))
 
