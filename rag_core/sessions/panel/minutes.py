@@ -16,7 +16,7 @@ from .session import PanelSession
 HEADS = (
     Message("Rank"),
     Message("Strategy"),
-    Message("Strength by the votes"),
+    Message("Strength by the votes (log odds, 0 is average; 95 % interval)"),
     Message("Preferred, tied, judged"),
     Message("Both unsafe"),
 )
