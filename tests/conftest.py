@@ -1,7 +1,5 @@
 """A small index on disk, the real lab, and the command line, for every test."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import importlib

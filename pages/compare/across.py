@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import rag_core
 from pages.compare.passages import same
-from pages.drawing.pieces import opener
+from pages.drawing.pieces import opener, presser
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora
@@ -81,7 +81,9 @@ def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
     rows = rows_of(columns)
     return [
         {
-            row.passage.id: t(
+            row.passage.id: t("the same in {columns}", columns=", ".join(LETTERS[one] for one in row.ranks))
+            if len(row.ranks) == len(columns) and len({*row.ranks.values()}) == 1
+            else t(
                 "also in {columns}",
                 columns=", ".join(LETTERS[other] for other in row.ranks if other != position),
             )
@@ -105,7 +107,8 @@ def lights(columns: Sequence[Column]) -> str:
 
 def _rank(row: SharedPassage, position: int) -> str:
     if position not in row.ranks:
-        return '<td class="rl-rank rl-absent">–</td>'
+        name = t("How {column} lost “{title}”", column=LETTERS[position], title=row.passage.full_title)
+        return f'<td class="rl-rank rl-absent">{presser(f"way-{same(row.passage.id)}", "–", name)}</td>'
     rank = row.ranks[position]
     return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", t("Open passage {rank:d} of {column}", rank=rank, column=escape(LETTERS[position])))}</td>'
 

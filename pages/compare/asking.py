@@ -174,14 +174,20 @@ def cleared(question: str) -> str | None:
     """The question as it may be sent; None if the person has to choose first."""
     settings = engine().settings
     st.session_state.pop("pending", None)
-    if settings is None or not engine().outside or settings.private == "send":
-        return question
-    if question == st.session_state.get("cleared") or not privacy.find_private(question, country.chosen()):
+    if settings is None or may_leave(question):
         return question
     if settings.private == "redact":
         return privacy.redact(question, country.chosen())
     st.session_state["pending"] = question
     return None
+
+
+def may_leave(question: str) -> bool:
+    """Whether a question may be sent as it is: it has no private data, the person chose so, or it stays here."""
+    settings = engine().settings
+    if settings is None or not engine().outside or settings.private == "send":
+        return True
+    return question == st.session_state.get("cleared") or not privacy.find_private(question, country.chosen())
 
 
 def after_choice() -> str | None:

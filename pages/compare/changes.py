@@ -87,6 +87,17 @@ def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
     )
 
 
+def without(before: rag_core.Answer, after: rag_core.Answer) -> str:
+    """What changed in an answer since a passage was left out."""
+    found = answer_changes(before, after)
+    if all(one.kind == "same" for one in found):
+        return f"<p>{escape(t('The answer stays the same.'))}</p>"
+    return "".join(
+        _sentences(found, kind, title)
+        for kind, title in (("gone", t("Gone")), ("new", t("New")), ("same", t("Stays")))
+    )
+
+
 def _sentences(changes: Sequence[SentenceChange], kind: str, title: str) -> str:
     rows = "".join(f"<li>{escape(one.text)}</li>" for one in changes if one.kind == kind)
     return f"<p><b>{escape(title)}</b></p><ul>{rows}</ul>" if rows else ""

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import bills, how_it_got_here, passages, presenter, queries
+from pages.compare import bills, how_it_got_here, passages, presenter, queries, without
 from pages.compare.answers import finished
 from pages.compare.prompts import before_failure
 from pages.drawing import untrusted
@@ -69,7 +69,6 @@ def status(
     *,
     changed: bool,
     runs_on: str = "",
-    twin: str = "",
 ) -> str:
     """One line of fixed height: how far the column is or what it took, and what is set otherwise than by default.
 
@@ -79,7 +78,6 @@ def status(
         changes: the settings that differ from the defaults; may be empty.
         changed: whether the settings differ from those of the results.
         runs_on: the models and documents it chose; may be empty.
-        twin: which columns give the same answer, in words; may be empty.
     """
     outdated = (
         f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=escape(shown))}">{t("press Run to apply")}</span>'
@@ -96,9 +94,8 @@ def status(
             f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
             f'aria-valuemax="{len(states)}" aria-valuenow="{len(column.steps):d}">{marks}</span>'
         )
-    twins = f'<span class="rl-twin">{escape(twin)}</span>' if twin else ""
     heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>'
-    return f'{heading}<div class="rl-status">{far}{twins}{outdated}{_chips(changes, runs_on)}</div>'
+    return f'{heading}<div class="rl-status">{far}{outdated}{_chips(changes, runs_on)}</div>'
 
 
 def idle_status(changes: str, runs_on: str = "") -> str:
@@ -240,7 +237,7 @@ class ColumnView:
         place: where it is drawn.
         chosen: what the card is set to; empty when the card is not in the next run.
         also: id of a passage -> the other columns that found it.
-        twin: which other columns give the same answer, in words; may be empty.
+        alike: that others give the same answer, in words, and whether an earlier one does; it is folded then.
     """
 
     column: Column
@@ -249,7 +246,7 @@ class ColumnView:
     chosen: Sequence[rag_core.Setup]
     run: Comparison
     also: Mapping[str, str]
-    twin: str
+    alike: tuple[str, bool]
     _places: dict[str, DeltaGenerator] = field(default_factory=dict, init=False)
     _shown: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -299,7 +296,6 @@ class ColumnView:
             changes(setup),
             changed=self._changed,
             runs_on=setups.runs_on(setup),
-            twin=self.twin,
         )
         self._put("status", line)
 
@@ -314,7 +310,13 @@ class ColumnView:
             return
         if not blind:
             self._put("rewrites", queries.rewrites(column, self.run.question))
-        self._put("answer", answer(column, position, engine().state, told=over, blind=blind))
+        said = answer(column, position, engine().state, told=over, blind=blind)
+        words, repeated = self.alike
+        if words and repeated and not blind:
+            said = f'<details class="rl-fold"><summary>{escape(words)}</summary>{said}</details>'
+        elif words and not blind:
+            said = f'<p class="rl-twin">{escape(words)}</p>{said}'
+        self._put("answer", said)
         self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else warnings(column))
         listed = passages.passages(
@@ -324,6 +326,8 @@ class ColumnView:
             self.also,
             blind=blind,
             most=_fewest(self.run) if blind else None,
+            beside=without.beside(self.run, position),
+            opened=without.shown(self.run, position),
         )
         self._put("passages", listed)
         opened = passages.opened(column, position, self.run.question, blind=blind) if column.trace else ""

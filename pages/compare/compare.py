@@ -22,6 +22,7 @@ from pages.compare import (
     presenter,
     room,
     verdict,
+    without,
 )
 from pages.compare.asking import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
@@ -238,10 +239,10 @@ def _results(
         verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
-    twins = differences.same_as(seen) if run.over else [""] * len(seen)
+    alike = differences.alike(seen) if run.over else [("", False)] * len(seen)
     views = [
         column_parts.ColumnView(
-            column, position, spot, columns[place : place + 1], run, also[position], twins[position]
+            column, position, spot, columns[place : place + 1], run, also[position], alike[position]
         )
         for position, (place, column, spot) in enumerate(
             zip(presenter.places(run), seen, places, strict=False)
@@ -288,6 +289,9 @@ def _below(run: Comparison) -> None:
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(across.lights(seen))
     untrusted.draw(across.table(seen, names))
+    with st.container(key="pressed"):  # hidden: buttons in tables and passages press these
+        verdict.ways(run, seen)
+        without.buttons(run)
     untrusted.draw(across.quality(names, seen))
     shipped.draw(run.corpus)
     how_it_got_here.why_not(run)

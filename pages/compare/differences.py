@@ -20,6 +20,7 @@ from rag_core.explain import AnswerDifferences, Quoted, answer_differences, toge
 from rag_core.values.sources import listed
 
 NAMED = 3  # sections or figures of an answer; more are counted
+REFUSED = "apart.refused"  # the question that no other strategy was found for, and what is said of it
 REPLACED = "replaced"  # the question to run again, with another strategy in one column
 
 
@@ -36,20 +37,21 @@ def draw(run: Comparison, best: int = 0) -> None:
     merged = () if blind else together([column.trace for column in presenter.seen(run)], best)
     untrusted.draw(_strip(found, merged, opened=blind))
     twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
-    if twins and not presenter.on():
-        _offer(run, twins[-1])
-    if refused := st.session_state.pop("apart.refused", ""):
+    question, refused = st.session_state.get(REFUSED, ("", ""))
+    if question == run.question:
         untrusted.say(refused)
+    elif twins and engine().free and not presenter.on():  # where it costs, nothing is answered only to see
+        words = t("Replace {column} by a strategy that answers differently", column=LETTERS[twins[-1]])
+        st.button(label(words), key="apart.replace", on_click=_replace, args=(run, twins[-1]))
 
 
-def same_as(columns: Sequence[Column]) -> list[str]:
-    """For each column: that its answer is also that of others; empty where it is its own."""
-    groups = answer_differences([column.trace for column in columns]).same
-    found = [""] * len(columns)
-    for group in groups:
-        for place in group:
-            others = [one for one in group if one != place]
-            found[place] = t("same answer as {columns}", columns=letters(others))
+def alike(columns: Sequence[Column]) -> list[tuple[str, bool]]:
+    """For each column: that others give the same answer, in words, and whether an earlier one does."""
+    found = [("", False)] * len(columns)
+    for first, *others in answer_differences([column.trace for column in columns]).same:
+        found[first] = t("The same in {columns}", columns=letters((first, *others))), False
+        for place in others:
+            found[place] = t("The same as in {column}", column=LETTERS[first]), True
     return found
 
 
@@ -89,35 +91,21 @@ def letters(columns: Iterable[int]) -> str:
     return escape(listed([LETTERS[place] for place in columns], language()))
 
 
-def _offer(run: Comparison, place: int) -> None:
-    """The button that puts another strategy in a column whose answer stands beside it already."""
-    letter = label(LETTERS[place])
-    words = (
-        t("Replace {column} by a strategy that answers differently", column=letter)
-        if engine().free
-        else t("Try another strategy in {column}", column=letter)
-    )
-    st.button(words, key="apart.replace", on_click=_replace, args=(run, place))
-
-
 def _replace(run: Comparison, place: int) -> None:
-    """Put the first strategy that answers differently in a column, to be run at once; offline, where it costs nothing to try."""
+    """Put the first strategy that answers differently in a column, to be run at once."""
     twin = run.columns[place]
     shown = {column.strategy.name for column in run.columns}
-    for name in (*controls.DEFAULT_COLUMNS, *rag_core.RECIPES):
-        setup = replace(twin.setup, strategy=rag_core.build(name))
-        if name in shown:
-            continue
-        try:
-            # where it costs, no answer is written only to see whether it differs
-            if not engine().free or _differs(run, setup):
+    refused = t("No other strategy answers this question differently.")
+    try:
+        for name in (*controls.DEFAULT_COLUMNS, *rag_core.RECIPES):
+            setup = replace(twin.setup, strategy=rag_core.build(name))
+            if name not in shown and _differs(run, setup):
                 setups.put(place, setup)
                 st.session_state[REPLACED] = run.question
                 return
-        except rag_core.RagError as error:
-            st.session_state["apart.refused"] = problem(error)
-            return
-    st.session_state["apart.refused"] = t("No other strategy answers this question differently.")
+    except rag_core.RagError as error:
+        refused = problem(error)
+    st.session_state[REFUSED] = run.question, refused
 
 
 def _differs(run: Comparison, setup: rag_core.Setup) -> bool:

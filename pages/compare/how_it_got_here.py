@@ -211,7 +211,7 @@ def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab])
     chosen = passage_box(t("A passage of the collection"), passages, WHY_NOT_PASSAGE)
     if chosen:
         rows = "".join(
-            f"<dt>{escape(translated(title))}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
+            f"<dt>{escape(translated(title))}</dt><dd>{escape(lost(trace, chosen, labs[trace.corpus]))}</dd>"
             for title, trace in zip(titles_of(traces), traces, strict=True)
         )
         untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
@@ -228,14 +228,13 @@ def passage_box(label: str, passages: Mapping[str, rag_core.Passage], key: str) 
     )  # fmt: skip
 
 
-def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
+def lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
+    """Where a strategy lost a passage, or that it used it, as a sentence."""
     if passage not in lab.passages:
         return t("It is not among the documents that were searched.")
     found = lab.why_not(trace, passage)
-    if found.fate is None:
-        return translated(found.text)
-    fate = translated(found.fate.text)
-    return f"{fate[0].upper()}{fate[1:]}."
+    fate = translated(found.fate.text if found.fate else found.text)
+    return f"{fate[0].upper()}{fate[1:]}{'.' if found.fate else ''}"
 
 
 def _called(passage: rag_core.Passage) -> str:

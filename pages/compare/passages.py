@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import urllib.parse
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import rag_core
@@ -42,6 +42,8 @@ def passages(
     *,
     blind: bool = False,
     most: int | None = None,
+    beside: Mapping[str, str] | None = None,
+    opened: Collection[str] = (),
 ) -> str:
     """The ranked passages, collapsed, with the quoted sentences underlined; what they open is drawn by `opened`.
 
@@ -51,6 +53,8 @@ def passages(
         also: id of a passage -> the other columns that found it.
         blind: leave out what tells which strategy ranked them.
         most: how many to list; all by default.
+        beside: id of every passage -> what stands below its text, as HTML.
+        opened: ids of those that are shown open.
     """
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
@@ -71,7 +75,16 @@ def passages(
     shown = _Shown(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
-    rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits[:most])
+    rows = "".join(
+        _passage(
+            hit,
+            shown,
+            (also or {}).get(hit.id, ""),
+            beside[hit.id] if beside else "",
+            opened=hit.id in opened,
+        )
+        for hit in hits[:most]
+    )
     head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking) and not blind:
         head = t(
@@ -137,7 +150,7 @@ class _Shown:
         return f"c{self.position:d}-d{self.ranks[hit.id]:d}"
 
 
-def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
+def _passage(hit: rag_core.Hit, shown: _Shown, also: str, beside: str, *, opened: bool) -> str:
     """A passage as a line that opens: one tab stop."""
     passage, trace = hit.passage, shown.column.trace
     why = _rule(hit, shown)
@@ -157,9 +170,9 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
         source += f'<p class="rl-note rl-strong">{escape(translated(note))}</p>'
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
-        f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
+        f'<details class="rl-passage {same(hit.id)}"{" open" if opened else ""}><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
         f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_asked(hit, shown)}{_origin(passage)}</summary>"
-        f'<div class="rl-body">{_text(hit, shown)}{rule}{context}{source}'
+        f'<div class="rl-body">{_text(hit, shown)}{beside}{rule}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
         f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"

@@ -104,32 +104,35 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
         st.button(t("Leave"), key="present.back", shortcut=KEYS["back"], on_click=_leave, args=(run,))
     if run and not upcoming():
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key="ballot"):
-            _ballot(run, running=running)
+            ballot(run, running=running)
+            if _votes() and not st.session_state.get("panel.room"):  # the room counts for itself
+                untrusted.say(_tally(run))
     return pressed or st.session_state.pop(AT_ONCE, False)
 
 
-def _ballot(run: Comparison, *, running: bool) -> None:
-    """A button for each vote, until names are revealed, and the votes so far."""
+def ballot(run: Comparison, *, running: bool = False) -> None:
+    """A button for each vote, until names that were hidden are revealed."""
     answered = tuple(place for place, column in enumerate(run.columns) if column.trace)
-    found = run.differences
+    found, presented = run.differences, on()
     choices = [
-        (f"column{position}", t("{column} is best", column=LETTERS[position]), f"{position + 1}", found.alike(place))
-        for position, place in enumerate(run.order)
+        (
+            f"column{position}", t("{column} is best", column=LETTERS[position]) if presented else LETTERS[position],
+            f"{position + 1}", found.alike(place),
+        )
+        for position, place in enumerate(places(run))
     ]  # fmt: skip
     choices += [
-        ("tie", t("Tie"), KEYS["tie"], answered),
+        ("tie", t("Tie") if presented else t("Equally good"), KEYS["tie"], answered),
         ("none", t("None is good enough"), KEYS["none"], ()),
     ]
-    for name, label, key, best in choices:
+    for name, words, key, best in choices:
         possible = found.is_tie(answered) if name == "tie" else set(best) <= set(answered)
         equal = name == "tie" and len(answered) > 1 and not possible
         st.button(
-            untrusted.label(label), key=f"vote.{name}", type="primary" if run.best == best else "secondary", shortcut=key,
-            disabled=running or not blind() or not possible, help=t("All give the same answer.") if equal else None,
-            on_click=_vote, args=(run, best),
+            untrusted.label(words), key=f"vote.{name}", type="primary" if run.best == best else "secondary",
+            shortcut=key if presented else None, disabled=running or (presented and not blind()) or not possible,
+            help=t("All give the same answer.") if equal else None, on_click=_vote, args=(run, best),
         )  # fmt: skip
-    if _votes() and not st.session_state.get("panel.room"):  # the room counts for itself
-        untrusted.say(_tally(run))
 
 
 def _tally(run: Comparison) -> str:

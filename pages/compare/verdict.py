@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,18 +11,23 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import differences, presenter
+from pages.compare import across, asking, differences, presenter, room
+from pages.compare.how_it_got_here import lost
+from pages.compare.passages import same
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
 from pages.drawing.translate import declared, in_words, problem, t, translated
 from pages.drawing.untrusted import bold, escape, label
-from pages.shared import setups
+from pages.shared import account, rooms, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core.explain import WhyNot, flow_columns
+from rag_core.explain import Fate, WhyNot, fates, flow_columns
+from rag_core.runtime.context import Context
+from rag_core.runtime.spending import paying
 
 if TYPE_CHECKING:
     from rag_core import evaluation as ev
+    from rag_core.sessions.panel import Room
 
 # (what the verdict is, what it rests on) -> the sentence on one column, on several; best first
 SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -89,11 +95,18 @@ def draw(run: Comparison) -> None:
         except rag_core.RagError as error:  # the judgements cannot be read
             untrusted.say(problem(error))
             found = (None,) * len(columns)
+        judged = any(one and one.basis == "judged" for one in found)
+        if run.by_model and not judged:
+            found = [run.by_model[0][place] for place in presenter.places(run)]
         untrusted.draw(
-            f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(found)}</p>'
+            f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(run, found)}</p>'
         )
         with _row():
             _why(run, columns, found)
+            if not (judged or run.by_model):
+                _ask_model(run)
+            if not any(found) and run.traces and not presenter.on():
+                presenter.ballot(run)
             best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
             differences.draw(run, best[0] if best else 0)
 
@@ -103,34 +116,80 @@ def _row() -> DeltaGenerator:
 
 
 def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Iterator[str]:
-    """What is to be said of each column, best first; of those of whom it is the same at once."""
-    groups: dict[tuple[int, str, str, str], list[int]] = {}
-    for place, one in enumerate(found):
+    """What is to be said of each column, best first, of those of whom it is the same at once; after people unless judged."""
+    groups: dict[str, list[int]] = {}
+    for place, one in sorted(enumerate(found), key=lambda each: _order(each[1])):
         if one:
-            order = ORDER.index((one.kind, one.basis))
-            begins = (
-                (one.begins.heading or one.begins.title)
-                if one.begins and "{begins}" in SENTENCES[ORDER[order]][0]
-                else ""
-            )
-            groups.setdefault((order, one.lacks, one.says, begins), []).append(place)
-    for (order, lacks, says, begins), places in sorted(
-        groups.items(), key=lambda each: (each[0][0], each[1])
-    ):
-        single, several = SENTENCES[ORDER[order]]
-        sentence = several if len(places) > 1 else single
-        columns = differences.letters(places)
-        yield bold(t(sentence, columns=columns, lacks=lacks, says=says, begins=begins or t("no source")))
-    if run.best:
-        voted = [place for place, column in enumerate(presenter.places(run)) if column in run.best]
-        yield bold(t("Voted best here: **{columns}**.", columns=differences.letters(voted)))
-    elif not groups:
+            groups.setdefault(sentence(one, [0]), []).append(place)
+    told = [sentence(one, places) for places in groups.values() if (one := found[places[0]])]
+    people = [*_people(run)]
+    judged = any(one and one.basis == "judged" for one in found)
+    yield from (*told, *people) if judged else (*people, *told)
+    if not (told or people):
         yield escape(t("Not judged: which answer is better?"))
 
 
-def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
+def sentence(one: ev.ColumnVerdict, places: Sequence[int]) -> str:
+    """The verdict on columns that share it, as HTML."""
+    words = SENTENCES[ORDER[_order(one)]][len(places) > 1]
+    begins = (one.begins.heading or one.begins.title) if one.begins else t("no source")
+    return bold(t(words, columns=differences.letters(places), lacks=one.lacks, says=one.says, begins=begins))
+
+
+def _order(one: ev.ColumnVerdict | None) -> int:
+    """The place in ORDER of what is said of a column; a model's verdict is worded as a judged one."""
+    if one is None:
+        return len(ORDER)
+    as_if = ("estimated" if one.kind == "declines" else "judged") if one.basis == "model" else one.basis
+    return ORDER.index((one.kind, as_if))
+
+
+def _people(run: Comparison) -> Iterator[str]:
+    """How it was voted here, and by the room that was asked, once its names are shown; as HTML."""
+    order = [*presenter.places(run)]
+    if run.best is not None and run.differences.is_tie(run.best):
+        yield escape(t("Voted here: all are equally good."))
+    elif run.best:
+        best = differences.letters(map(order.index, run.best))
+        yield bold(t("Voted best here: **{columns}**.", columns=best))
+    elif run.best is not None:
+        yield escape(t("Voted here: none is good enough."))
+    if votes := _preferred(run):
+        counts = (f"**{LETTERS[order.index(place)]}** {count}" for place, count in votes.most_common())
+        yield bold(t("Votes of the room: {votes}.", votes=", ".join(counts)))
+
+
+def _preferred(run: Comparison) -> Counter[int]:
+    """The columns that a room prefers, with the number of its votes; none before it is told the result."""
+    opened: Room | None = st.session_state.get(room.ROOM)
+    answered = {place: one.trace for place, one in enumerate(run.columns) if one.trace and one.trace.answer}
+    try:
+        kept = rooms.store() if opened else None
+        asked = kept.current(opened.code) if kept and opened else None
+        if not (kept and asked and asked.revealed and asked.question.text == run.question):
+            return Counter()
+        votes = [one for one in kept.votes(asked.room) if one.round == asked.number]
+    except rag_core.RagError:  # the line of the room says why
+        return Counter()
+    if [one.trace.fingerprint for one in asked.question.answers] != [
+        trace.fingerprint for trace in answered.values()
+    ]:
+        return Counter()  # it was asked with other columns
+    return Counter([*answered][one.better] for one in votes if one.better is not None)
+
+
+def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
     """What the verdicts rest on: a word, and more on hover or focus."""
     bases = {one.basis for one in found if one}
+    if run.by_model and "model" in bases:
+        calls = run.by_model[1]
+        model = setups.called(calls[-1].model) if calls else t("a model")
+        told = t(
+            "Judged by a language model, which read the answers without names and may be wrong; no person has checked "
+            "it. It cost {cost}.",
+            cost=rag_core.Cost.of(calls),
+        )
+        return tip(t("By {model}", model=model), told, "rl-how")
     if "judged" in bases:
         return tip(
             t("Judged"),
@@ -160,6 +219,33 @@ def _basis(found: Sequence[ev.ColumnVerdict | None]) -> str:
 
 
 @untrusted.errors(st.caption)
+def _ask_model(run: Comparison) -> None:
+    """The button that asks the judge for verdicts, with their price; nothing where that would send private data."""
+    from rag_core import evaluation as ev
+
+    lab, traces = engine().wait(run.corpus), [column.trace for column in run.columns]
+    judge = lab.engines.paid.get("judge")
+    written = any(trace and trace.answer and not trace.answer.abstained for trace in traces)
+    if judge is None or not written or not asking.may_leave(run.question):
+        return
+    bill = ev.bill_of_verdicts(traces, lab.rehearsal()).cost
+    model = label(setups.called(judge.name))
+    words = t("Ask {model}: at most {bill}", model=model, bill=label(bill))
+    if not st.button(
+        words, key="verdict.ask", help=t("One call for all answers, which it gets without names.")
+    ):
+        return
+    try:
+        with st.spinner(t("Asking {model}…", model=model)), paying(account.payer()):
+            run.by_model = ev.verdicts_by_model(traces, Context(lab.services(run.country)))
+    except rag_core.RagError as error:
+        run.later += tuple(error.calls)
+        raise
+    run.later += tuple(run.by_model[1])
+    st.rerun()
+
+
+@untrusted.errors(st.caption)
 def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVerdict | None]) -> None:
     """What became, in each column that does not answer, of the section that does."""
     from rag_core import evaluation as ev
@@ -176,10 +262,10 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         and trace.corpus == lab.corpus
         and one
         and one.kind in MISSED
-        and _overlooks(trace, section.id)
+        and section.id not in [cited.context_id for cited in (trace.answer.citations if trace.answer else ())]
     }
-    lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
-    if not lost:
+    ways_lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
+    if not ways_lost:
         return
     judged = any(one and one.basis == "judged" for one in found)
     title = section.heading or section.title
@@ -188,16 +274,10 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         if judged
         else t("“{title}” probably answers it.", title=title)
     ]
-    told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in lost.items()]
+    told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in ways_lost.items()]
     untrusted.draw(f'<p class="rl-missed">{bold(" ".join(told))}</p>')
     if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
         st.dialog(t("How it was lost"), width="large")(_way)(run, columns, section)
-
-
-def _overlooks(trace: rag_core.Trace, passage: str) -> bool:
-    """Whether its answer does not cite the passage."""
-    cited = trace.answer.citations if trace.answer else ()
-    return all(one.context_id != passage for one in cited)
 
 
 def _lost(found: WhyNot) -> str:
@@ -208,35 +288,41 @@ def _lost(found: WhyNot) -> str:
     return t("lost it: {how}.", how=translated(found.fate.text))
 
 
+@st.fragment
+def ways(run: Comparison, columns: Sequence[Column]) -> None:
+    """The buttons that the dashes of the table press: each opens the way of a passage through all columns."""
+    for row in across.rows_of(columns):
+        if len(row.ranks) < len(columns) and st.button(
+            label(row.passage.full_title), key=f"way-{same(row.passage.id)}"
+        ):
+            st.dialog(t("How it was lost"), width="large")(_way)(run, columns, row.passage)
+
+
+@untrusted.errors()
 def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) -> None:
     """The way of a section through the stages of every column, and the control values that would bring it back."""
     st.markdown(f"**{label(section.full_title)}**")
-    lab = engine().wait(run.corpus)
     for letter, place, column in zip(LETTERS, presenter.places(run), columns, strict=False):
-        trace = column.trace
-        if trace is None or trace.corpus != lab.corpus:
+        if (trace := column.trace) is None:
             continue
-        found = lab.why_not(trace, section.id)
-        steps = _steps(trace, found)
-        text = translated(found.text)
+        lab = engine().wait(trace.corpus)
+        fate = next((one for one in fates(trace) if one.passage.id == section.id), None)
         untrusted.draw(
             f"<h4>{escape(letter)} · {escape(setups.title(column.setup))}</h4>"
-            f'<p class="rl-note">{steps}</p><p>{escape(text)}</p>'
+            f'<p class="rl-note">{_steps(trace, fate)}</p><p>{escape(lost(trace, section.id, lab))}</p>'
         )
-        if found.fate is None or not found.fate.used:
+        if section.id in lab.passages and not (fate and fate.used) and not presenter.on():
             _bring_back(run, place, lab, trace, section)
 
 
-def _steps(trace: rag_core.Trace, found: WhyNot) -> str:
+def _steps(trace: rag_core.Trace, fate: Fate | None) -> str:
     """Its rank after every stage, and a cross at the one that lost it."""
-    if found.fate is None:
-        return ""
-    flow = flow_columns(trace)
-    ranked = [
+    flow = flow_columns(trace) if fate else ()
+    ranks = fate.ranks(flow) if fate else ()
+    return " → ".join(
         f"{escape(translated(one.title))} {f'#{rank:d}' if rank else '✕'}"
-        for one, rank in zip(flow, found.fate.ranks(flow), strict=True)
-    ]
-    return " → ".join(ranked)
+        for one, rank in zip(flow, ranks, strict=True)
+    )
 
 
 def _bring_back(
@@ -249,7 +335,7 @@ def _bring_back(
         (one, point) for one in tips for point in one.points if section in [each for _, each in point.gained]
     ]
     for one, point in points:
-        st.button(
+        if st.button(
             t(
                 "Set {control} to {value} and run again",
                 control=label(translated(one.label)),
@@ -259,7 +345,8 @@ def _bring_back(
             disabled="[" in one.control,
             on_click=_set,
             args=(run, place, one.control, point.value),
-        )
+        ):
+            st.rerun()  # the page too, not the dialog alone
     if not points:
         st.caption(t("No single control brings it back."))
 

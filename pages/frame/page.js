@@ -74,6 +74,11 @@ window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else 
     mark.focus({ preventScroll: true });
     show(mark);
   }, true);
+  /* A button in a text presses the one of Streamlit's, which stands hidden, that does what it says. */
+  addEventListener("click", ({ target }) => {
+    const key = target.closest?.("[data-press]")?.dataset.press;
+    if (key) document.querySelector(`.st-key-${key} button`)?.click();
+  });
   /* Copy the page's address; the clipboard of the first way is only there over https and on this machine. */
   addEventListener("click", async ({ target }) => {
     const button = target.closest?.(".rl-copy");

@@ -171,10 +171,15 @@ def order(results: ev.Results) -> str:
 def decided(results: ev.Results, *pairs: tuple[str, str]) -> str:
     """What the measurement decides of pairs of rows, a sentence for each pair that was compared."""
     compared = {(pair.a, pair.b): pair for pair in results.comparisons}
+    sentences = [verdict(results, compared[pair]) for pair in pairs if pair in compared]
+    return "".join(f'<p class="rl-note">{escape(sentence)}</p>' for sentence in sentences)
+
+
+def verdict(results: ev.Results, pair: ev.Comparison) -> str:
+    """What the measurement decides of a pair of rows, by their titles."""
     names = {label: translated(title) for label, title in ev.titles(results.manifest).items()}
     names |= {label: name for label, (name, _) in ABLATION.items()}
-    sentences = [ev.verdict(compared[pair], names) for pair in pairs if pair in compared]
-    return "".join(f'<p class="rl-note">{escape(translated(sentence))}</p>' for sentence in sentences)
+    return translated(ev.verdict(pair, names))
 
 
 def reranking(results: ev.Results) -> str:

@@ -22,6 +22,7 @@ from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
 
 if TYPE_CHECKING:
     from rag_core.catalog.setup import SetupSpec
+    from rag_core.evaluation import ColumnVerdict
 
 LETTERS = "ABCD"  # of the columns
 UNWATCHED_S = 300.0  # without a page that shows it, a run is stopped: it may be spending money
@@ -120,6 +121,9 @@ class Comparison:
             enough; None without a vote.
         revealed: whether presenter mode has shown its names, which ends the vote.
         presented: presenter mode as it stands, restored when the page is reloaded.
+        by_model: a model's verdicts, in the order of `columns`, and the calls that they took; None until it is asked.
+        without: (place, passage) -> the answer of a column without a passage, or why there is none.
+        later: the model calls made since it was over, for its verdicts and without a passage.
     """
 
     id: str
@@ -137,6 +141,13 @@ class Comparison:
     best: tuple[int, ...] | None = field(default=None, init=False)
     revealed: bool = field(default=False, init=False)
     presented: Mapping[str, object] = field(default_factory=dict, init=False)
+    by_model: tuple[Sequence[ColumnVerdict | None], Sequence[rag_core.ModelCall]] | None = field(
+        default=None, init=False
+    )
+    without: dict[tuple[int, str], rag_core.Trace | rag_core.RagError] = field(
+        default_factory=dict, init=False
+    )
+    later: tuple[rag_core.ModelCall, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         self.order = tuple(secrets.SystemRandom().sample(range(len(self.columns)), len(self.columns)))
@@ -158,7 +169,7 @@ class Comparison:
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
         """The model calls of this comparison so far, failed and stopped columns included; each call once."""
-        return self.paid
+        return (*self.paid, *self.later)
 
     def shows(self, corpus: str, documents: Collection[str] | None) -> bool:
         """Whether a column found a passage of these documents of a corpus, or searches it at all."""
@@ -230,7 +241,7 @@ class LiveRun(Comparison):
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
         """The model calls of this comparison so far, failed and stopped columns included; each call once."""
-        return calls_of(self._settled, self._earlier)
+        return (*calls_of(self._settled, self._earlier), *self.later)
 
     def stop(self) -> None:
         """Stop; finished stages are kept."""

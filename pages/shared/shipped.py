@@ -84,27 +84,46 @@ def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> 
     return same
 
 
+@st.fragment
 def draw(corpus: str) -> None:
-    """The strategies in one line, best first, its intervals one click away; nothing for one's own documents."""
+    """The strategies in one line, best first, and whether that is real, on a click; nothing for one's own documents."""
     if corpus != BUILTIN:
         return
     with st.container(horizontal=True, vertical_alignment="top", gap="small", key="shipped"):
         untrusted.draw(_line())
-        st.page_link(
-            "pages/evaluate/evaluate.py",
-            label=t("Is it real?"),
-            query_params={"view": "results", "run": NAME},
-        )
+        asked = st.button(t("Is it real?"), key="shipped.real", type="tertiary")
+    if not asked:
+        return
+    from pages.shared import claims  # with the libraries of measuring
+
+    stored, entries = claims.measured(), _measured()["manifest"]["strategies"]
+    best = {label for label, one in entries.items() if one["strategy"] == _best_first()[0]}
+    pair = next(one for one in stored.comparisons if one.a in best)
+    verdict = claims.verdict(stored, pair)
+    told = (
+        t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
+        if pair.different
+        else t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
+    )
+    page = {"view": "results", "run": NAME}
+    with st.container(key="shipped.told", gap="xsmall"):
+        untrusted.say(told)
+        st.page_link("pages/evaluate/evaluate.py", label=t("All of it"), query_params=page)
 
 
 def _title(name: str) -> str:
     return escape(translated(rag_core.RECIPES[name].title))
 
 
+def _best_first() -> list[str]:
+    known = (
+        rag_core.RECIPES.keys() & _measured()["strategies"]
+    )  # a strategy of a package has not been measured
+    return sorted(known, key=lambda name: (-_score(name)["mean"], name))
+
+
 def _line() -> str:
-    measured = _measured()
-    known = rag_core.RECIPES.keys() & measured["strategies"]  # a strategy of a package has not been measured
-    names = sorted(known, key=lambda name: (-_score(name)["mean"], name))
+    measured, names = _measured(), _best_first()
     about = escape(" ".join(map(translated, (ABOUT, measured["judged_by"], MEANING))))
     best = ", ".join(f"{_title(name)} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
     told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)

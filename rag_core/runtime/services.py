@@ -215,6 +215,10 @@ class AskedQuestions(Protocol):
         """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""
         ...
 
+    def likeness_in_letters(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        """The same by how they are written, 0 to 1: misspelt words count in part."""
+        ...
+
 
 @dataclass(frozen=True)
 class Services:

@@ -37,15 +37,21 @@ class Rerank(RerankStage):
         return [hit.with_score(float(score), scale) for hit, score in zip(ranking, scores, strict=True)]
 
 
+LETTERS = (
+    0.6  # weight of how questions are written beside their cosine; chosen by nDCG@10 of `ensemble` on dev
+)
+
+
 @dataclass(frozen=True)
 class RerankByQuestions(RerankStage):
     """Adds to each score how like the question is to the nearest question that the passage is known to answer.
 
-    score = z + weight · cosine, where z is the score so far, standardised over the list. A passage without known
-    questions gets the mean cosine of the others; in a corpus without any, every hit keeps its score.
+    score = z + weight · (cosine + LETTERS · letters), where z is the score so far, standardised over the list, and letters
+    how alike the questions are written. A passage without known questions gets the means of the others; in a corpus
+    without any, every hit keeps its score.
 
     Args:
-        weight: of the cosine, >= 0.
+        weight: of the likeness, >= 0.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # no questions are known of these passages
@@ -66,18 +72,29 @@ class RerankByQuestions(RerankStage):
         asked = ctx.services.asked
         if asked is None:
             return ranking.hits
-        found = asked.likeness(ctx.as_searched(ranking.query.text), [hit.id for hit in ranking])
-        known = [one for one in found if one is not None]
-        usual = math.fsum(known) / len(known) if known else 0.0
+        text, ids = ranking.query.text, [hit.id for hit in ranking]
+        near = _filled(asked.likeness(ctx.as_searched(text), ids))
+        written = _filled(asked.likeness_in_letters(text, ids))
         scores = [hit.score for hit in ranking]
         mean, spread = statistics.fmean(scores), statistics.pstdev(scores)
         hits = []
-        for hit, cosine in zip(ranking, found, strict=True):
+        for hit, cosine, letters in zip(ranking, near, written, strict=True):
             z = (hit.score - mean) / spread if spread else 0.0
-            near = usual if cosine is None else cosine
-            terms = (Term("standardised", z, 1.0), Term("known question", near, self.weight))
-            hits.append(hit.with_score(z + self.weight * near, "known_questions", terms=terms))
+            terms = (
+                Term("standardised", z, 1.0),
+                Term("known question", cosine, self.weight),
+                Term("letters", letters, LETTERS * self.weight),
+            )
+            score = z + self.weight * (cosine + LETTERS * letters)
+            hits.append(hit.with_score(score, "known_questions", terms=terms))
         return hits
+
+
+def _filled(found: Sequence[float | None]) -> list[float]:
+    """The values, and in place of those that are missing the mean of the others."""
+    known = [one for one in found if one is not None]
+    usual = math.fsum(known) / len(known) if known else 0.0
+    return [usual if one is None else one for one in found]
 
 
 @dataclass(frozen=True)

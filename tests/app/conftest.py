@@ -1,7 +1,5 @@
 """A browser, and the app it visits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace

@@ -1,17 +1,13 @@
 """Visitors who sign in: nothing without it, each with their own history, and some who operate the server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from helpers.browser import ANSWER_MS, free_port, serving
+from helpers.browser import ANSWER_MS, serving
 from helpers.oidc_server import CLIENT, OidcServer, provider
+from helpers.ports import free_port
 from playwright.sync_api import Browser, Page, expect
-
-from rag_core.lab.lab import Lab
 
 OPERATOR = {"sub": "1", "email": "Ana@ward.example", "name": "Ana"}
 GUEST = {"sub": "2", "email": "eva@ward.example", "name": "Eva"}
@@ -35,9 +31,7 @@ def signed_in(
 
 
 @pytest.mark.browser
-def test_people_sign_in_see_their_own_questions_and_operate_if_they_may(
-    browser: Browser, lab: Lab, real_home: Path, tmp_path: Path
-) -> None:
+def test_people_sign_in_see_their_own_questions_and_operate_if_they_may(browser, lab, real_home, tmp_path):
     port = free_port()
     with provider() as server:
         secrets = tmp_path / "secrets.toml"

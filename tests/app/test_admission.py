@@ -1,7 +1,5 @@
 """The line of questions: how many run at once, in which order the others follow, and what a waiting visitor sees."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -56,7 +54,7 @@ class Server:
             assert self.changed.wait_for(lambda: self.began == [*questions], 60)
 
 
-def test_no_more_questions_run_than_may_and_the_others_follow_in_order() -> None:
+def test_no_more_questions_run_than_may_and_the_others_follow_in_order():
     server = Server(2)
     runs = [server.ask(name) for name in "abcd"]
     server.until_began("a", "b")
@@ -71,7 +69,7 @@ def test_no_more_questions_run_than_may_and_the_others_follow_in_order() -> None
     assert server.admission.counts == (0, 0)
 
 
-def test_who_waits_sees_how_many_are_ahead_and_who_stops_leaves_the_line() -> None:
+def test_who_waits_sees_how_many_are_ahead_and_who_stops_leaves_the_line():
     server = Server(1)
     first, second, third = (server.ask(name) for name in "abc")
     server.until(lambda: server.admission.ahead(third) == 2)

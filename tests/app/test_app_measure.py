@@ -1,7 +1,5 @@
 """The measuring pages: empty, running, done, on a phone."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -76,7 +74,7 @@ def view(page: Page, name: str) -> Locator:
 
 
 @pytest.mark.browser
-def test_results_fit_a_phone_and_a_row_of_a_table_opens_what_it_names(browser: Browser, app: str) -> None:
+def test_results_fit_a_phone_and_a_row_of_a_table_opens_what_it_names(browser, app):
     page, errors = page_at(browser, f"{app}/evaluate?view=results")
     charts = page.locator(".js-plotly-plot")
     expect(charts).to_have_count(3, timeout=MEASURED_MS)  # intervals, pairs, front
@@ -119,7 +117,7 @@ def progress_of(page: Page) -> int:
 
 
 @pytest.mark.browser
-def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None:
+def test_a_measurement_belongs_to_the_server(browser, app):
     """Found again after a reload and from another browser, stopped there, continued here."""
     page, errors = page_at(browser, f"{app}/evaluate")
     measure = page.get_by_role("button", name="Measure", exact=True)
@@ -175,7 +173,7 @@ def in_folder(app: AppTest, key: str, folder: Path) -> AppTest:
     return app.selectbox(key=f"{key}.data").set_value(folder.name).run()
 
 
-def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: Path) -> None:
+def test_measuring_from_nothing_to_single_questions(measuring, folder):
     app = at(measuring, "results")
     stored = ev.Results.read(ROOT / "data" / "results.json")
     assert list(app.selectbox(key="results.run").options) == ["Shipped with the lab"]
@@ -211,7 +209,7 @@ def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: 
     assert not [cell for cell in cells if cell.startswith("'")]  # no figure needs the guard against formulas
 
 
-def test_tuning_ends_in_the_compare_page(measuring: AppTest, folder: Path) -> None:
+def test_tuning_ends_in_the_compare_page(measuring, folder):
     app = in_folder(at(measuring, "search-settings"), "sweep", folder)
     assert "Nothing has been searched yet." in [one.value for one in app.info]
     app.selectbox(key="sweep.strategy").set_value("bm25").run()
@@ -237,7 +235,7 @@ def test_tuning_ends_in_the_compare_page(measuring: AppTest, folder: Path) -> No
 
 
 @pytest.mark.browser
-def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browser, app: str) -> None:
+def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser, app):
     page, errors = page_at(browser, f"{app}/evaluate")
     chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Strategies")
     expect(chosen.get_by_text("Simple semantic")).to_be_visible(timeout=MEASURED_MS)
@@ -275,7 +273,7 @@ CLOSE = [("Hybrid RRF + MMR · λ 0.3, passages used 8", 0.612, 0.021), ("Hybrid
 
 
 @pytest.mark.browser
-def test_names_of_close_points_do_not_lie_over_each_other(browser: Browser) -> None:
+def test_names_of_close_points_do_not_lie_over_each_other(browser):
     points = [
         ev.Point(name, mean, seconds, cost_usd=0.0, front=place < 2)
         for place, (name, mean, seconds) in enumerate(CLOSE)

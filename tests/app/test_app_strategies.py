@@ -1,9 +1,6 @@
 """Widgets of every kind of control, presets, templates, and the guide: the pages run without a browser."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,7 +39,7 @@ def chosen(app: AppTest, name: str) -> AppTest:
     return app
 
 
-def test_every_control_of_every_strategy_has_its_widget(app: AppTest) -> None:
+def test_every_control_of_every_strategy_has_its_widget(app):
     kinds = {
         Number: "slider",
         Switch: "toggle",
@@ -63,7 +60,7 @@ def test_every_control_of_every_strategy_has_its_widget(app: AppTest) -> None:
     assert not missing
 
 
-def test_a_control_that_cannot_act_is_switched_off_and_says_why(app: AppTest) -> None:
+def test_a_control_that_cannot_act_is_switched_off_and_says_why(app):
     chosen(app, "multi_query")
     assert not app.slider(key="0.multi_query.weight_step").disabled
     app.session_state["0.multi_query.weighting"] = "equal"
@@ -72,7 +69,7 @@ def test_a_control_that_cannot_act_is_switched_off_and_says_why(app: AppTest) ->
     assert "Acts only while “Weights of the rewrites” is set to linear." in step.help
 
 
-def test_a_moved_weight_acts_at_once_from_the_weights_in_force(app: AppTest) -> None:
+def test_a_moved_weight_acts_at_once_from_the_weights_in_force(app):
     chosen(app, "multi_query")
     app.session_state["0.multi_query.weighting"] = "exponential"
     app.run()
@@ -88,7 +85,7 @@ def test_a_moved_weight_acts_at_once_from_the_weights_in_force(app: AppTest) -> 
     assert app.session_state["0.multi_query.query_weights"] == (1.0, 0.9, 0.2)
 
 
-def test_each_rewrite_has_a_named_slider_for_its_weight(app: AppTest) -> None:
+def test_each_rewrite_has_a_named_slider_for_its_weight(app):
     app.session_state["0.multi_query.weighting"] = "custom"
     chosen(app, "multi_query")
     assert app.slider(key="0.multi_query.weight_step").disabled
@@ -106,7 +103,7 @@ def test_each_rewrite_has_a_named_slider_for_its_weight(app: AppTest) -> None:
     assert [app.slider(key=f"{key}.{place}").value for place in range(3)] == [1.0, 0.95, 0.9]
 
 
-def test_values_that_do_not_go_together_are_told(app: AppTest) -> None:
+def test_values_that_do_not_go_together_are_told(app):
     chosen(app, "contextual")
     app.slider(key="0.contextual.vector_weight").set_value(0.0)
     app.slider(key="0.contextual.bm25_weight").set_value(0.0).run()
@@ -118,20 +115,20 @@ class TestTemplates:
     def names(self, app: AppTest) -> list[str]:
         return [one.name for one in app.session_state["0.multi_query.templates"]]
 
-    def test_one_can_be_removed(self, app: AppTest) -> None:
+    def test_one_can_be_removed(self, app):
         chosen(app, "multi_query")
         app.button(key="0.multi_query.templates.1.synonyms.remove").click().run()
         assert not app.exception
         assert self.names(app) == ["standalone", "expanded"]
 
-    def test_one_can_be_edited(self, app: AppTest) -> None:
+    def test_one_can_be_edited(self, app):
         chosen(app, "multi_query")
         key = "0.multi_query.templates.0.standalone.text"
         app.text_area(key=key).set_value("In Latin: {question}").run()
         assert not app.exception
         assert app.session_state["0.multi_query.templates"][0].text == "In Latin: {question}"
 
-    def test_a_text_without_the_question_is_refused_and_the_earlier_one_stays(self, app: AppTest) -> None:
+    def test_a_text_without_the_question_is_refused_and_the_earlier_one_stays(self, app):
         chosen(app, "multi_query")
         key = "0.multi_query.templates.0.standalone.text"
         app.text_area(key=key).set_value("In Latin").run()
@@ -141,7 +138,7 @@ class TestTemplates:
 
 
 class TestGuide:
-    def test_every_strategy_is_drawn_with_its_stages_and_controls(self, app: AppTest) -> None:
+    def test_every_strategy_is_drawn_with_its_stages_and_controls(self, app):
         guide = app.switch_page("pages/strategies/strategies.py").run()
         assert not guide.exception
         assert [tab.label for tab in guide.tabs] == TITLES
@@ -154,7 +151,7 @@ class TestGuide:
                 f"{control.title}<br><small>{control.name}</small>" in drawn for control in recipe.controls
             )
 
-    def test_the_claims_stand_beside_the_stored_figures(self, app: AppTest) -> None:
+    def test_the_claims_stand_beside_the_stored_figures(self, app):
         guide = app.switch_page("pages/strategies/strategies.py").run()
         drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
         stored = json.loads(Path(ROOT / "data" / "results.json").read_text(encoding="utf-8"))["strategies"]
@@ -165,9 +162,7 @@ class TestGuide:
         assert f"Recall@10 {stored['multi_query']['metrics']['recall@10']['mean']:.3f}" in drawn
 
 
-def test_a_strategy_of_a_package_is_offered_on_every_page_and_answers_on_compare(
-    drawn: AppTest, request: pytest.FixtureRequest
-) -> None:
+def test_a_strategy_of_a_package_is_offered_on_every_page_and_answers_on_compare(drawn, request):
     """It is in no measurement that ships with the lab."""
     skip = Recipe(
         "ward_skip", "Ward", "Keyword search for three passages.", "Our ward.", (), lambda _: (Retrieve((Bm25(k=3),)), Generate()),
@@ -189,7 +184,7 @@ def test_a_strategy_of_a_package_is_offered_on_every_page_and_answers_on_compare
     assert drawn.session_state["run"].columns[0].trace.strategy == skip.name
 
 
-def test_a_column_that_reranks_chooses_its_reranker(start: Callable[..., AppTest]) -> None:
+def test_a_column_that_reranks_chooses_its_reranker(start):
     app = start(RAG_RERANKER="auto,some/cross-encoder").run()
     chosen(app, "bm25")
     key = "0.runs.reranker"

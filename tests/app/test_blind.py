@@ -1,14 +1,10 @@
 """What presenter mode hides with the names, and the votes: on the page, in the history and in the files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from helpers.in_process import ask, html, press, text, visitor
@@ -55,7 +51,7 @@ def answers(app: AppTest) -> list[str]:
     return [text(one) for one in re.findall(r'<div class="rl-answer[^>]*>.*?</div>', html(app), re.DOTALL)]
 
 
-def test_nothing_that_gives_a_strategy_away_is_on_the_page(presented: AppTest) -> None:
+def test_nothing_that_gives_a_strategy_away_is_on_the_page(presented):
     blind = shown(presented)
     assert [clue for clue in GIVEN_AWAY if clue in blind] == []
     listed = [len(trace.ranking) for trace in run_of(presented).traces]
@@ -65,7 +61,7 @@ def test_nothing_that_gives_a_strategy_away_is_on_the_page(presented: AppTest) -
     assert [clue for clue in GIVEN_AWAY if clue not in shown(presented)] == []  # each was there to be hidden
 
 
-def test_the_columns_stand_in_the_order_of_the_lot_and_stay(presented: AppTest) -> None:
+def test_the_columns_stand_in_the_order_of_the_lot_and_stay(presented):
     run = run_of(presented)
     press(presented, "Leave")
     plain = answers(presented)
@@ -77,7 +73,7 @@ def test_the_columns_stand_in_the_order_of_the_lot_and_stay(presented: AppTest) 
         press(presented, "Leave")
 
 
-def test_every_order_can_be_drawn_for_one_address() -> None:
+def test_every_order_can_be_drawn_for_one_address():
     columns = [Column(rag_core.build(name)) for name in ("bm25", "hyde", "hybrid_rrf")]
     drawn = {Comparison("one", datetime.now(UTC), QUESTION, columns).order for _ in range(200)}
     # of the 6 orders one is missing with a chance below 6 (5/6)^200 < 10^-14
@@ -89,7 +85,7 @@ def tally(app: AppTest) -> str:
     return str(found)
 
 
-def test_votes_are_counted_by_question_and_by_strategy_once_revealed(presented: AppTest) -> None:
+def test_votes_are_counted_by_question_and_by_strategy_once_revealed(presented):
     run = run_of(presented)
     run.order = (2, 0, 1)
     presented.run()
@@ -114,7 +110,7 @@ def test_votes_are_counted_by_question_and_by_strategy_once_revealed(presented: 
     assert all(one.disabled for one in presented.button if one.label.endswith("is best"))
 
 
-def test_a_reload_shows_no_hidden_name_and_loses_no_vote(presented: AppTest) -> None:
+def test_a_reload_shows_no_hidden_name_and_loses_no_vote(presented):
     press(presented, "None is good enough")
     before = answers(presented)
     again = visitor()
@@ -135,14 +131,7 @@ def test_a_reload_shows_no_hidden_name_and_loses_no_vote(presented: AppTest) -> 
         ("None is good enough", (), "none is good enough"),
     ],
 )
-def test_a_vote_is_in_the_history_and_in_every_file(
-    start: Callable[..., AppTest],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    pressed: str,
-    best: tuple[int, ...],
-    told: str,
-) -> None:
+def test_a_vote_is_in_the_history_and_in_every_file(start, tmp_path, monkeypatch, pressed, best, told):
     monkeypatch.setattr(
         history_sync, "keep_vote", lambda run: history_sync._keep_vote(run, history_sync.history())
     )  # before the page goes on
@@ -156,9 +145,7 @@ def test_a_vote_is_in_the_history_and_in_every_file(
     assert run.best == best
 
     history = open_history(Settings(database_url=SecretStr(url)))
-    assert history
     asked = history.find(run.id)
-    assert asked
     assert asked.best == best
     comparisons().forget(run.id)
     found = history_sync._reopened(asked)

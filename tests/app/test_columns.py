@@ -1,10 +1,9 @@
 """What a column of the Compare page shows at every moment, and the comparisons the server keeps."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -36,7 +35,7 @@ def column_at(services: Services, strategy: rag_core.Strategy, stage: str) -> Co
 
 
 class TestPassages:
-    def test_candidates_still_to_be_reranked_are_counted_and_not_listed(self, full: Services) -> None:
+    def test_candidates_still_to_be_reranked_are_counted_and_not_listed(self, full):
         column = column_at(full, RERANKED, "Rerank")
         assert column.candidates > 3
         drawn = passages.passages(column, 0, QUESTION)
@@ -44,26 +43,24 @@ class TestPassages:
         assert f"{column.candidates} candidates, to be narrowed down to 3" in drawn
         assert drawn.count("rl-coming") == 3  # the room of those that will be kept
 
-    def test_when_it_stops_before_reranking_the_first_are_shown_for_what_they_are(
-        self, full: Services
-    ) -> None:
+    def test_when_it_stops_before_reranking_the_first_are_shown_for_what_they_are(self, full):
         column = column_at(full, RERANKED, "Rerank")
         column.stopped = "The run was stopped."
         drawn = passages.passages(column, 0, QUESTION)
         assert drawn.count("<details") == 3
         assert f"The first 3 of {column.candidates} candidates, before Rerank" in drawn
 
-    def test_they_are_listed_as_soon_as_only_the_answer_is_missing(self, full: Services) -> None:
+    def test_they_are_listed_as_soon_as_only_the_answer_is_missing(self, full):
         column = column_at(full, RERANKED, "Generate")
         drawn = passages.passages(column, 0, QUESTION)
         assert drawn.count("<details") == 3
         assert "3 passages" in drawn
 
-    def test_before_anything_was_found_the_room_is_kept(self) -> None:
+    def test_before_anything_was_found_the_room_is_kept(self):
         drawn = passages.passages(Column(RERANKED), 0, QUESTION)
         assert drawn.count("rl-coming") == 3
 
-    def test_passages_of_one_title_are_told_apart_by_their_first_words(self, full: Services) -> None:
+    def test_passages_of_one_title_are_told_apart_by_their_first_words(self, full):
         strategy = rag_core.build("simple_semantic")
         trace = strategy.run(QUESTION, full)
         first, second, *others = trace.ranking.hits
@@ -79,7 +76,7 @@ class TestPassages:
         assert "Cats <small>“Cats sleep on the sofa.”</small>" in table
         assert "Cats <small>“At night they hunt.”</small>" in table
 
-    def test_a_list_says_what_it_is_ordered_by(self, full: Services) -> None:
+    def test_a_list_says_what_it_is_ordered_by(self, full):
         hybrid = rag_core.build("hybrid_rrf")
         drawn = passages.passages(column_at(full, hybrid, "Generate"), 0, QUESTION)
         assert "5 passages</b> <small>ordered by MMR</small>" in drawn
@@ -93,7 +90,7 @@ class TestPassages:
         )
         assert score == pytest.approx(0.7 * wanted - 0.3 * alike, abs=1e-4)
 
-    def test_s_final_shows_both_parts_and_the_judges_reason(self, full: Services) -> None:
+    def test_s_final_shows_both_parts_and_the_judges_reason(self, full):
         strategy = rag_core.build(("rag_msr", {"alpha": 0.4, "theta": 0.0}))
         drawn = passages.passages(column_at(full, strategy, "Generate"), 0, QUESTION).split("<details")[1]
         score, cosine, judged = (
@@ -116,29 +113,29 @@ class TestRewrites:
     def lines(self, drawn: str) -> list[str]:
         return [text(one) for one in re.findall(r"<span>.*?</span>", drawn)]
 
-    def test_each_stands_with_its_weight_and_opens_for_what_it_found(self, full: Services) -> None:
+    def test_each_stands_with_its_weight_and_opens_for_what_it_found(self, full):
         drawn = self.drawn(full, "multi_query")
         assert [line.partition(" × ")[0] for line in self.lines(drawn)] == ["1", "0.95", "0.9"]
         assert drawn.startswith("<details")
         assert drawn.count("<li>") == 3
         assert "weight 0.95" in drawn
 
-    def test_where_nothing_is_weighed_each_stands_with_what_it_is(self, full: Services) -> None:
+    def test_where_nothing_is_weighed_each_stands_with_what_it_is(self, full):
         first = self.lines(self.drawn(full, "rag_msr"))[0]
         assert first.startswith("paraphrasing ")
 
-    def test_without_any_it_says_so_and_does_not_open(self, full: Services) -> None:
+    def test_without_any_it_says_so_and_does_not_open(self, full):
         drawn = self.drawn(full, "bm25")
         assert self.lines(drawn) == ["No rewrite."]
         assert drawn.startswith("<p")
 
-    def test_more_than_three_are_counted(self, full: Services) -> None:
+    def test_more_than_three_are_counted(self, full):
         ready = ("standalone", "synonyms", "expanded", "complications")
         lines = self.lines(self.drawn(full, ("multi_query", {"templates": ready})))
         assert len(lines) == 4
         assert lines[3] == "and 1 more"
 
-    def test_those_to_come_have_the_room_that_they_will_take(self, full: Services) -> None:
+    def test_those_to_come_have_the_room_that_they_will_take(self, full):
         strategy = rag_core.build("multi_query")
         before = queries.rewrites(column_at(full, strategy, "Rewrite"), QUESTION)
         assert self.lines(before) == [""] * 3
@@ -150,7 +147,7 @@ class TestAnswer:
     def column(self, **values: Any) -> Column:
         return Column(rag_core.build("bm25"), running="Generate", **values)
 
-    def test_what_was_streamed_before_a_failure_stays(self) -> None:
+    def test_what_was_streamed_before_a_failure_stays(self):
         column = self.column(
             text="Cats sleep <most> of", error=ProviderError("The stream ended early.", "Run again.")
         )
@@ -158,24 +155,24 @@ class TestAnswer:
         assert '<div class="rl-answer">Cats sleep &lt;most&gt; of</div>' in drawn
         assert "<b>The answer was cut off here.</b> The stream ended early.<br>Run again." in drawn
 
-    def test_what_was_streamed_before_a_stop_stays(self) -> None:
+    def test_what_was_streamed_before_a_stop_stays(self):
         drawn = column_parts.answer(
             self.column(text="Cats sleep", stopped="The run was stopped."), 0, "ready"
         )
         assert "Cats sleep" in drawn
         assert "<b>The answer was cut off here.</b> The run was stopped." in drawn
 
-    def test_a_failure_without_words_is_a_failure(self) -> None:
+    def test_a_failure_without_words_is_a_failure(self):
         drawn = column_parts.answer(self.column(error=ProviderError("No server.", "Start it.")), 0, "ready")
         assert "rl-answer" not in drawn
         assert "<b>This strategy failed.</b> No server.<br>Start it." in drawn
 
     @pytest.mark.parametrize("text", ["", "Cats sleep"])
-    def test_waiting_shows_how_long_it_has_been(self, text: str) -> None:
+    def test_waiting_shows_how_long_it_has_been(self, text):
         column = self.column(text=text, since=time.monotonic() - 12.3)
         assert "Writing the answer… 12 s" in column_parts.answer(column, 0, "ready")
 
-    def test_a_silent_server_is_told_after_ten_seconds(self) -> None:
+    def test_a_silent_server_is_told_after_ten_seconds(self):
         def drawn(seconds: float, **values: Any) -> str:
             began = time.monotonic() - seconds
             return column_parts.answer(self.column(since=began, heard=began, **values), 0, "ready")
@@ -185,7 +182,7 @@ class TestAnswer:
         assert told not in drawn(9.3, asks_server=True)
         assert told not in drawn(10.3)  # the offline engine
 
-    def test_columns_that_the_banner_speaks_for_only_point_to_it(self) -> None:
+    def test_columns_that_the_banner_speaks_for_only_point_to_it(self):
         call = rag_core.ModelCall("answer", "gpt-4o", 1000, 0, 0.25, "provider")
         for calls, spent in (((call,), "(1 call)"), ((call, call), "(2 calls)")):
             column = self.column(error=ProviderError("No server.", "Start it.", calls))
@@ -194,7 +191,7 @@ class TestAnswer:
             assert "No server." not in drawn
             assert spent in drawn
 
-    def test_each_stage_counts_from_its_own_beginning(self) -> None:
+    def test_each_stage_counts_from_its_own_beginning(self):
         column = self.column(since=time.monotonic() - 0.2)
         assert re.search(r"Writing the answer…</div>", column_parts.answer(column, 0, "ready"))
 
@@ -208,7 +205,7 @@ class TestAnswer:
         steps = (*trace.steps[:-1], replace(last, after=written))
         return column_parts.answer(Column(strategy, trace=replace(trace, steps=steps)), 1, "ready")
 
-    def test_all_remarks_on_the_evidence_are_one_line_that_opens(self, full: Services) -> None:
+    def test_all_remarks_on_the_evidence_are_one_line_that_opens(self, full):
         thin = Remark("thin", "Thin evidence: [2] rests on a <passage> labelled Low.", (2,))
         foreign = Remark("language", "[1] is in Spanish.", (1,))
         drawn = self.finished(full, remarks=(foreign, thin))
@@ -217,16 +214,16 @@ class TestAnswer:
         assert "<li>Thin evidence: [2] rests on a &lt;passage&gt; labelled Low.</li></ul></details>" in rest
         assert drawn.count("rl-notices") == 1
 
-    def test_an_incomplete_answer_says_so_outside_the_line(self, full: Services) -> None:
+    def test_an_incomplete_answer_says_so_outside_the_line(self, full):
         drawn = self.finished(full, remarks=(Remark("cut", "This answer is incomplete.", ()),))
         assert '<p class="rl-remark">This answer is incomplete.</p>' in drawn
         assert "rl-notices" not in drawn
 
-    def test_an_answer_that_is_thin_throughout_is_headed_by_it(self, full: Services) -> None:
+    def test_an_answer_that_is_thin_throughout_is_headed_by_it(self, full):
         drawn = self.finished(full, remarks=(Remark("all_thin", "Thin evidence.", (1,)),))
         assert drawn.index("Thin evidence.") < drawn.index("rl-answer")
 
-    def test_items_of_a_list_are_drawn_as_one(self, full: Services) -> None:
+    def test_items_of_a_list_are_drawn_as_one(self, full):
         text = "Bring:\n\n- **your notes** for us. Ring first.\n* a <towel>\n\nWeeks 24 - 28."
         grounded = [Grounded(*one, "weak", (1,), 1, ("From\n- a book.",)) for one in claims(text)]
         drawn = self.finished(full, text=text, sentences=tuple(grounded), citations=())
@@ -236,7 +233,7 @@ class TestAnswer:
         ]  # fmt: skip
         assert drawn.count("From - a book.") == len(grounded) == 5
 
-    def test_an_abstention_links_the_nearest_passages(self, full: Services) -> None:
+    def test_an_abstention_links_the_nearest_passages(self, full):
         first = rag_core.build("bm25").run(QUESTION, full).ranking.hits[0]
         near = (Suggestion("Cats <i>", "cats", first.id), Suggestion("Elsewhere", "far", "far:0"))
         drawn = self.finished(full, abstained=True, reason="No.", suggestions=near)
@@ -247,7 +244,7 @@ class TestAnswer:
 
 
 class TestStop:
-    def test_what_cannot_be_cut_short_shows_that_it_stops(self) -> None:
+    def test_what_cannot_be_cut_short_shows_that_it_stops(self):
         ready = threading.Event()
         lab = SimpleNamespace(stream=lambda *_, **__: iter([rag_core.StoppedEarly(0, ())]))
         warming = cast(
@@ -272,7 +269,7 @@ class TestCost:
     def call(self, cost: float | None) -> ModelCall:
         return ModelCall("answer", "m", 10, 5, cost, "provider")
 
-    def test_failed_and_stopped_columns_are_in_the_sum_and_a_shared_call_once(self) -> None:
+    def test_failed_and_stopped_columns_are_in_the_sum_and_a_shared_call_once(self):
         shared, failed, stopped = self.call(0.001), self.call(0.02), self.call(0.0004)
         error = StageError("bm25", "Generate", ProviderError("No."), (shared, failed))
         events = [rag_core.Failed(0, error), rag_core.StoppedEarly(1, (shared, stopped))]
@@ -285,11 +282,11 @@ class TestCost:
         assert run.wait(10)
         assert f"${0.001 + 0.02 + 0.0004:.4f}." in bills.cost_note(run.calls)
 
-    def test_calls_of_unknown_price_are_counted_beside_the_known_sum(self) -> None:
+    def test_calls_of_unknown_price_are_counted_beside_the_known_sum(self):
         note = bills.cost_note((self.call(0.25), self.call(None), self.call(None)))
         assert "$0.2500 and 2 calls of unknown price" in note
 
-    def test_what_ran_here_costs_nothing(self) -> None:
+    def test_what_ran_here_costs_nothing(self):
         assert "$0. No paid model was called." in bills.cost_note((self.call(0.0),))
 
 
@@ -297,20 +294,20 @@ class TestComparisons:
     def run(self, name: str) -> LiveRun:
         return cast(LiveRun, SimpleNamespace(id=name))
 
-    def test_only_the_id_finds_a_comparison(self) -> None:
+    def test_only_the_id_finds_a_comparison(self):
         kept, run = Comparisons(), self.run("a")
         kept.keep(run)
         assert kept.find("a") is run
         assert kept.find("b") is None
         assert kept.find("") is None
 
-    def test_those_shown_longest_ago_are_forgotten_first(self) -> None:
+    def test_those_shown_longest_ago_are_forgotten_first(self):
         kept = Comparisons(most=2)
         for name in ("a", "b", "a", "c"):
             kept.keep(self.run(name))
         assert [kept.find(name) is not None for name in "abc"] == [True, False, True]
 
-    def test_those_not_shown_for_long_are_forgotten(self) -> None:
+    def test_those_not_shown_for_long_are_forgotten(self):
         now = 0.0
         kept = Comparisons(seconds=10, clock=lambda: now)
         kept.keep(self.run("a"))
@@ -320,22 +317,14 @@ class TestComparisons:
         assert kept.find("a") is None
         assert kept.find("b") is not None
 
-    def test_many_sessions_may_keep_and_look_at_the_same_time(self) -> None:
+    def test_many_sessions_may_keep_and_look_at_the_same_time(self):
         kept = Comparisons(most=5)
-        faults: list[Exception] = []
 
         def session(number: int) -> None:
-            try:
-                for turn in range(300):
-                    kept.keep(self.run(f"{number}.{turn % 7}"))
-                    kept.find(f"{number}.{turn % 5}")
-            except Exception as error:
-                faults.append(error)
+            for turn in range(300):
+                kept.keep(self.run(f"{number}.{turn % 7}"))
+                kept.find(f"{number}.{turn % 5}")
 
-        threads = [threading.Thread(target=session, args=(number,)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert faults == []
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(session, range(8)))
         assert sum(kept.find(f"{n}.{t}") is not None for n in range(8) for t in range(7)) == 5

@@ -1,17 +1,14 @@
 """What Compare says of a question and of an address; the page is drawn without a browser."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.browser import ENGLISH
 from helpers.in_process import ask, html, press
-from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 
 
-def test_a_question_that_cannot_be_asked_is_told_in_one_line_and_the_results_stay(drawn: AppTest) -> None:
+def test_a_question_that_cannot_be_asked_is_told_in_one_line_and_the_results_stay(drawn):
     ask(drawn.run(), ENGLISH)
     shown = html(drawn)
     assert shown.count('class="rl-passages"') == 3
@@ -29,9 +26,7 @@ def test_a_question_that_cannot_be_asked_is_told_in_one_line_and_the_results_sta
         ("متى أذهب إلى المستشفى", "Arabic"),
     ],
 )
-def test_a_question_in_another_language_has_its_notice_and_no_spanish_refusal(
-    drawn: AppTest, question: str, language: str
-) -> None:
+def test_a_question_in_another_language_has_its_notice_and_no_spanish_refusal(drawn, question, language):
     ask(drawn.run(), question)
     assert [f"This question seems to be in {language}." in one.value for one in drawn.warning] == [True]
     said = html(drawn)
@@ -40,7 +35,7 @@ def test_a_question_in_another_language_has_its_notice_and_no_spanish_refusal(
     assert "Ninguna" not in said
 
 
-def test_what_was_read_in_place_of_the_question_stands_above_each_answer(drawn: AppTest) -> None:
+def test_what_was_read_in_place_of_the_question_stands_above_each_answer(drawn):
     drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
     ask(drawn.run(), "gestasional diabetis wat can i eat")
     columns = html(drawn).split('class="rl-rewrites"')[1:]
@@ -48,7 +43,7 @@ def test_what_was_read_in_place_of_the_question_stands_above_each_answer(drawn: 
     assert read == [True, True, True]
 
 
-def test_the_first_screen_offers_the_other_sources_and_ours_each_a_press_away(drawn: AppTest) -> None:
+def test_the_first_screen_offers_the_other_sources_and_ours_each_a_press_away(drawn):
     drawn.run()
     offered = [rag_core.RECIPES[name].title for name in ("contextual", "rag_msr", "ensemble")]
     assert [one.label for one in drawn.button if str(one.key).startswith("more.")] == offered
@@ -64,13 +59,7 @@ def test_the_first_screen_offers_the_other_sources_and_ours_each_a_press_away(dr
     assert not [one for one in drawn.button if str(one.key).startswith("more.")]
 
 
-def test_a_routine_question_has_no_urgent_notice(drawn: AppTest) -> None:
-    ask(drawn.run(), "How much folic acid do I need?")
-    assert "rl-passages" in html(drawn)
-    assert "rl-urgent" not in html(drawn)
-
-
-def test_an_address_sets_the_strategies_and_their_controls(drawn: AppTest) -> None:
+def test_an_address_sets_the_strategies_and_their_controls(drawn):
     address = {"s": ["bm25", "hybrid_rrf"], "2.k_final": "4", "country": "GB"}
     for name, values in {**address, "run": "gone"}.items():  # as after the history was deleted
         drawn.query_params[name] = values
@@ -88,20 +77,15 @@ def test_an_address_sets_the_strategies_and_their_controls(drawn: AppTest) -> No
     }
 
 
-def test_an_address_without_strategies_opens_the_columns_of_an_empty_one(drawn: AppTest) -> None:
+def test_an_address_without_strategies_opens_the_columns_of_an_empty_one(drawn):
     drawn.query_params["country"] = "GB"
     drawn.run()
     shown = [drawn.selectbox(key=f"strategy.{place}").value for place in range(SHOWN_COLUMNS)]
     assert shown == list(DEFAULT_COLUMNS[:SHOWN_COLUMNS])
 
 
-def test_what_an_address_gets_wrong_is_named_and_replaced(drawn: AppTest) -> None:
-    for name, values in {
-        "s": ["magic", "bm25"],
-        "2.k1": "99",
-        "2.colour": "red",
-        "country": "XX",
-    }.items():
+def test_what_an_address_gets_wrong_is_named_and_replaced(drawn):
+    for name, values in {"s": ["magic", "bm25"], "2.k1": "99", "2.colour": "red", "country": "XX"}.items():
         drawn.query_params[name] = values
     drawn.run()
     told = [one.value for one in drawn.warning]
@@ -117,7 +101,7 @@ def test_what_an_address_gets_wrong_is_named_and_replaced(drawn: AppTest) -> Non
     assert not drawn.warning
 
 
-def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn: AppTest) -> None:
+def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn):
     drawn.run()
     drawn.button(key="settings.0").click().run()
     message = next(one for one in drawn.text_area if one.label == "User message")

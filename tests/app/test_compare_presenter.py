@@ -1,7 +1,5 @@
 """Presenter mode in a real browser, by keyboard alone."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import tomllib
@@ -10,9 +8,8 @@ from threading import Semaphore
 
 import pytest
 from helpers.behaviours import Behaviour, Body, Endless, Reply
-from helpers.browser import ANSWER_MS, ENGLISH, SPANISH, Visit
+from helpers.browser import ANSWER_MS, ENGLISH, SPANISH
 from helpers.in_process import html, press
-from helpers.openai_server import OpenAIServer
 from helpers.small import ROOT
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
@@ -26,7 +23,7 @@ DEMOS = [
 ]
 
 
-def test_the_next_question_is_answered_at_once_where_that_is_free(drawn: AppTest) -> None:
+def test_the_next_question_is_answered_at_once_where_that_is_free(drawn):
     drawn.run()
     press(drawn, "Present")
     for text in DEMOS[:2]:
@@ -39,7 +36,7 @@ def test_the_next_question_is_answered_at_once_where_that_is_free(drawn: AppTest
     assert drawn.session_state["run"] is run  # nothing is asked again
 
 
-def test_the_next_question_waits_for_run_where_a_model_is_asked(start: Start, model: OpenAIServer) -> None:
+def test_the_next_question_waits_for_run_where_a_model_is_asked(start, model):
     app = start(OPENAI_BASE_URL=model.url).run()
     press(app, "Present")
     press(app, "Next question")
@@ -54,9 +51,7 @@ def test_the_next_question_waits_for_run_where_a_model_is_asked(start: Start, mo
     assert 'class="rl-passages"' not in html(app)
 
 
-def test_next_begins_with_the_first_question_in_the_language_of_the_visit(
-    drawn: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_next_begins_with_the_first_question_in_the_language_of_the_visit(drawn, monkeypatch):
     monkeypatch.setattr(asking, "language", lambda: "es")
     press(drawn.run(), "Next")
     assert drawn.session_state["question"] == SPANISH
@@ -64,7 +59,7 @@ def test_next_begins_with_the_first_question_in_the_language_of_the_visit(
 
 
 @pytest.mark.browser
-def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: OpenAIServer) -> None:
+def test_a_presenter_shows_questions_without_a_mouse(paid_visit, model):
     """A question that is stopped, and one with a citation and votes. What is hidden: tests/app/test_blind.py."""
     page = paid_visit.page
     asked = Semaphore(0)

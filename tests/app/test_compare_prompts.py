@@ -1,14 +1,10 @@
 """Prompts on Compare: edited in the side panel, refused when wrong, sent as edited, and read again."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from html import unescape
 
 from helpers.behaviours import Reply
 from helpers.browser import ENGLISH
 from helpers.in_process import ask, explain, html, text, visitor
-from helpers.openai_server import OpenAIServer
 from streamlit.testing.v1 import AppTest
 
 MINE = "In one sentence: {question}\n\n{sources}"
@@ -29,9 +25,7 @@ def labels(app: AppTest) -> list[str]:
     return [one.label for one in app.button]
 
 
-def test_a_prompt_is_edited_checked_sent_and_read(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_a_prompt_is_edited_checked_sent_and_read(start, server):
     server.choose = lambda body: Reply("It is given at 28 weeks [1].", usage=(900, 12))
     app = start(OPENAI_BASE_URL=server.url)
     app.query_params["s"] = ["bm25", "simple_semantic"]

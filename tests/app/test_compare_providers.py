@@ -1,23 +1,19 @@
 """Comparisons answered by a provider, in a real browser: slow, failing and hanging."""
 
-from __future__ import annotations
-
 import re
 import threading
 
 import pytest
 from helpers.behaviours import Drop, Hang, Held, Reply
 from helpers.browser import ANSWER_MS, ENGLISH, PLAIN, Visit, strategy_boxes, tab
-from helpers.openai_server import OpenAIServer, role_of
+from helpers.openai_server import role_of
 from helpers.relay import relayed
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_running_comparison_survives_other_pages_and_reloads(
-    paid_visit: Visit, model: OpenAIServer
-) -> None:
+def test_a_running_comparison_survives_other_pages_and_reloads(paid_visit, model):
     released = threading.Event()
     model.choose = lambda body: Held(released, Reply("Go in at once [1]."))
     page = paid_visit.page
@@ -55,9 +51,7 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
     assert len(model.requests) == 2  # one answer a column: no reload asked again
 
 
-def test_a_source_that_is_being_read_stays_open_when_another_column_ends(
-    paid_visit: Visit, model: OpenAIServer
-) -> None:
+def test_a_source_that_is_being_read_stays_open_when_another_column_ends(paid_visit, model):
     released, replies = threading.Event(), [Reply("Go in at once [1].")]
     model.choose = lambda body: replies.pop() if replies else Held(released, Reply("Go in at once [1]."))
     page = paid_visit.page
@@ -74,7 +68,7 @@ def test_a_source_that_is_being_read_stays_open_when_another_column_ends(
     expect(card).to_have_count(1)
 
 
-def test_a_lost_connection_loses_nothing(browser: Browser, paid: str, model: OpenAIServer) -> None:
+def test_a_lost_connection_loses_nothing(browser, paid, model):
     released = threading.Event()
     model.choose = lambda body: Held(released, Reply("Go in at once [1]."))
     with relayed(paid) as network:
@@ -96,9 +90,7 @@ def test_a_lost_connection_loses_nothing(browser: Browser, paid: str, model: Ope
         visit.context.close()
 
 
-def test_a_failing_and_a_hanging_model_are_told_and_can_be_stopped(
-    paid_visit: Visit, model: OpenAIServer
-) -> None:
+def test_a_failing_and_a_hanging_model_are_told_and_can_be_stopped(paid_visit, model):
     page = paid_visit.page
     cut = page.locator(".rl-hint, .rl-box", has_text="The answer was cut off here.")
     model.choose = lambda body: Drop(after=3)

@@ -1,7 +1,5 @@
 """One comparison in a real browser: the question, the results, and what a changed setting reruns."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -18,12 +16,12 @@ from helpers.browser import (
     strategy_boxes,
     wait_until_drawn,
 )
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_demo_questions_go_with_the_title_instead_of_moving_into_its_place(visit: Visit) -> None:
+def test_the_demo_questions_go_with_the_title_instead_of_moving_into_its_place(visit):
     """As a slow machine draws it: the title is gone already, and the server has not taken the rest away yet."""
     demos, title = visit.page.locator(".st-key-offered"), visit.page.locator(".st-key-purpose")
     expect(demos).to_be_visible()
@@ -31,9 +29,7 @@ def test_the_demo_questions_go_with_the_title_instead_of_moving_into_its_place(v
     expect(demos).to_be_hidden()
 
 
-def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_and_the_columns(
-    browser: Browser, app: str
-) -> None:
+def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_and_the_columns(browser, app):
     visit = Visit(browser, f"{app}/{PLAIN}")
     page = visit.page
     offered = page.locator(".st-key-offered")
@@ -110,7 +106,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
     visit.context.close()
 
 
-def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) -> None:
+def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit):
     page = visit.page
     box = page.locator("textarea").first
     box.click()
@@ -134,7 +130,7 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
     visit.assert_clean()
 
 
-def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: Browser, app: str) -> None:
+def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser, app):
     visit = Visit(browser, app, width=390, height=844, script=SHIFTS)
     expect(visit.page.locator(".st-key-card2")).to_be_attached()
     wait_until_drawn(visit.page)
@@ -163,9 +159,7 @@ def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: 
     visit.context.close()
 
 
-def test_a_desktop_at_200_percent_has_tabs_and_paper_has_all_columns_and_no_buttons(
-    browser: Browser, app: str
-) -> None:
+def test_a_desktop_at_200_percent_has_tabs_and_paper_has_all_columns_and_no_buttons(browser, app):
     visit = Visit(browser, app, width=720, height=500)
     visit.pick(ENGLISH)
     visit.run()

@@ -1,12 +1,10 @@
 """Comparisons over time in a real browser: a second question, the way back, another session."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 from helpers.browser import ENGLISH, SPANISH, Visit
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 # every 20 ms: the question the results name, the words shown as results, ids that stand twice
@@ -24,9 +22,7 @@ WATCH = """() => {
 }"""
 
 
-def test_nothing_of_the_first_run_is_seen_under_the_second_question_until_the_browser_goes_back(
-    visit: Visit,
-) -> None:
+def test_nothing_of_the_first_run_is_seen_under_the_second_question_until_the_browser_goes_back(visit):
     page = visit.page
     visit.pick(ENGLISH)
     visit.run()
@@ -53,7 +49,7 @@ def test_nothing_of_the_first_run_is_seen_under_the_second_question_until_the_br
     expect(visit.results_for(SPANISH)).to_have_count(0)
 
 
-def test_sessions_never_see_each_other_but_by_an_address(browser: Browser, app: str) -> None:
+def test_sessions_never_see_each_other_but_by_an_address(browser, app):
     first, second = Visit(browser, app), Visit(browser, app)
     first.pick(ENGLISH)
     second.pick(SPANISH)
@@ -82,7 +78,7 @@ def test_sessions_never_see_each_other_but_by_an_address(browser: Browser, app: 
 
 
 @pytest.mark.browser
-def test_enter_runs_a_question_and_shift_enter_breaks_its_line(visit: Visit) -> None:
+def test_enter_runs_a_question_and_shift_enter_breaks_its_line(visit):
     box = visit.page.locator(".st-key-question-row textarea")
     expect(box).to_have_attribute("placeholder", re.compile("Enter runs, Shift"))
     box.click()

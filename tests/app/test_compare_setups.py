@@ -1,14 +1,11 @@
 """Two language models, and two corpora, beside each other on Compare."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
 from helpers.behaviours import Reply
 from helpers.browser import ANSWER_MS, Visit
-from helpers.openai_server import OpenAIServer
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
@@ -23,9 +20,7 @@ def choose(page: Page, box: str, option: str) -> None:
     page.get_by_role("option", name=option, exact=True).click()
 
 
-def test_two_models_and_two_corpora_beside_each_other(
-    browser: Browser, paid: str, model: OpenAIServer
-) -> None:
+def test_two_models_and_two_corpora_beside_each_other(browser, paid, model):
     model.choose = lambda body: Reply(f"Written by {body['model']} [1].")
     visit = Visit(browser, f"{paid}/?s=simple_semantic&s=simple_semantic")
     page = visit.page

@@ -1,7 +1,5 @@
 """A paid measurement is agreed to by the visitor who started it, within the budgets."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

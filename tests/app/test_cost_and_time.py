@@ -1,7 +1,5 @@
 """Cost and time on Compare: the bars, the bill, other prices and a month."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,15 +16,14 @@ from pages.compare import bills
 from pages.compare.costs import REUSED, waterfall
 from pages.shared.live import Column
 from pages.shared.wording import money
-from rag_core import Lab, Recipe, build
+from rag_core import build
 from rag_core.explain.bill import bill_of, spans
-from rag_core.runtime.services import Services
 from rag_core.values.pricing import PriceList
 from rag_core.values.types import State
 
 
 @every_recipe
-def test_every_stage_search_and_call_is_a_bar_at_its_time(full: Services, recipe: Recipe):
+def test_every_stage_search_and_call_is_a_bar_at_its_time(full, recipe):
     trace = recipe.build().run(QUESTION, full)
     figure = waterfall(trace)
     bars = {row: (start, length) for one in figure.data for row, start, length in zip(one.y, one.base, one.x, strict=True)}  # fmt: skip
@@ -35,7 +32,7 @@ def test_every_stage_search_and_call_is_a_bar_at_its_time(full: Services, recipe
     assert len(figure.layout.yaxis.ticktext) == len(found)
 
 
-def test_what_was_reused_is_striped_and_says_so(full: Services):
+def test_what_was_reused_is_striped_and_says_so(full):
     lab = build("hybrid_rrf").run(QUESTION, full)
     over = replace(lab, steps=(replace(lab.steps[0], reused=True, started=None), *lab.steps[1:]))
     stages = waterfall(over).data[0]
@@ -43,14 +40,13 @@ def test_what_was_reused_is_striped_and_says_so(full: Services):
     assert stages.text[0] == "reused"
 
 
-def test_the_offline_engine_and_its_scorer_have_the_names_that_people_read(lab: Lab):
+def test_the_offline_engine_and_its_scorer_have_the_names_that_people_read(lab):
     rows = " ".join(waterfall(lab.run(QUESTION, "ensemble")).layout.yaxis.ticktext)
     assert "Rewriting, offline engine" in rows
     assert "Reranking, offline scorer" in rows
 
 
 def column(trace: rag_core.Trace) -> Column:
-    """The column of a result."""
     return Column(build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
 
 
@@ -95,7 +91,7 @@ def test_the_line_at_the_top_says_what_the_money_went_to_and_what_others_had_pai
 
 
 @every_recipe
-def test_the_parts_have_their_room_before_and_their_figures_after(full: Services, recipe: Recipe):
+def test_the_parts_have_their_room_before_and_their_figures_after(full, recipe):
     strategy = recipe.build()
     before, after = bills.paid(Column(strategy)), bills.paid(column(strategy.run(QUESTION, full)))
     names = r'"rl-of-(\w+)"></i>'
@@ -108,13 +104,13 @@ def test_the_parts_have_their_room_before_and_their_figures_after(full: Services
     assert "\u00a0" not in after
 
 
-def test_a_model_without_a_price_is_named(full: Services, prices: PriceList):
+def test_a_model_without_a_price_is_named(full, prices):
     trace = build("multi_query").run(QUESTION, full)
     assert "told: its price is not known." in bills.notes(trace, prices)
     assert "≈: tokens counted here" in bills.notes(trace, prices)  # the fake counts its embeddings here
 
 
-def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full: Services, prices: PriceList):
+def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full, prices):
     trace = build("simple_semantic").run(QUESTION, full)
     paid = rag_core.ModelCall("answer", "gpt-4o", 1_000, 200, 0.0045, "provider")
     dated = replace(trace, steps=(replace(trace.steps[0], calls=(paid,)), trace.steps[1]))
@@ -130,11 +126,11 @@ def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full: Ser
     ("dollars", "shown"),
     [(None, "n/a"), (0.0, "$0"), (0.000123, "$0.000123"), (1.5, "$1.50"), (12_345.6, "$12,346")],
 )
-def test_dollars_have_the_digits_they_need(dollars: float | None, shown: str):
+def test_dollars_have_the_digits_they_need(dollars, shown):
     assert money(dollars) == shown
 
 
-def test_a_visitor_sees_where_time_and_money_went(drawn: AppTest):
+def test_a_visitor_sees_where_time_and_money_went(drawn):
     ask(drawn.run(), ENGLISH)
     below = html(drawn).split('class="rl-paid"')[1:]
     assert [text("<" + one.partition("</table>")[0]).count("≈") for one in below] == [

@@ -1,7 +1,5 @@
 """The country selector, and the sides and ages on the passages."""
 
-from __future__ import annotations
-
 import re
 
 from helpers.in_process import ask, html, text
@@ -14,7 +12,7 @@ def first_answer(app: AppTest) -> str:
     return html(app).partition('class="rl-said')[2].partition('class="rl-passages"')[0]
 
 
-def test_a_passage_shows_whose_it_is_how_old_and_what_differs(drawn: AppTest) -> None:
+def test_a_passage_shows_whose_it_is_how_old_and_what_differs(drawn):
     ask(drawn.run(), "Who is offered a swab for group B streptococcus?")
     cards = html(drawn).split('<details class="rl-passage')[1:]
     summary, _, body = next(one for one in cards if "guidance differs" in one).partition("</summary>")
@@ -24,7 +22,7 @@ def test_a_passage_shows_whose_it_is_how_old_and_what_differs(drawn: AppTest) ->
     assert "Newest source from 2020" in text(body)
 
 
-def test_the_chosen_country_leads(drawn: AppTest) -> None:
+def test_the_chosen_country_leads(drawn):
     ask(drawn.run(), CORD)
     assert "NICE 2023 (UK) say one thing, ACOG 2020 (US) another." in text(first_answer(drawn))
     assert "For the country you chose" not in first_answer(drawn)

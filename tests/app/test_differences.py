@@ -1,7 +1,5 @@
 """The strip above the answers, the columns that say they give the same one, and the strategy offered in place of one."""
 
-from __future__ import annotations
-
 import re
 
 from helpers.in_process import ask, html, press, text
@@ -23,13 +21,15 @@ def heads(app: AppTest) -> list[str]:
     return [text(one) for one in re.findall(r'<div class="rl-status">.*?</div>', html(app))]
 
 
-def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(
-    drawn: AppTest,
-) -> None:
+def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(drawn):
     drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), TWINS)
     assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]
-    assert ["same answer" in head for head in heads(drawn)] == [False, True, True]
+    said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
+    assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
+    assert '<p class="rl-twin">The same in B and C</p>' in said[1]
+    folded = said[2].partition('<details class="rl-fold"><summary>The same as in B</summary>')[2]
+    assert 'class="rl-answer' in folded
     before = drawn.session_state["run"]
     press(drawn, OFFER)
     after = drawn.session_state["run"]
@@ -40,20 +40,21 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     drawn.run()
     answers = [trace.answer.written for trace in after.traces]
     assert len(set(answers)) == 3
-    assert not any("same answer" in head for head in heads(drawn))
+    assert "rl-fold" not in html(drawn)
     assert OFFER not in [one.label for one in drawn.button]
 
 
-def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn: AppTest) -> None:
+def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn):
     ask(drawn.run(), ALIKE)
     assert strips(drawn) == ["A, B and C give the same answer."]
     before = drawn.session_state["run"].id
     press(drawn, OFFER)
     assert "No other strategy answers this question differently." in [one.value for one in drawn.caption]
     assert drawn.session_state["run"].id == before
+    assert OFFER not in [one.label for one in drawn.button]  # it would find none again
 
 
-def test_of_many_figures_three_are_named_and_the_others_counted(drawn: AppTest) -> None:
+def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
     drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
     ask(drawn.run(), MANY)
     (strip,) = strips(drawn)
@@ -63,13 +64,13 @@ def test_of_many_figures_three_are_named_and_the_others_counted(drawn: AppTest) 
     assert "…" not in strip
 
 
-def test_columns_that_decline_are_told_and_nothing_is_offered(drawn: AppTest) -> None:
+def test_columns_that_decline_are_told_and_nothing_is_offered(drawn):
     ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
     assert strips(drawn) == []  # the verdict says so
     assert OFFER not in [one.label for one in drawn.button]
 
 
-def test_time_and_cost_stand_at_the_head_unless_names_are_hidden(drawn: AppTest) -> None:
+def test_time_and_cost_stand_at_the_head_unless_names_are_hidden(drawn):
     ask(drawn.run(), ALIKE)
     assert all(re.search(r"\d (ms|s) · \$0", head) for head in heads(drawn))
     drawn.session_state["presenting"] = True
@@ -78,7 +79,7 @@ def test_time_and_cost_stand_at_the_head_unless_names_are_hidden(drawn: AppTest)
     assert OFFER not in [one.label for one in drawn.button]
 
 
-def test_the_table_begins_with_what_a_column_did_not_find(drawn: AppTest) -> None:
+def test_the_table_begins_with_what_a_column_did_not_find(drawn):
     ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")
     table = re.search(r'<table class="rl-table rl-found">.*?</table>', html(drawn))
     assert table
@@ -88,5 +89,11 @@ def test_the_table_begins_with_what_a_column_did_not_find(drawn: AppTest) -> Non
     missing = ["–" in map(text, row) for row in rows]
     assert missing == sorted(missing, reverse=True)
     assert any(missing)
+    lost = re.findall(r'data-press="([^"]+)" aria-label="How C lost', table[0])
+    assert len(lost) == sum("–" in text(row[2]) for row in rows) > 0
+    drawn.button(key=lost[0]).click().run()
+    assert not drawn.exception
+    way = text(html(drawn)).rpartition("C · ")[2]
+    assert "Never retrieved: BM25: rank 9" in way
     ranks = [sum(text(row[place]) != "–" for row in rows) for place in range(3)]
     assert ranks == [len(trace.ranking) for trace in drawn.session_state["run"].traces]

@@ -1,7 +1,5 @@
 """Files that Compare saves: opened where they will be opened, without the app and without a network."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import SPANISH, Visit
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from rag_core.sessions import read_session
 
@@ -38,7 +36,7 @@ def saved(visit: Visit, tmp_path: Path) -> dict[str, Path]:
     return files
 
 
-def test_every_file_has_the_comparison(saved: dict[str, Path], browser: Browser) -> None:
+def test_every_file_has_the_comparison(saved, browser):
     traces = read_session(saved["Session"])
     ids = [one.id for trace in traces for one in trace.contexts]
     assert len(traces) == 3

@@ -1,9 +1,6 @@
 """Every page: its address, its heading, our notice, no violation, no sideways scroll; before the models are there too."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 from threading import Event
 
 import pytest
@@ -11,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from helpers.browser import ANSWER_MS, ENGLISH, errors_of, tab, wait_until_drawn
 from helpers.in_process import fresh, html, text, visitor
 from helpers.small import ROOT
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from pages.frame.addresses import PAGES
 from pages.shared.engine import engine
@@ -63,7 +60,7 @@ def uncovered_notice(page: Page) -> bool:
 
 
 @pytest.mark.browser
-def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> None:
+def test_every_page_at_its_address_in_both_sizes(browser, app):
     """In English and dark; a comparison and Tune are looked at in Spanish and light."""
     context = browser.new_context(locale="en-GB", color_scheme="dark", viewport=DESK, reduced_motion="reduce")
     page = context.new_page()
@@ -96,7 +93,7 @@ def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> 
 
 
 @pytest.mark.browser
-def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: str) -> None:
+def test_a_comparison_and_tune_have_no_grave_violation(browser, app):
     context = browser.new_context(
         locale="es-ES", color_scheme="light", viewport=DESK, reduced_motion="reduce"
     )
@@ -131,7 +128,7 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: st
 
 
 @pytest.mark.browser
-def test_five_entries_and_addresses_of_what_is_not_here(browser: Browser, app: str) -> None:
+def test_five_entries_and_addresses_of_what_is_not_here(browser, app):
     page = browser.new_page()
     errors = errors_of(page)
     page.goto(f"{app}/?s=bm25&s=hyde")
@@ -150,9 +147,7 @@ def test_five_entries_and_addresses_of_what_is_not_here(browser: Browser, app: s
     page.close()
 
 
-def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(monkeypatch, tmp_path):
     """While the models load, which here they do until every page has been looked at."""
     looked = Event()
     monkeypatch.setattr("rag_core.open_lab", lambda **_: looked.wait(60), raising=False)
@@ -172,9 +167,7 @@ def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
 
 
 @pytest.mark.parametrize("data", ["nowhere", "empty"])
-def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
-) -> None:
+def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(tmp_path, monkeypatch, data):
     (tmp_path / "empty" / "corpus").mkdir(parents=True)
     monkeypatch.setenv("RAG_DATA", str(tmp_path / data))
     monkeypatch.setenv("RAG_LLM", "offline")
@@ -192,9 +185,7 @@ def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
     fresh()
 
 
-def test_a_setting_that_is_not_valid_is_told_on_every_page_without_an_exception(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_setting_that_is_not_valid_is_told_on_every_page_without_an_exception(monkeypatch):
     monkeypatch.setenv("RAG_LLM", "nonsense")
     fresh()
     app = visitor().run()

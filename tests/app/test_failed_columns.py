@@ -1,11 +1,8 @@
 """Columns that fail: one banner says whose model failed and offers two ways on; each shows what was sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from helpers.behaviours import Drop, Reply, Status
 from helpers.browser import ENGLISH
 from helpers.in_process import ask, html, press, text
@@ -17,9 +14,7 @@ from pages.shared import faults
 from rag_core.catalog.address import to_address
 
 
-def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(start, server):
     server.choose = lambda body: (
         Status(404, "no such model") if role_of(body) == "answer" else Reply("anti-D weeks")
     )
@@ -76,7 +71,7 @@ def lost(start: Callable[..., AppTest], server: OpenAIServer) -> AppTest:
     return app
 
 
-def test_retry_asks_the_server_again(start: Callable[..., AppTest], server: OpenAIServer) -> None:
+def test_retry_asks_the_server_again(start, server):
     app = lost(start, server)
     server.choose, asked = answering, len(server.requests)
     shown = html(press(app, "Retry"))
@@ -85,9 +80,7 @@ def test_retry_asks_the_server_again(start: Callable[..., AppTest], server: Open
     assert len(server.requests) == asked + 3  # one answer a column
 
 
-def test_answering_offline_leaves_the_server_alone(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_answering_offline_leaves_the_server_alone(start, server):
     app = lost(start, server)
     asked = len(server.requests)
     shown = html(press(app, "Answer offline"))
@@ -97,9 +90,7 @@ def test_answering_offline_leaves_the_server_alone(
     assert shown.count("model: offline engine") >= 3  # each column says what it runs on
 
 
-def test_only_the_column_that_failed_leaves_the_server(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_only_the_column_that_failed_leaves_the_server(start, server):
     server.script = [Drop(after=0)]
     server.choose = answering
     app = start(OPENAI_BASE_URL=server.url)
@@ -115,7 +106,7 @@ def test_only_the_column_that_failed_leaves_the_server(
     assert len(server.requests) == asked  # the answers that were there are kept
 
 
-def test_an_unexpected_error_is_told_without_its_class_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_is_told_without_its_class_and_logged(caplog):
     told = faults.unforeseen(KeyError("weights"))
     assert str(told).startswith("Something unexpected went wrong: 'weights'")
     assert "KeyError" in caplog.text

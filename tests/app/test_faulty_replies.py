@@ -1,12 +1,10 @@
 """Faulty replies of a model, on the page: removed citations, no citations, unsupported numbers, another language, no end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.browser import ANSWER_MS, Visit
+from helpers.browser import ANSWER_MS
 from helpers.in_process import ask, html, text, visitor
 from helpers.openai_server import OpenAIServer
 from playwright.sync_api import expect
@@ -30,7 +28,7 @@ def answer(start: Callable[..., AppTest], server: OpenAIServer) -> Callable[[str
     return asked
 
 
-def test_what_is_wrong_with_an_answer_stands_beside_it(answer: Callable[[str], str]) -> None:
+def test_what_is_wrong_with_an_answer_stands_beside_it(answer):
     removed = answer(f"{DOSE} 28 weeks [99][4]. Ask your midwife [42].")
     first, *_ = removed.partition('class="rl-answer"')[2].split("</div>")
     assert first.count('class="rl-cite"') == 1
@@ -49,9 +47,7 @@ def test_what_is_wrong_with_an_answer_stands_beside_it(answer: Callable[[str], s
 
 
 @pytest.mark.browser
-def test_a_changed_number_is_explained_below_and_a_reply_without_end_scrolls(
-    paid_visit: Visit, model: OpenAIServer
-) -> None:
+def test_a_changed_number_is_explained_below_and_a_reply_without_end_scrolls(paid_visit, model):
     page = paid_visit.page
     model.choose = lambda body: Reply(f"{DOSE} 28 weeks [2]. {DOSE} 22 weeks [2].")
     paid_visit.type(QUESTION)

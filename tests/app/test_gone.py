@@ -1,10 +1,7 @@
 """What an address or a setting names and is no longer here is said, and nothing else takes its place unsaid."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,13 +9,12 @@ import pytest
 from helpers.browser import ANSWER_MS, ENGLISH, Visit
 from helpers.in_process import ask, fresh, html, press, visitor
 from helpers.source_files import write
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core import Settings
 from rag_core.indexing import CorpusStore, forget_corpus, read_path
-from rag_core.lab.lab import Lab
 from rag_core.lab.removing import remove_corpus
 from rag_core.sessions.history import Asked, AskedColumn, open_history
 
@@ -43,9 +39,7 @@ HOURS = "from 2 to 8 in the afternoon"
         ("evaluate/evaluate", {"view": "search-settings", "sweep": "gone"}, "There is no sweep 'gone' here."),
     ],
 )
-def test_an_address_that_names_what_is_not_here_is_told_so(
-    drawn: AppTest, page: str, named: dict[str, str | list[str]], told: str
-) -> None:
+def test_an_address_that_names_what_is_not_here_is_told_so(drawn, page, named, told):
     drawn.run().switch_page(f"pages/{page}.py")
     for name, value in named.items():
         drawn.query_params[name] = value
@@ -56,9 +50,7 @@ def test_an_address_that_names_what_is_not_here_is_told_so(
 
 
 @pytest.mark.browser
-def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_survives_a_move(
-    browser: Browser, app: str
-) -> None:
+def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_survives_a_move(browser, app):
     visit = Visit(browser, f"{app}/tune")
     page = visit.page
     visit.type(ENGLISH)
@@ -89,9 +81,7 @@ def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_surviv
     visit.context.close()
 
 
-def test_documents_deleted_elsewhere_are_missed_by_name(
-    lab: Lab, real_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_deleted_elsewhere_are_missed_by_name(lab, real_home, tmp_path, monkeypatch):
     home = Path(shutil.copytree(real_home, tmp_path / "own"))
     files = write(tmp_path / "files", {"visits.md": f"# Visits\n\nVisiting hours on the ward are {HOURS}."})
     CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
@@ -132,8 +122,8 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
 
 
 def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_history(
-    lab: Lab, real_home: Path, tmp_path: Path, start: Callable[..., AppTest]
-) -> None:
+    lab, real_home, tmp_path, start
+):
     home = tmp_path / "own"
     shutil.copytree(real_home / "corpora", home / "corpora")
     files = write(
@@ -173,9 +163,7 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
 
 
 @pytest.mark.parametrize("where", ["on the page", "by rag forget, which tells the app through its folder"])
-def test_what_a_deleted_collection_answered_is_shown_to_nobody(
-    lab: Lab, real_home: Path, tmp_path: Path, start: Callable[..., AppTest], where: str
-) -> None:
+def test_what_a_deleted_collection_answered_is_shown_to_nobody(lab, real_home, tmp_path, start, where):
     """Without a history: the app's memory is all that has it."""
     home = tmp_path / "own"
     shutil.copytree(real_home / "corpora", home / "corpora")
@@ -219,7 +207,7 @@ def test_what_a_deleted_collection_answered_is_shown_to_nobody(
         assert "This collection was deleted, and its answers with it." in [one.value for one in app.info]
 
 
-def test_a_view_in_the_words_of_another_language_leaves_the_page_as_it_is() -> None:
+def test_a_view_in_the_words_of_another_language_leaves_the_page_as_it_is():
     """The browser sends the words that a choice was made in; just after a switch of language none fits them."""
 
     def page() -> None:

@@ -1,7 +1,5 @@
 """Hostile names, titles, texts, ids, replies and errors on every page: shown as they are, and nothing is fetched."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -16,7 +14,7 @@ from helpers.browser import ANSWER_MS, Watched, serving, tab, wait_for_models
 from helpers.hostile_suite import NOTHING_HELD, SHOWN
 from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.source_files import without_corpus
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pages.drawing.untrusted import JOINER
 from rag_core.language.questions import check_question
@@ -136,9 +134,7 @@ def app(
     assert not re.search(r"Traceback|Exception|Error:", said), said[-3000:]
 
 
-def test_hostile_documents_replies_questions_and_errors_on_compare(
-    browser: Browser, app: str, provider: OpenAIServer, tricks: list[str], beacon: tuple[str, list[str]]
-) -> None:
+def test_hostile_documents_replies_questions_and_errors_on_compare(browser, app, provider, tricks, beacon):
     watched = Watched(browser, app)
     page = watched.page
     page.goto(f"{app}/?s=bm25&s=hybrid_rrf")
@@ -193,13 +189,7 @@ def choose_folder(page: Page) -> None:
     page.get_by_role("option").nth(1).click()  # the built-in questions come first; its name is hostile
 
 
-def test_hostile_documents_folders_and_measurements(
-    browser: Browser,
-    app: str,
-    provider: OpenAIServer,
-    tricks: list[str],
-    beacon: tuple[str, list[str]],
-) -> None:
+def test_hostile_documents_folders_and_measurements(browser, app, provider, tricks, beacon):
     provider.choose = lambda body: Reply(f"purr {tricks[0]}")
     watched = Watched(browser, app)
     page = watched.page

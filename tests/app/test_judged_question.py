@@ -1,29 +1,24 @@
 """What Compare says of a question that the lab measures with."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
 from helpers.in_process import ask, html, text
-from streamlit.testing.v1 import AppTest
 
 from rag_core.documents.benchmark import read_builtin
 from rag_core.evaluation import kind_of, quality_of, read_answers, verdict_of
 from rag_core.evaluation.manifest import BUILTIN_DATA
 from rag_core.evaluation.verdicts import assess
-from rag_core.lab.lab import Lab
 
 TOLD = "measuring questions"
 
 
-def test_its_metrics_stand_below_the_columns_as_the_command_line_has_them(drawn: AppTest, lab: Lab) -> None:
+def test_its_metrics_stand_below_the_columns_as_the_command_line_has_them(drawn, lab):
     question = read_builtin(lab.settings.data, "dev").measured[0].text
     app = ask(drawn.run(), question)
     (line,) = re.findall(rf'<p class="rl-note">[^<]*{TOLD}.*?</p>', html(app))
     for column in app.session_state["run"].columns:
         quality = quality_of(column.trace, lab.settings)
-        assert quality is not None
         recall, precision, mrr, ndcg = quality.values()
         k = len(column.trace.ranking)
         assert (
@@ -35,7 +30,7 @@ def test_its_metrics_stand_below_the_columns_as_the_command_line_has_them(drawn:
     assert TOLD not in html(ask(app, f"{question} And why?"))
 
 
-def test_an_answer_to_a_question_with_a_judged_answer_has_its_verdict(lab: Lab) -> None:
+def test_an_answer_to_a_question_with_a_judged_answer_has_its_verdict(lab):
     judged = read_builtin(lab.settings.data, "dev")
     answers = read_answers(BUILTIN_DATA, judged, lab.settings)
     assert answers is not None

@@ -1,7 +1,5 @@
 """Which comparison Compare shows when the browser's address names another than the server does."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest
@@ -48,18 +46,16 @@ def shown(app: AppTest) -> str:
     return identity
 
 
-def test_an_address_from_before_the_comparison_was_drawn_does_not_undo_it(app: AppTest) -> None:
+def test_an_address_from_before_the_comparison_was_drawn_does_not_undo_it(app):
     assert shown(app.run()) == "second"
 
 
-def test_an_older_address_that_the_browser_went_back_to_is_followed(
-    app: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_address_that_the_browser_went_back_to_is_followed(app, monkeypatch):
     monkeypatch.setattr("pages.shared.permalink.went_back", lambda: True)
     assert shown(app.run()) == "first"
 
 
-def test_an_address_is_followed_on_arrival_from_another_page(app: AppTest) -> None:
+def test_an_address_is_followed_on_arrival_from_another_page(app):
     assert shown(app.run()) == "second"
     app.switch_page("pages/documents/documents.py").run()
     app.switch_page("pages/compare/compare.py")

@@ -1,7 +1,5 @@
 """The interface in its languages: every message has a translation with the same fields, and a visit keeps its language."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import string
@@ -13,7 +11,7 @@ from babel.messages.pofile import read_po
 from helpers.browser import tab
 from helpers.catalogue import messages, plurals
 from helpers.looping import for_each
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 import rag_core
 from pages.drawing import translate
@@ -41,14 +39,14 @@ def _entries(catalogue: Catalog) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def test_every_message_is_translated_and_no_translation_is_obsolete(catalogue: Catalog) -> None:
+def test_every_message_is_translated_and_no_translation_is_obsolete(catalogue):
     wanted, known = messages(), _entries(catalogue)
     missing = [f"{message!r} ({where})" for message, where in wanted.items() if message not in known]
     obsolete = [message for message in known if message not in wanted]
     assert (missing, obsolete) == ([], [])
 
 
-def test_spanish_says_usted_everywhere(catalogue: Catalog) -> None:
+def test_spanish_says_usted_everywhere(catalogue):
     familiar = re.compile(
         r"\b(tú|tus?|puedes|tienes|inténtal[oa]|comprueba (?!las citas)|(?<!la )espera|elige otro|ejecuta `|prueba otro)\b",
         re.IGNORECASE,
@@ -57,7 +55,7 @@ def test_spanish_says_usted_everywhere(catalogue: Catalog) -> None:
     assert found == []
 
 
-def test_every_translation_has_the_fields_of_its_message(catalogue: Catalog) -> None:
+def test_every_translation_has_the_fields_of_its_message(catalogue):
     """With their formats: a number where the message has one. A brace left open is an error."""
     free = {one: {"count"} for one in plurals()}  # a singular may leave it out
 
@@ -74,7 +72,7 @@ def test_every_translation_has_the_fields_of_its_message(catalogue: Catalog) -> 
     assert other == {}
 
 
-def test_a_message_is_a_string_that_remembers_its_parts_also_in_another_process() -> None:
+def test_a_message_is_a_string_that_remembers_its_parts_also_in_another_process():
     said = rag_core.Message("{count} of {total:,} were used", count=2, total=1000)
     assert said == "2 of 1,000 were used"
     assert said.template.format(**said.fields) == said
@@ -82,16 +80,14 @@ def test_a_message_is_a_string_that_remembers_its_parts_also_in_another_process(
     assert (elsewhere, elsewhere.template, elsewhere.fields) == (said, said.template, said.fields)
 
 
-def test_outside_a_visit_everything_is_english() -> None:
+def test_outside_a_visit_everything_is_english():
     assert translate.t("Stop") == "Stop"
     assert translate.plural("{count:,} passage", "{count:,} passages", 1) == "1 passage"
     assert translate.plural("{count:,} passage", "{count:,} passages", 1200) == "1,200 passages"
     assert translate.translated(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md was deleted."
 
 
-def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(monkeypatch):
     monkeypatch.setattr(translate, "language", lambda: "es")
     assert translate.translated(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md se ha borrado."
     assert translate.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"
@@ -100,13 +96,13 @@ def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
 
 
 @for_each(("code", "written"), [("en", "5 November 2026, 09:05"), ("es", "5 de noviembre de 2026, 09:05")])
-def test_a_date_is_written_as_the_language_writes_it(code: str, written: str) -> None:
+def test_a_date_is_written_as_the_language_writes_it(code, written):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(translate, "language", lambda: code)
         assert translate.when(datetime(2026, 11, 5, 9, 5, tzinfo=UTC)) == written
 
 
-def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_changed_is_called_in_spanish(monkeypatch):
     monkeypatch.setattr(translate, "language", lambda: "es")
     changed = describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
     assert translate.translated(changed) == "grupo tras la fusión 20, MMR: no"
@@ -121,9 +117,7 @@ def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -
     assert translate.in_words(["standalone", 0.95]) == "autónoma, 0.95"
 
 
-def test_every_value_of_every_choice_has_its_word_in_buttons_and_summaries(
-    catalogue: Catalog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_value_of_every_choice_has_its_word_in_buttons_and_summaries(catalogue, monkeypatch):
     monkeypatch.setattr(translate, "language", lambda: catalogue.locale_identifier)
     words = _entries(catalogue)
     for name, recipe in rag_core.RECIPES.items():
@@ -134,7 +128,7 @@ def test_every_value_of_every_choice_has_its_word_in_buttons_and_summaries(
                 assert value == control.default or changed.endswith(f": {words[value][0]}")
 
 
-def test_why_a_control_is_idle_is_said_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_a_control_is_idle_is_said_in_spanish(monkeypatch):
     monkeypatch.setattr(translate, "language", lambda: "es")
     recipe = rag_core.RECIPES["rag_msr"]
     (analysis,) = (one for one in recipe.controls if one.name == "dynamic_analysis")
@@ -143,7 +137,7 @@ def test_why_a_control_is_idle_is_said_in_spanish(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.browser
-def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: Browser, app: str) -> None:
+def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser, app):
     context = browser.new_context(locale="es-MX")
     page = context.new_page()
     page.goto(f"{app}/documents")
@@ -183,10 +177,10 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
 
 @for_each("code", translate.LANGUAGES)
 @pytest.mark.parametrize("name", TITLES)
-def test_a_choice_is_understood_in_the_words_of_any_language(name: str, code: str) -> None:
+def test_a_choice_is_understood_in_the_words_of_any_language(name, code):
     assert translate.key_of(translation.catalogue(code).gettext(TITLES[name]), TITLES) == name
 
 
-def test_a_choice_by_its_key_or_by_no_known_words_stays_as_it_is() -> None:
+def test_a_choice_by_its_key_or_by_no_known_words_stays_as_it_is():
     assert translate.key_of("bm25", TITLES) == "bm25"
     assert translate.key_of("Pizza", TITLES) == "Pizza"

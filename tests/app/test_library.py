@@ -1,24 +1,19 @@
 """The Documents page finds passages by their words and shows how each document was cut."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from helpers.browser import ANSWER_MS, strategy_boxes
 from helpers.in_process import html, press, text
 from helpers.source_files import write
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.browsing import position_of, search_passages, size_of
 from rag_core.lab.corpora import keep_title
-from rag_core.lab.lab import Lab
 
 WORDS = "anti-D rhesus"
 
@@ -39,7 +34,7 @@ def told(app: AppTest) -> list[str]:
     return [one.value for one in (*app.caption, *app.info)]
 
 
-def test_spanish_words_find_english_passages_too_and_say_so(documents: AppTest) -> None:
+def test_spanish_words_find_english_passages_too_and_say_so(documents):
     search(documents, "cesárea")
     assert any(re.search("Searched for in English too: .*caesarean", one) for one in told(documents))
     documents.button_group(key="library.language").set_value("en").run()
@@ -49,16 +44,14 @@ def test_spanish_words_find_english_passages_too_and_say_so(documents: AppTest) 
     assert re.search("<mark>caesarean</mark>", html(documents), re.IGNORECASE)
 
 
-def test_words_that_no_passage_has_say_what_to_do(documents: AppTest) -> None:
+def test_words_that_no_passage_has_say_what_to_do(documents):
     search(documents, "xyloquine")
     assert "No passage has any of these words. Try other words, or remove a filter." in told(documents)
     search(documents, "")
     assert any("Guidance cited by this document" in one.value for one in documents.markdown)
 
 
-def test_what_deletes_a_file_is_of_that_file_alone(
-    start: Callable[..., AppTest], lab: Lab, real_home: Path, tmp_path: Path
-) -> None:
+def test_what_deletes_a_file_is_of_that_file_alone(start, lab, real_home, tmp_path):
     """A press on a page that is being redrawn for another document must not reach what deletes that one."""
     home = tmp_path / "home"
     shutil.copytree(real_home / "corpora", home / "corpora")
@@ -86,9 +79,7 @@ def test_what_deletes_a_file_is_of_that_file_alone(
 
 
 @pytest.mark.browser
-def test_passages_are_found_by_their_words_open_their_document_and_lead_to_compare(
-    browser: Browser, app: str, lab: Lab
-) -> None:
+def test_passages_are_found_by_their_words_open_their_document_and_lead_to_compare(browser, app, lab):
     """On a phone, where list and document stand one above the other, and then on a desk."""
     context = browser.new_context(viewport={"width": 390, "height": 900})
     page = context.new_page()

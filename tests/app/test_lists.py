@@ -1,7 +1,5 @@
 """Lists of documents drawn as lists, with marks, whatever their text is."""
 
-from __future__ import annotations
-
 import html
 import re
 
@@ -38,7 +36,7 @@ def test_a_mark_over_several_items_marks_each():
 
 
 @given(st.lists(st.tuples(st.text("-* \n<&a"), st.booleans())))
-def test_no_word_is_lost_and_no_tag_comes_from_the_text(pieces: list[tuple[str, bool]]):
+def test_no_word_is_lost_and_no_tag_comes_from_the_text(pieces):
     text = "".join(piece for piece, _ in pieces)
     drawn = with_lists([Segment(piece, matched=False, quoted=quoted) for piece, quoted in pieces])
     shown = html.unescape(re.sub("</?(?:ul|li|u)>", "", drawn))

@@ -1,7 +1,5 @@
 """Every page survives an index lost while the app serves, says so, and works again without a restart."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 import rag_core
 from pages.frame.addresses import PAGES
 from pages.shared.engine import engine
-from rag_core.lab.lab import Lab
 
 SCRIPTS = [script for _, script, _ in PAGES]
 REBUILD = "Rebuild the index"
@@ -44,7 +41,7 @@ def assert_lost(app: AppTest, words: str) -> None:
     assert REBUILD in [button.label for button in app.button]
 
 
-def test_every_page_says_that_the_index_is_lost_and_rebuilds_it(served: AppTest, tmp_path: Path) -> None:
+def test_every_page_says_that_the_index_is_lost_and_rebuilds_it(served, tmp_path):
     shutil.rmtree(tmp_path / "home")
     for script in SCRIPTS:
         assert_lost(served.switch_page(script).run(), "has no index. Run `rag doctor` to make it.")
@@ -57,7 +54,7 @@ def test_every_page_says_that_the_index_is_lost_and_rebuilds_it(served: AppTest,
         assert REBUILD not in [button.label for button in served.button]
 
 
-def test_a_damaged_index_is_told_by_what_is_damaged(served: AppTest, tmp_path: Path) -> None:
+def test_a_damaged_index_is_told_by_what_is_damaged(served, tmp_path):
     (index,) = (one for one in (tmp_path / "home/corpora/obstetrics").iterdir() if "+" not in one.name)
     (manifest,) = index.glob("gen-*/manifest.json")
     whole = manifest.read_bytes()
@@ -68,9 +65,7 @@ def test_a_damaged_index_is_told_by_what_is_damaged(served: AppTest, tmp_path: P
     assert_lost(served.run(), "CURRENT names")
 
 
-def test_an_open_lab_finds_an_index_that_another_process_made_again(
-    lab: Lab, real_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_lab_finds_an_index_that_another_process_made_again(lab, real_home, tmp_path, monkeypatch):
     home = tmp_path / "home"
     shutil.copytree(real_home, home)
     monkeypatch.setenv("RAG_HOME", str(home))

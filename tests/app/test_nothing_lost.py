@@ -1,17 +1,13 @@
 """A reload in the middle of what runs, or before it runs, loses nothing."""
 
-from __future__ import annotations
-
 import re
 import threading
-from pathlib import Path
 
 import pytest
 from helpers.behaviours import Held, Reply
 from helpers.browser import ANSWER_MS, ENGLISH, Visit, tab, wait_for_models, wait_until_drawn
-from helpers.openai_server import OpenAIServer
 from helpers.source_files import write
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 DRAFT = "¿Y después? A & B"
@@ -26,7 +22,7 @@ def visit_documents(page: Page) -> None:
     expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
 
 
-def test_a_question_that_was_not_run_and_the_settings_survive_a_reload_and_another_page(visit: Visit) -> None:
+def test_a_question_that_was_not_run_and_the_settings_survive_a_reload_and_another_page(visit):
     page = visit.page
     visit.type(DRAFT)
     visit.wait_for_draft(DRAFT)
@@ -58,9 +54,7 @@ def test_a_question_that_was_not_run_and_the_settings_survive_a_reload_and_anoth
     expect(visit.results_for(DRAFT)).to_have_count(1)
 
 
-def test_contexts_are_written_through_reloads(
-    browser: Browser, paid: str, model: OpenAIServer, tmp_path: Path
-) -> None:
+def test_contexts_are_written_through_reloads(browser, paid, model, tmp_path):
     files = write(
         tmp_path / "files", {f"{name}.md": f"# {name}\n\nAbout {name}." for name in ("meals", "visits")}
     )

@@ -1,20 +1,16 @@
 """What an operator sees of a server: counters and a log, without a word of a question."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import cast
 
 import httpx
 import openai
-import pytest
 
 import rag_core
 from pages.shared import observing
 from pages.shared.engine import Admission, Engine
 from pages.shared.live import LiveRun
-from rag_core.runtime.services import Services
 from rag_core.runtime.spending import spent
 from rag_core.values.errors import ProviderError, StageError
 from rag_core.values.types import ModelCall
@@ -43,7 +39,7 @@ def refused() -> StageError:
     return failed
 
 
-def test_what_came_of_a_question_is_counted(services: Services) -> None:
+def test_what_came_of_a_question_is_counted(services):
     trace = BM25.run(QUESTION, services)
     answered = {"strategy": "bm25", "outcome": "answered"}
     before = counted("rag_columns_total", **answered), counted("rag_stage_seconds_count", stage="Bm25")
@@ -55,7 +51,7 @@ def test_what_came_of_a_question_is_counted(services: Services) -> None:
     assert counted("rag_stage_seconds_count", stage="Bm25") == before[1] + 1
 
 
-def test_what_a_model_server_was_sent_is_counted_whoever_sent_it() -> None:
+def test_what_a_model_server_was_sent_is_counted_whoever_sent_it():
     called = {"purpose": "judge", "model": "gpt-4o"}
     calls, dollars, unpriced = (
         counted("rag_model_calls_total", **called), counted("rag_cost_usd_total", model="gpt-4o"),
@@ -67,16 +63,14 @@ def test_what_a_model_server_was_sent_is_counted_whoever_sent_it() -> None:
     assert counted("rag_unpriced_calls_total", model="gpt-4o") == unpriced + 1
 
 
-def test_a_refused_key_is_told_from_other_failures() -> None:
+def test_a_refused_key_is_told_from_other_failures():
     labels = {"where": "Generate", "error": "AuthenticationError"}
     before = counted("rag_errors_total", **labels)
     ask(rag_core.Failed(0, refused()))
     assert counted("rag_errors_total", **labels) == before + 1
 
 
-def test_the_log_is_json_and_has_no_word_of_a_question(
-    services: Services, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_log_is_json_and_has_no_word_of_a_question(services, capfd):
     observing.start_log()
     ask(rag_core.Done(0, BM25.run(QUESTION, services)))
     ask(rag_core.Failed(0, refused()))

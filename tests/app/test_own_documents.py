@@ -1,14 +1,12 @@
 """A newcomer's documents through the page: added with six bad ones among them, compared on, read, deleted."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 from helpers.browser import ANSWER_MS, Visit, strategy_boxes, tab, wait_until_drawn
 from helpers.source_files import docx, locked_pdf, pdf, write, xlsx
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from rag_core.lab.corpora import corpus_names
 
@@ -68,9 +66,7 @@ def rows(page: Page, count: int) -> dict[str, str]:
     return {row.locator("th").text_content(): row.text_content() or "" for row in found}
 
 
-def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(
-    browser: Browser, own: str, own_home: Path, files: list[Path]
-) -> None:
+def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(browser, own, own_home, files):
     assert len(files) == 20
     before = corpus_names(own_home)
     visit = Visit(browser, own)

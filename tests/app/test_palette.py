@@ -1,7 +1,5 @@
 """The colours: enough contrast in light and dark by WCAG 2.x, one palette for Streamlit and for the style sheet."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 
@@ -35,7 +33,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_the_formula_gives_the_published_ratios() -> None:
+def test_the_formula_gives_the_published_ratios():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#767676", "#ffffff") == pytest.approx(
         4.54, abs=0.005
@@ -44,30 +42,28 @@ def test_the_formula_gives_the_published_ratios() -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("least", "pairs"), [(4.5, TEXT_PAIRS), (3.0, SHAPE_PAIRS)], ids=["text", "shapes"])
-def test_every_pair_has_the_contrast_of_aa(
-    theme: str, least: float, pairs: tuple[tuple[str, str], ...]
-) -> None:
+def test_every_pair_has_the_contrast_of_aa(theme, least, pairs):
     place = THEMES.index(theme)
     ratios = {pair: contrast(PALETTE[pair[0]][place], PALETTE[pair[1]][place]) for pair in pairs}
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < least} == {}
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_streamlit_has_the_same_colours(theme: str) -> None:
+def test_streamlit_has_the_same_colours(theme):
     config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))["theme"]
     place = THEMES.index(theme)
     assert config[theme] == {option: PALETTE[name][place] for option, name in STREAMLIT.items()}
     assert "base" not in config  # the browser decides
 
 
-def test_the_style_sheet_names_only_colours_of_the_palette_and_has_none_of_its_own() -> None:
+def test_the_style_sheet_names_only_colours_of_the_palette_and_has_none_of_its_own():
     assert set(re.findall(r"var\(--rl-([\w-]+)\)", STYLE)) <= set(PALETTE)
     own = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", STYLE))
     translucent = {one for one in own if len(one) in (5, 9) and len(set(one[1:4])) < 3}
     assert own == translucent  # greys that let the background through: lines and shadows
 
 
-def test_every_size_of_text_is_on_the_scale_or_follows_the_text_around_it() -> None:
+def test_every_size_of_text_is_on_the_scale_or_follows_the_text_around_it():
     sizes = set(re.findall(r"font(?:-size)?: ([^;} ]+)", STYLE))
     scale = {f"var({name})" for name in re.findall(r"(--size-\w+):", STYLE)}
     assert len(scale) == 7

@@ -1,9 +1,7 @@
 """A presenter and three phones at the same time: every vote counted once, over a reload and with a late joiner."""
 
-from __future__ import annotations
-
 import pytest
-from helpers.browser import ANSWER_MS, Visit, errors_of, wait_until_drawn
+from helpers.browser import ANSWER_MS, errors_of, wait_until_drawn
 from playwright.sync_api import Browser, Page, expect
 
 QUESTION = "TXA PPH timing"  # three answers that differ: three pairs a person
@@ -35,7 +33,7 @@ def vote(page: Page, words: str = FIRST["en-GB"]) -> None:
 
 
 @pytest.mark.browser
-def test_every_vote_of_three_phones_is_counted_once(browser: Browser, visit: Visit, app: str) -> None:
+def test_every_vote_of_three_phones_is_counted_once(browser, visit, app):
     presenter = visit.page
     visit.type(QUESTION)
     visit.run()

@@ -1,7 +1,5 @@
 """A question with private data on Compare, with an external model: nothing is sent before the person chooses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 
@@ -30,7 +28,7 @@ def sent(server: OpenAIServer) -> list[str]:
     return [json.dumps(request.body, ensure_ascii=False) for request in server.requests]
 
 
-def test_the_person_chooses_before_anything_is_sent(external: AppTest, server: OpenAIServer) -> None:
+def test_the_person_chooses_before_anything_is_sent(external, server):
     assert "questions are sent to 0.0.0.0" in text(html(external))
     ask(external, PRIVATE)
     shown = html(external)
@@ -64,7 +62,7 @@ def test_the_person_chooses_before_anything_is_sent(external: AppTest, server: O
     assert PENDING not in html(external)
 
 
-def test_with_the_offline_engine_nothing_leaves_and_nobody_asks(drawn: AppTest) -> None:
+def test_with_the_offline_engine_nothing_leaves_and_nobody_asks(drawn):
     assert "nothing you ask leaves this machine" in text(html(drawn.run()))
     ask(drawn, PRIVATE)
     assert f"Results for: {PRIVATE}" in text(html(drawn))

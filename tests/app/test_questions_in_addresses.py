@@ -1,18 +1,11 @@
 """A question may name a patient: no address has it, and so no log of a server or proxy and no Referer."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import unquote_plus
 
 import pytest
 from helpers.browser import ANSWER_MS, Visit, serving
 from helpers.in_process import ask
-from playwright.sync_api import Browser, Page, expect
-from streamlit.testing.v1 import AppTest
-
-from rag_core.lab.lab import Lab
+from playwright.sync_api import Page, expect
 
 SECRET = "Quibble"
 ASKED = f"When is anti-D given to {SECRET}?"
@@ -29,9 +22,7 @@ def told(page: Page) -> list[str]:
 
 
 @pytest.mark.browser
-def test_typing_asking_tuning_and_sharing_put_no_question_into_an_address(
-    browser: Browser, lab: Lab, real_home: Path, tmp_path: Path
-) -> None:
+def test_typing_asking_tuning_and_sharing_put_no_question_into_an_address(browser, lab, real_home, tmp_path):
     log = tmp_path / "log"
     with serving(log, RAG_HOME=str(real_home), RAG_LLM="offline") as address:
         visit = Visit(browser, address)
@@ -64,18 +55,14 @@ def test_typing_asking_tuning_and_sharing_put_no_question_into_an_address(
     assert SECRET not in log.read_text(encoding="utf-8", errors="replace")
 
 
-def test_a_question_that_no_history_keeps_says_how_long_its_address_opens_it(
-    start: Callable[..., AppTest], tmp_path: Path
-) -> None:
+def test_a_question_that_no_history_keeps_says_how_long_its_address_opens_it(start, tmp_path):
     for history, said in (("off", 1), ("on", 0)):
         settings = {"RAG_HISTORY": history, "RAG_DATABASE_URL": f"sqlite:///{tmp_path / 'history.db'}"}
         app = ask(start(**settings).run(), ASKED)
         assert sum("until the app ends, for 12 hours" in one.value for one in app.caption) == said
 
 
-def test_a_question_tuned_alone_is_opened_by_another_server(
-    start: Callable[..., AppTest], tmp_path: Path
-) -> None:
+def test_a_question_tuned_alone_is_opened_by_another_server(start, tmp_path):
     database = {"RAG_HISTORY": "on", "RAG_DATABASE_URL": f"sqlite:///{tmp_path / 'history.db'}"}
     app = ask(start(**database).run().switch_page("pages/compare/tune.py").run(), ASKED)
     address = {name: app.query_params[name] for name in app.query_params}

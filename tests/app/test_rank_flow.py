@@ -1,7 +1,5 @@
 """The rank flow as a chart, and the explanations under a result."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -12,13 +10,12 @@ from helpers.in_process import ask, explain, html, text, visitor
 from streamlit.testing.v1 import AppTest
 
 from pages.compare.how_it_got_here import LOWEST, MOST, rank_flow
-from rag_core import Recipe, build
+from rag_core import build
 from rag_core.explain import fates, flow_columns
-from rag_core.runtime.services import Services
 
 
 @every_recipe
-def test_one_line_a_passage_with_its_rank_in_every_list(full: Services, recipe: Recipe):
+def test_one_line_a_passage_with_its_rank_in_every_list(full, recipe):
     trace = recipe.build().run(QUESTION, full)
     found, columns = fates(trace), flow_columns(trace)
     figure = rank_flow(found, columns)
@@ -33,7 +30,7 @@ def test_one_line_a_passage_with_its_rank_in_every_list(full: Services, recipe: 
         assert ("x" in line.marker.symbol) == (not fate.used)
 
 
-def test_each_search_has_a_column_and_the_lists_of_a_later_stage_share_one(full: Services):
+def test_each_search_has_a_column_and_the_lists_of_a_later_stage_share_one(full):
     trace = build("rag_msr").run(QUESTION, full)
     assert [column.title for column in flow_columns(trace)] == [
         "Dense · paraphrasing", "Dense · aspect-specific", "Dense · entity-aware", "Reranking", "Cut", "Fusion", "Judge",
@@ -43,7 +40,7 @@ def test_each_search_has_a_column_and_the_lists_of_a_later_stage_share_one(full:
     assert last[-1] == 1
 
 
-def test_a_title_cannot_become_a_tag(full: Services):
+def test_a_title_cannot_become_a_tag(full):
     trace = build("bm25").run(QUESTION, full)
     first = fates(trace)[0]
     hostile = replace(first, passage=replace(first.passage, title="<img src=x> %{y} $x$", heading=""))
@@ -52,7 +49,7 @@ def test_a_title_cannot_become_a_tag(full: Services):
     assert "%{y}" not in line.hovertemplate
 
 
-def test_a_visitor_sees_why_passages_were_used_or_lost(drawn: AppTest):
+def test_a_visitor_sees_why_passages_were_used_or_lost(drawn):
     drawn.query_params["s"] = ["simple_semantic", "bm25", "hybrid_rrf"]
     ask(drawn.run(), ENGLISH)
     assert len(drawn.get("plotly_chart")) == 0  # nothing is drawn in a closed box
@@ -71,7 +68,7 @@ def test_a_visitor_sees_why_passages_were_used_or_lost(drawn: AppTest):
     assert "→ 6" in tips
 
 
-def test_why_not_this_one_is_told_for_every_column_and_found_again(drawn: AppTest):
+def test_why_not_this_one_is_told_for_every_column_and_found_again(drawn):
     ask(drawn.run(), ENGLISH)
     drawn.session_state["why_not"] = True
     choice = drawn.run().selectbox(key="why_not.passage")

@@ -3,15 +3,12 @@
 It says so also while another process writes the index that the app needs.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 import tomllib
 import urllib.request
 from collections.abc import Callable
 from http.client import HTTPConnection
-from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
@@ -45,9 +42,7 @@ def once(holds: Callable[[tuple[int, str]], bool], address: str) -> tuple[int, s
     return now
 
 
-def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
-    lab: Lab, real_home: Path, tmp_path: Path
-) -> None:
+def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(lab, real_home, tmp_path):
     home = tmp_path / "home"
     built = lab.index.generation.parent.relative_to(real_home)
     (home / built).mkdir(parents=True)
@@ -85,9 +80,7 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
         assert opened(port, "/lab", "rebound.example") == 403
 
 
-def test_an_app_that_still_asks_itself_a_question_is_not_called_ready(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_app_that_still_asks_itself_a_question_is_not_called_ready(lab, monkeypatch):
     def open_lab(*, progress: Progress, **_: object) -> Lab:
         progress("ready", 1, 1)
         return lab
@@ -112,7 +105,7 @@ def opened(port: int, below: str, host: str) -> int:
     return status
 
 
-def test_a_file_far_larger_than_an_upload_may_be_is_refused_before_the_app_holds_it() -> None:
+def test_a_file_far_larger_than_an_upload_may_be_is_refused_before_the_app_holds_it():
     """The browser counts a megabyte as 1,000,000 bytes, the server as 1,048,576."""
     limit = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     assert MAX_UPLOAD < limit * 1_000_000 < limit * 1_048_576 < 1.2 * MAX_UPLOAD

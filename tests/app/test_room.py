@@ -1,7 +1,5 @@
 """A room: opened on Compare, voted in from phones, its result shown, kept and opened again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -78,7 +76,7 @@ def judge_all(app: AppTest, choice: str) -> int:
     return count
 
 
-def test_a_voter_sees_two_answers_and_nothing_that_names_them(presenter: AppTest) -> None:
+def test_a_voter_sees_two_answers_and_nothing_that_names_them(presenter):
     waiting = phone(code_of(presenter))
     assert "The first question will appear here by itself." in shown(waiting)
     press(presenter, "Ask the room")
@@ -97,7 +95,7 @@ def test_a_voter_sees_two_answers_and_nothing_that_names_them(presenter: AppTest
     assert "The next question will appear here by itself." in shown(page)
 
 
-def test_citations_are_numbered_as_they_come_and_open_the_same_passages() -> None:
+def test_citations_are_numbered_as_they_come_and_open_the_same_passages():
     hits = [passage(f"Text {n}.", name=f"p{n}") for n in range(1, 12)]
     said = "Go [11]. Wait [2][11]. Stop."
     sentences = [
@@ -118,7 +116,7 @@ def test_citations_are_numbered_as_they_come_and_open_the_same_passages() -> Non
     assert len(shown.ranking) == 11
 
 
-def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(presenter: AppTest) -> None:
+def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(presenter):
     press(presenter, "Ask the room")
     page = phone(code_of(presenter))
     (reasons,) = [one for one in page.button_group if str(one.key).startswith("reasons.")]
@@ -149,7 +147,7 @@ def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(pre
     assert f"{other}: clearer 1" in words
 
 
-def test_a_wrong_code_is_told_kindly_and_the_right_one_leads_in(presenter: AppTest) -> None:
+def test_a_wrong_code_is_told_kindly_and_the_right_one_leads_in(presenter):
     page = phone("ZZZZZ")
     assert "There is no room with this code. Check it with the presenter." in shown(page)
     page.text_input[0].set_value(f" {code_of(presenter).lower()} ")
@@ -160,7 +158,7 @@ def test_a_wrong_code_is_told_kindly_and_the_right_one_leads_in(presenter: AppTe
     assert "There is no room with this code." in shown(page.run())
 
 
-def test_a_phone_shows_how_the_room_voted_and_how_its_owner_did(presenter: AppTest) -> None:
+def test_a_phone_shows_how_the_room_voted_and_how_its_owner_did(presenter):
     code = code_of(presenter)
     press(presenter, "Ask the room")
     pages = [phone(code), phone(code), phone(code)]
@@ -176,9 +174,7 @@ def test_a_phone_shows_how_the_room_voted_and_how_its_owner_did(presenter: AppTe
         assert one.count(f"{choice} · {alike} of 3 chose the same") == 3
 
 
-def test_the_way_in_fills_the_screen_until_the_presenter_begins(
-    start: Callable[..., AppTest], tmp_path: Path
-) -> None:
+def test_the_way_in_fills_the_screen_until_the_presenter_begins(start, tmp_path):
     app = start(RAG_HISTORY="on", RAG_DATABASE_URL=f"sqlite:///{tmp_path / 'rooms.db'}")
     app = press(press(app.run(), "Present"), "Open a room")
     assert len(app.get("dialog")) == 1
@@ -189,7 +185,7 @@ def test_the_way_in_fills_the_screen_until_the_presenter_begins(
     assert re.findall(r"rl-counts[^>]*>([^<]*)<", html(app)) == ["1 person"]
 
 
-def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(presenter: AppTest) -> None:
+def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(presenter):
     code = code_of(presenter)
     press(presenter, "Ask the room")
     assert judge_all(phone(code), "Both are unsafe") == 3
@@ -205,6 +201,9 @@ def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(prese
     assert "6 votes · 2 people · 1 question · both unsafe: 3" in text(html(presenter))
     assert "of 1 (" in result  # the share of acceptable answers
     assert presenter.session_state["run"].revealed
+    told = re.search(r'class="rl-verdict".*?</p>', html(presenter))
+    assert told
+    assert sum(map(int, re.findall(r"</b> (\d)", told[0].partition("Votes of the room:")[2]))) == 3
     written = rooms().export(code, presenter.session_state["panel.room"].presenter_token)
     kept = open_panel(written)
     assert kept.votes == rooms().votes(code)
@@ -219,21 +218,18 @@ def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(prese
 
 
 def opened(app: AppTest, written: str) -> None:
-    """Open a file on the page."""
     app.file_uploader[0].set_value(("room.json", written.encode(), "application/json")).run()
     assert not app.exception
 
 
-def test_without_a_history_there_are_no_rooms(start: Callable[..., AppTest]) -> None:
+def test_without_a_history_there_are_no_rooms(start):
     app = press(start(RAG_HISTORY="off").run(), "Present")
     (button,) = [one for one in app.button if one.label == "Open a room"]
     assert button.disabled
     assert "There are no rooms here: RAG_HISTORY is off." in shown(phone("ABCDE"))
 
 
-def test_a_reload_finds_the_room_of_the_browser_again(
-    presenter: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reload_finds_the_room_of_the_browser_again(presenter, monkeypatch):
     mine = presenter.session_state["panel.browser"]
     again = visitor()
     again.query_params["run"] = presenter.session_state["run"].id

@@ -1,11 +1,8 @@
 """A comparison that ends while its page is being drawn."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 
-import pytest
 import streamlit as st
 from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
@@ -15,9 +12,7 @@ from pages.shared.live import LiveRun
 from rag_core.values.errors import MissingResource
 
 
-def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(monkeypatch):
     ending, shown = threading.Event(), list[LiveRun]()
 
     def open_no_lab(**_: object) -> None:

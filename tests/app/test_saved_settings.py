@@ -1,7 +1,5 @@
 """A setting saved under a name in the app: found on every page that has settings, renamed, deleted, never lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -42,7 +40,6 @@ def saved_as(app: AppTest, name: str, prefix: str = "0.hybrid_rrf") -> AppTest:
 
 
 def lam(app: AppTest, prefix: str = "0.hybrid_rrf") -> float:
-    """λ as the page has it."""
     return float(app.slider(key=f"{prefix}.mmr_lambda").value)
 
 
@@ -62,7 +59,7 @@ def told(app: AppTest) -> str:
     return "\n".join(str(one.value) for one in (*app.error, *app.warning, *app.success))
 
 
-def test_a_column_saved_under_a_name_is_found_on_every_page(app: AppTest) -> None:
+def test_a_column_saved_under_a_name_is_found_on_every_page(app):
     app.slider(key="0.hybrid_rrf.mmr_lambda").set_value(0.3).run()
     saved_as(app, "my own")
     assert "hybrid_rrf@my_own" in told(app)
@@ -84,7 +81,7 @@ def test_a_column_saved_under_a_name_is_found_on_every_page(app: AppTest) -> Non
     assert "my own" in options(app, "guide.hybrid_rrf")
 
 
-def test_tune_saves_too_and_asks_before_it_replaces(app: AppTest) -> None:
+def test_tune_saves_too_and_asks_before_it_replaces(app):
     saved_as(app, "mine")
     app.switch_page(PAGES["tune"]).run()
     prefix = "tune.hybrid_rrf"
@@ -100,7 +97,7 @@ def test_tune_saves_too_and_asks_before_it_replaces(app: AppTest) -> None:
     assert "Replace it" not in [one.label for one in app.button]  # what comes with a strategy stays
 
 
-def test_one_is_renamed_and_deleted_where_it_is_listed(app: AppTest) -> None:
+def test_one_is_renamed_and_deleted_where_it_is_listed(app):
     saved_as(app, "mine")
     app.switch_page(PAGES["strategies"]).run()
     chosen(app, "guide.hybrid_rrf", "tuned")
@@ -118,7 +115,7 @@ def test_one_is_renamed_and_deleted_where_it_is_listed(app: AppTest) -> None:
         rag_core.build("hybrid_rrf@ours")
 
 
-def test_one_that_no_longer_fits_says_what_is_wrong_and_can_be_deleted(app: AppTest, tmp_path: Path) -> None:
+def test_one_that_no_longer_fits_says_what_is_wrong_and_can_be_deleted(app, tmp_path):
     file = tmp_path / "home" / "presets.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text('{"version": 1, "presets": {"hybrid_rrf": {"old": {"gone": 1}}}}')
@@ -134,7 +131,7 @@ def test_one_that_no_longer_fits_says_what_is_wrong_and_can_be_deleted(app: AppT
     assert "old" not in options(app, "guide.hybrid_rrf")
 
 
-def test_a_damaged_file_is_told_on_every_page_and_kept(app: AppTest, tmp_path: Path) -> None:
+def test_a_damaged_file_is_told_on_every_page_and_kept(app, tmp_path):
     file = tmp_path / "home" / "presets.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text("{")

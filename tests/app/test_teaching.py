@@ -1,7 +1,5 @@
 """Teaching a section on Compare, and reading, adding and deleting its questions on Documents."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -39,9 +37,7 @@ def choose(app: AppTest, key: str, option: object) -> AppTest:
     return app
 
 
-def test_a_taught_section_is_found_by_the_next_run_which_says_so(
-    compare: AppTest, lab: Lab, settings: Settings
-) -> None:
+def test_a_taught_section_is_found_by_the_next_run_which_says_so(compare, lab, settings):
     passage = next(one for one in lab.passages.values() if one.doc_id == "en-hospital-bag")
     app = ask(compare, QUESTION)
     assert "taught" not in text(html(app))
@@ -59,13 +55,13 @@ def test_a_taught_section_is_found_by_the_next_run_which_says_so(
     assert first.id == passage.id
 
 
-def test_visitors_who_do_not_operate_cannot_teach(compare: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_visitors_who_do_not_operate_cannot_teach(compare, monkeypatch):
     monkeypatch.setattr("pages.shared.account.may_operate", lambda: False)
     app = ask(compare, QUESTION)
     assert "Another section answers this" not in [one.label for one in app.expander]
 
 
-def test_documents_lists_what_was_taught_and_deletes_it(start: Start, lab: Lab, settings: Settings) -> None:
+def test_documents_lists_what_was_taught_and_deletes_it(start, lab, settings):
     passage = next(iter(lab.passages))
     teach(settings, BUILTIN, passage, QUESTION, by="Ana")
     app = start(RAG_HOME=str(settings.home)).run().switch_page("pages/documents/documents.py").run()
@@ -78,9 +74,7 @@ def test_documents_lists_what_was_taught_and_deletes_it(start: Start, lab: Lab, 
     assert "1 question was taught" not in [one.label for one in app.expander]
 
 
-def test_documents_shows_a_sections_questions_and_takes_another(
-    start: Start, lab: Lab, settings: Settings
-) -> None:
+def test_documents_shows_a_sections_questions_and_takes_another(start, lab, settings):
     assert lab.asked is not None
     app = start(RAG_HOME=str(settings.home)).run().switch_page("pages/documents/documents.py")
     app.query_params["document"] = "en-hospital-bag"

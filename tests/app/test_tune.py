@@ -1,17 +1,13 @@
 """Tune in a real browser: a control is moved, and what it changes stands there without a model call."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from helpers.behaviours import Reply
 from helpers.browser import ANSWER_MS, ENGLISH, Visit
 from helpers.in_process import ask, html, press, text
-from helpers.openai_server import OpenAIServer
 from playwright.sync_api import Browser, Locator, Page, expect
 from streamlit.testing.v1 import AppTest
 
@@ -71,7 +67,7 @@ def tune(browser: Browser, app: str) -> Iterator[Visit]:
 
 
 @pytest.mark.browser
-def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_compare(tune: Visit) -> None:
+def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_compare(tune):
     page = tune.page
     run(tune)
     settle(page)
@@ -118,9 +114,7 @@ def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_com
 
 
 @pytest.mark.browser
-def test_on_a_phone_the_counter_stays_in_view_and_nothing_scrolls_sideways(
-    browser: Browser, app: str
-) -> None:
+def test_on_a_phone_the_counter_stays_in_view_and_nothing_scrolls_sideways(browser, app):
     visit = Visit(browser, f"{app}/tune", width=390, height=844)
     page = visit.page
     run(visit)
@@ -131,16 +125,7 @@ def test_on_a_phone_the_counter_stays_in_view_and_nothing_scrolls_sideways(
     visit.context.close()
 
 
-def test_a_control_that_cannot_act_is_disabled_and_says_why(drawn: AppTest) -> None:
-    app = on_tune(drawn)
-    ask(app, ENGLISH)
-    app.toggle(key="tune.hybrid_rrf.mmr").set_value(False).run()
-    assert app.slider(key="tune.hybrid_rrf.mmr_lambda").disabled
-    assert "Acts only while MMR is on." in text(html(app))
-    assert FREE.match(counted(app))
-
-
-def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn: AppTest) -> None:
+def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn):
     app = on_tune(drawn)
     app.selectbox(key="tune.strategy").set_value("multi_query").run()
     ask(app, ENGLISH)
@@ -153,7 +138,7 @@ def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn: 
     assert listed(app) == ranked(app)
 
 
-def test_a_move_shows_whether_it_helps(drawn: AppTest) -> None:
+def test_a_move_shows_whether_it_helps(drawn):
     app = on_tune(drawn)
     app.selectbox(key="tune.strategy").set_value("bm25").run()
     ask(app, JUDGED)
@@ -180,7 +165,7 @@ def test_a_move_shows_whether_it_helps(drawn: AppTest) -> None:
     assert all(re.search(r"rl-cut-title.*rl-label rl-(high|medium|low)", one) for one in entered)
 
 
-def test_what_acts_at_once_stands_above_what_needs_run(drawn: AppTest) -> None:
+def test_what_acts_at_once_stands_above_what_needs_run(drawn):
     app = on_tune(drawn)
     app.selectbox(key="tune.strategy").set_value("rag_msr").run()
     ask(app, ENGLISH)
@@ -189,9 +174,7 @@ def test_what_acts_at_once_stands_above_what_needs_run(drawn: AppTest) -> None:
     assert max(at_once) < keys.index("tune.rag_msr.rewriter_temperature")
 
 
-def test_with_a_language_model_nothing_is_sent_before_run(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_with_a_language_model_nothing_is_sent_before_run(start, server):
     found = (
         "Contractions",
         "Waters that break",
@@ -225,9 +208,7 @@ def test_with_a_language_model_nothing_is_sent_before_run(
     assert len(server.requests) == sent + 3 + 1
 
 
-def test_a_column_of_compare_is_tuned_with_what_was_run(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_a_column_of_compare_is_tuned_with_what_was_run(start, server):
     app = start(OPENAI_BASE_URL=server.url, RAG_MODELS="gpt-4o-mini").run()
     for name, values in {
         "s": ["bm25", "hybrid_rrf"],
@@ -258,9 +239,7 @@ def test_a_column_of_compare_is_tuned_with_what_was_run(
     assert html(back).count('class="rl-passages"') == 2  # the comparison as it was
 
 
-def test_a_link_to_a_tuned_column_is_opened_by_another_server(
-    start: Callable[..., AppTest], tmp_path: Path
-) -> None:
+def test_a_link_to_a_tuned_column_is_opened_by_another_server(start, tmp_path):
     database = {"RAG_HISTORY": "on", "RAG_DATABASE_URL": f"sqlite:///{tmp_path / 'history.db'}"}
     app = ask(start(**database).run(), ENGLISH)
     other = tune_this(app, 2, start(**database).run())

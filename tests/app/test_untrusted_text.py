@@ -1,7 +1,5 @@
 """Foreign text on pages: every way to Streamlit passes one gate, and the gate lets only plain text through."""
 
-from __future__ import annotations
-
 import html
 import unicodedata
 
@@ -85,7 +83,7 @@ HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untru
         "_say(text)\n\ndef _say(what: str):\n    st.markdown(what)",
     ],
 )
-def test_a_text_past_the_gate_is_found(body: str):
+def test_a_text_past_the_gate_is_found(body):
     found = Reader({"pages.ask.mutant": f"{HEAD}\ndef main():\n    {body}\n"}).found()
     assert found != []
 
@@ -108,7 +106,7 @@ def test_a_text_past_the_gate_is_found(body: str):
         "st.pills('Show', ['yes', 'no'], format_func=translated)",
     ],
 )
-def test_what_passed_the_gate_is_not_reported(body: str):
+def test_what_passed_the_gate_is_not_reported(body):
     found = Reader({"pages.ask.fine": f"{HEAD}\ndef main():\n    {body}\n"}).found()
     assert found == []
 
@@ -123,7 +121,7 @@ def obeyed(text: str) -> list[str]:
 
 @given(CASES)
 @fuzzed
-def test_html_shows_any_text_and_nothing_else(text: str):
+def test_html_shows_any_text_and_nothing_else(text):
     escaped = untrusted.escape(text)
     assert not set("<>\"'") & set(escaped)
     assert html.unescape(escaped) == untrusted.plain(text)
@@ -132,7 +130,7 @@ def test_html_shows_any_text_and_nothing_else(text: str):
 
 @given(CASES)
 @fuzzed
-def test_markdown_shows_any_text_and_nothing_else(text: str):
+def test_markdown_shows_any_text_and_nothing_else(text):
     """Read by a CommonMark parser: one paragraph of plain text, the text itself."""
     written = untrusted.label(text)
     assert obeyed(written) == []
@@ -152,21 +150,21 @@ def test_markdown_shows_any_text_and_nothing_else(text: str):
 @pytest.mark.parametrize(
     "text", ["k_final", "Hybrid RRF + MMR · λ 0.3", "10:30, 2-3 mg (5 %)", "¿Qué es la RPM?"]
 )
-def test_everyday_text_is_left_as_it_is(text: str):
+def test_everyday_text_is_left_as_it_is(text):
     assert untrusted.label(text) == untrusted.plain(text) == text
     assert untrusted.escape(text) == text
 
 
 @given(CASES)
 @fuzzed
-def test_a_chart_shows_any_text_and_nothing_else(text: str):
+def test_a_chart_shows_any_text_and_nothing_else(text):
     marked = untrusted.mark(text)
     assert not set("<>%$") & set(marked)
     assert html.unescape(marked) == untrusted.plain(text)
     assert obeyed(marked) == []
 
 
-def test_a_chart_past_the_gate_loses_its_tags(monkeypatch: pytest.MonkeyPatch):
+def test_a_chart_past_the_gate_loses_its_tags(monkeypatch):
     drawn = []
     monkeypatch.setattr(untrusted.st, "plotly_chart", lambda figure, **options: drawn.append(figure))
     figure = go.Figure(go.Bar(x=[1], y=["<b>bold</b><br>next"], name='<a href="http://x">x</a>'))
@@ -179,7 +177,7 @@ def test_a_chart_past_the_gate_loses_its_tags(monkeypatch: pytest.MonkeyPatch):
 
 @given(CASES)
 @fuzzed
-def test_a_cell_is_text_that_no_spreadsheet_runs(text: str):
+def test_a_cell_is_text_that_no_spreadsheet_runs(text):
     ((name, cell),) = untrusted.cells([{text: text}])[0].items()
     assert obeyed(name + cell) == []
     assert not cell.startswith(("=", "+", "-", "@", "\t"))

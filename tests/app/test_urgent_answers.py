@@ -1,17 +1,12 @@
 """Urgent questions on Compare: what to do stands above the answers and leads each, or the answer is outlined in red."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from html import unescape
 from urllib.parse import parse_qs
 
 import pytest
 from helpers.behaviours import Reply
 from helpers.in_process import ask, html, text
-from helpers.openai_server import OpenAIServer
-from streamlit.testing.v1 import AppTest
 
 from pages.drawing.pieces import dial
 from rag_core.values.profile import Profile
@@ -26,11 +21,10 @@ def did_they_say(shown: str) -> list[str]:
     return [text(row.rpartition("<td")[2].partition(">")[2]) for row in table.split("</tr>")[:-1]]
 
 
-def test_an_offline_answer_to_an_emergency_stands_below_and_begins_with_what_to_do(drawn: AppTest) -> None:
+def test_an_offline_answer_to_an_emergency_stands_below_and_begins_with_what_to_do(drawn):
     ask(drawn.run(), DESPAIR)
     shown = html(drawn)
     notice = re.search(r'class="rl-urgent[^>]*lang="es"', shown)
-    assert notice
     assert "No está sola." in shown[notice.end() :]
     assert notice.start() < shown.index(" data-said")
     assert "rl-buried" not in shown
@@ -41,9 +35,7 @@ def test_an_offline_answer_to_an_emergency_stands_below_and_begins_with_what_to_
     assert "lloran por" not in shown
 
 
-def test_a_model_that_buries_the_action_is_outlined_and_counted(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_a_model_that_buries_the_action_is_outlined_and_counted(start, server):
     server.choose = lambda body: Reply("Breathlessness is common [1]. Call the emergency number now [1].")
     app = ask(start(OPENAI_BASE_URL=server.url).run(), BREATHING)
     shown = html(app)
@@ -52,16 +44,14 @@ def test_a_model_that_buries_the_action_is_outlined_and_counted(
     assert did_they_say(shown) == ["no"] * 3
 
 
-def test_documents_about_another_subject_have_no_notice_above_the_results(
-    drawn: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_about_another_subject_have_no_notice_above_the_results(drawn, monkeypatch):
     monkeypatch.setattr("pages.shared.corpora.profile", lambda name: Profile("bicycles"))
     ask(drawn.run(), BREATHING)
     assert "Results for:" in html(drawn)
     assert "rl-urgent" not in html(drawn)
 
 
-def test_the_banner_asks_for_the_country_and_then_has_a_number_to_call(drawn: AppTest) -> None:
+def test_the_banner_asks_for_the_country_and_then_has_a_number_to_call(drawn):
     ask(drawn.run(), BREATHING)
     assert "tel:" not in html(drawn)
     drawn.selectbox(key="country.urgent").set_value("ES").run()
@@ -80,13 +70,13 @@ def test_the_banner_asks_for_the_country_and_then_has_a_number_to_call(drawn: Ap
         ("*4141", ["*4141"]),
     ],
 )
-def test_every_phone_number_is_a_link_that_calls_it(said: str, called: list[str]) -> None:
+def test_every_phone_number_is_a_link_that_calls_it(said, called):
     drawn = dial(said)
     assert re.findall(r'href="tel:([^"]*)"', drawn) == called
     assert text(drawn) == said
 
 
-def test_the_banner_goes_with_an_urgent_question_to_the_document(drawn: AppTest) -> None:
+def test_the_banner_goes_with_an_urgent_question_to_the_document(drawn):
     drawn.session_state["country"] = "GB"
     ask(drawn.run(), BREATHING)
     address = unescape(html(drawn).partition('href="documents?')[2].partition('"')[0])

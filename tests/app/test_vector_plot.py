@@ -1,7 +1,5 @@
 """The map of vectors: which documents have a colour, the question and its rewrites, and foreign text as text."""
 
-from __future__ import annotations
-
 import rag_core
 from pages.documents.vector_plot import COLOURS, figure
 from rag_core.lab.vector_map import PlacedPassage, PlacedQuery, VectorMap
@@ -25,14 +23,14 @@ def drawn(passages: list[PlacedPassage], *queries: PlacedQuery) -> dict[str, int
     return {one.name: len(one.x) for one in found.data}
 
 
-def test_without_a_question_the_documents_with_the_most_passages_have_a_colour() -> None:
+def test_without_a_question_the_documents_with_the_most_passages_have_a_colour():
     documents = [(f"d{number}", 12 - number) for number in range(10)]
     shown = drawn([one for name, count in documents for one in placed(name, count)])
     assert shown["other documents"] == 4 + 3  # those of the last two
     assert list(shown.values())[1:] == [12 - number for number in range(len(COLOURS))]
 
 
-def test_with_a_question_the_documents_of_the_nearest_passages_have_a_colour() -> None:
+def test_with_a_question_the_documents_of_the_nearest_passages_have_a_colour():
     far = [one for number in range(9) for one in placed(f"far{number}", 5, 0.1)]
     near = placed("near", 20, 0.9)
     question = PlacedQuery(rag_core.Query("When?"), 0.0, 0.0)
@@ -46,7 +44,7 @@ def test_with_a_question_the_documents_of_the_nearest_passages_have_a_colour() -
     }
 
 
-def test_foreign_text_is_text_in_the_hover() -> None:
+def test_foreign_text_is_text_in_the_hover():
     found = figure(VectorMap(tuple(placed("x", 1, 0.5)), (), (0.3, 0.2), 384))
     (text,) = found.data[0].text
     assert "<b>Title &lt;b&gt;x&lt;/b&gt;</b>" in text

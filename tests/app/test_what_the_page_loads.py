@@ -1,11 +1,8 @@
 """The first page is drawn before the models are loaded, and loads neither their libraries nor the history's."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from helpers.small import ROOT
 
@@ -21,7 +18,7 @@ print([button.label for button in page.button].count("Run"), opened)
 """
 
 
-def test_the_engine_starts_after_the_page_and_the_page_loads_no_model_library(tmp_path: Path) -> None:
+def test_the_engine_starts_after_the_page_and_the_page_loads_no_model_library(tmp_path):
     environment = {**os.environ, "RAG_HOME": str(tmp_path), "RAG_LLM": "offline", "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True, check=True

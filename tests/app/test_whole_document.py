@@ -1,10 +1,8 @@
 """A source opens at the sentence that was quoted: over Compare, and on the page of its document."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.browser import ANSWER_MS, Visit
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 pytestmark = pytest.mark.browser
 QUESTION = "When is anti-D given?"
@@ -16,9 +14,7 @@ def heading_of(mark: Locator) -> Locator:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_a_source_opens_at_the_quoted_sentence_below_its_heading(
-    browser: Browser, app: str, width: int, height: int
-) -> None:
+def test_a_source_opens_at_the_quoted_sentence_below_its_heading(browser, app, width, height):
     visit = Visit(browser, f"{app}/?s=bm25&s=hybrid_rrf", width, height)
     page = visit.page
     visit.type(QUESTION)

@@ -1,7 +1,5 @@
 """The results of a run: one table at its end, and .rag/bench.json."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

@@ -20,8 +20,6 @@ the question out.
 prints how often the labels in use are right on the test questions, which nothing was fitted on.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,14 +39,7 @@ from rag_core.evaluation.trust import read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.models.minilm import MINILM_WEIGHTS
-from rag_core.offline.scorer import (
-    NAME,
-    WITH_QUESTIONS,
-    Calibration,
-    Signals,
-    Standing,
-    read_calibrations,
-)
+from rag_core.offline.scorer import NAME, WITH_QUESTIONS, Calibration, Signals, Standing, read_calibrations
 from rag_core.runtime.context import Context
 from rag_core.stages.answer import COMPARED
 from rag_core.values.types import Hit

@@ -17,8 +17,6 @@ them are farther off. Either is declined there below the highest that declines a
 `measure_abstention` (rag_core/evaluation/trust.py) measures the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Writes data/estimates.toml: of the answers of the four STRATEGIES to the test qu
 with a section of each label, and how many of these are acceptable by their statements.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -22,7 +20,6 @@ STRATEGIES = ("multi_query", "hybrid_rrf", "bm25", "ensemble")
 
 
 def main() -> None:
-    """Count, and write the file."""
     settings = Settings(data=DATA, llm="offline")
     judged = read_judged("builtin", "test", settings)
     answers = read_answers("builtin", judged, settings)

@@ -9,8 +9,6 @@ and how often the best passage of a question left out of the fit (seven folds) i
 shows what the answers are worth.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ Contrast sets (three lines that share most words) stay together in a fold. Neith
 nor dev.jsonl and test.jsonl of data/urgency are read here.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tomllib

@@ -11,8 +11,6 @@ no time; what the bundled model would add is its throughput, which `make bench` 
 is a process of its own. The servers are `chroma run` and Milvus Lite on loopback, as RAG_VECTORS names them.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import resource

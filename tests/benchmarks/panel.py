@@ -3,8 +3,6 @@
 To expect: intervals cover in 93 to 97 %, and strategies are wrongly told apart in at most 5 %.
 """
 
-from __future__ import annotations
-
 import sys
 
 from helpers.panel import APART, EQUAL, Panel, rates

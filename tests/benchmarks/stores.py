@@ -5,8 +5,6 @@ Chroma, a Chroma server on loopback, Milvus Lite as a server and as a file; `...
 file. Stores named behind it are measured alone. Both print a line per store, and fail at a difference.
 """
 
-from __future__ import annotations
-
 import random
 import signal
 import sys
@@ -112,7 +110,6 @@ def kills(*names: str) -> None:
 
 
 def update(home: Path, known: stores.Stores, version: int) -> None:
-    """Index the documents of a version."""
     reading = SourceFiles("test", documents_of(version))
     CorpusStore(home, "animals", WordEmbedder(), stores=known).update(reading)
 

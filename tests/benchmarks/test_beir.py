@@ -5,8 +5,6 @@ xhluca/bm25-benchmarks, and our analyser is expected to give at least 0.325; the
 equal depth) at least 0.349. The first run embeds every document, which takes minutes.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -30,7 +28,7 @@ EXPECTED = {
 @pytest.mark.slow  # embeds thousands of documents
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", EXPECTED)
-def test_depth_100(name: str, tmp_path: Path) -> None:
+def test_depth_100(name, tmp_path):
     if not (DATA / name).is_dir():
         pytest.skip(f"{DATA / name} is not here")
     settings = Settings(home=Path(".rag/bench"), llm="offline")

@@ -3,17 +3,14 @@
 Words are drawn by Zipf's law from 50,000; questions have 4 to 7 words drawn alike, so most have common ones.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.results import Results, ratios
+from helpers.results import ratios
 from rank_bm25 import BM25Okapi
 
 from rag_core.indexing.bm25 import Bm25Index
@@ -36,7 +33,7 @@ def held_by_rank_bm25(okapi: BM25Okapi) -> int:
 
 
 @pytest.mark.timeout(1800)
-def test_fifty_of_fifty_thousand(results: Results, tmp_path: Path) -> None:
+def test_fifty_of_fifty_thousand(results, tmp_path):
     bm25s = pytest.importorskip("bm25s")
     random = np.random.default_rng(0)
     shares = 1 / np.arange(1, VOCABULARY + 1)

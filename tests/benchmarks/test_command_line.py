@@ -1,7 +1,5 @@
 """The command line: a whole process by the clock, on the processor, and its memory: goal 18."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -10,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from helpers.results import Results
 from helpers.small import ROOT
 
 from rag_core.lab.opening import open_lab
@@ -62,7 +59,7 @@ def run(arguments: list[str], home: Path) -> Ran:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command(name: str, real_home: Path, results: Results) -> None:
+def test_a_command(name, real_home, results):
     arguments, seconds, memory = COMMANDS[name]
     open_lab(settings=Settings(home=real_home, llm="offline"))
     run(arguments, real_home)  # from now on the disk's cache has its files

@@ -3,8 +3,6 @@
 Run by `make bench`. The sides take turns, each time in a process of its own, so that a busy machine slows both.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -12,7 +10,7 @@ import time
 from typing import NamedTuple
 
 import pytest
-from helpers.results import Results, ratios
+from helpers.results import ratios
 from helpers.small import ROOT
 
 ROUNDS = 3
@@ -56,7 +54,6 @@ class Run(NamedTuple):
 
 
 def run(program: str) -> Run:
-    """Measure a side once."""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     started = time.perf_counter()
     with subprocess.Popen(
@@ -67,7 +64,6 @@ def run(program: str) -> Run:
         cwd=ROOT,
         env=environment,
     ) as process:
-        assert process.stdout is not None
         processor = float(process.stdout.readline())
         first = time.perf_counter() - started
         return Run(first, processor, float(process.stdout.readline()))
@@ -75,7 +71,6 @@ def run(program: str) -> Run:
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, list[Run]]:
-    """The runs of each side."""
     for program in SIDES.values():
         run(program)  # from now on the disk's cache has its files
     runs: dict[str, list[Run]] = {name: [] for name in SIDES}
@@ -85,7 +80,7 @@ def measured() -> dict[str, list[Run]]:
     return runs
 
 
-def test_the_first_vector_takes_a_sixth_of_the_time(measured: dict[str, list[Run]], results: Results) -> None:
+def test_the_first_vector_takes_a_sixth_of_the_time(measured, results):
     for name, runs in measured.items():
         results.note(f"start of a process to the first vector: {name}", "s", [one.first for one in runs])
         results.note(f"the same on a processor: {name}", "s", [one.processor for one in runs])
@@ -93,7 +88,7 @@ def test_the_first_vector_takes_a_sixth_of_the_time(measured: dict[str, list[Run
     results.goal(1, "process start to first vector", "sentence-transformers", ratios(ours, theirs), 1 / 6)
 
 
-def test_a_question_takes_half_the_time(measured: dict[str, list[Run]], results: Results) -> None:
+def test_a_question_takes_half_the_time(measured, results):
     for name, runs in measured.items():
         results.note(f"embedding a question, warm: {name}", "ms", [1000 * one.warm for one in runs])
     ours, theirs = ([one.warm for one in measured[name]] for name in ("onnxruntime", "torch"))

@@ -1,7 +1,5 @@
 """The environment: its size, that everything in it is needed, and how long it takes to make: goal 14."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -11,7 +9,6 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 import pytest
-from helpers.results import Results
 from helpers.small import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -70,7 +67,7 @@ def size(one: Distribution) -> int:
     )
 
 
-def test_nothing_is_installed_that_is_not_needed(results: Results) -> None:
+def test_nothing_is_installed_that_is_not_needed(results):
     installed = {canonicalize_name(one.metadata["Name"]): one for one in distributions()}
     asked = project()
     product = closure(asked["product"], installed)
@@ -99,19 +96,12 @@ def test_nothing_is_installed_that_is_not_needed(results: Results) -> None:
 
 @pytest.mark.slow  # installs everything, from the packages' registry or pip's cache
 @pytest.mark.timeout(3600)
-def test_how_long_the_environment_takes(tmp_path: Path, results: Results) -> None:
+def test_how_long_the_environment_takes(tmp_path, results):
     started = time.perf_counter()
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     pip = [
-        tmp_path / "venv" / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "-c",
-        "constraints.txt",
-        "-e",
-        ".",
-    ]
+        tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", "constraints.txt",
+        "-e", ".",
+    ]  # fmt: skip
     subprocess.run(pip, cwd=ROOT, check=True)
     results.note("making the environment", "s", [time.perf_counter() - started])

@@ -3,8 +3,6 @@
 Indexes it once, sentences included, which takes minutes. On the dev questions, since only time is measured.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -48,9 +46,7 @@ def retrieval_of(strategy: str) -> str:
 
 
 @pytest.mark.timeout(3600)
-def test_an_evaluation_takes_little_longer_than_encoding_and_search(
-    lab: Lab, tmp_path: Path, results: Results
-) -> None:
+def test_an_evaluation_takes_little_longer_than_encoding_and_search(lab, tmp_path, results):
     judged = ev.read_judged(str(NFCORPUS), "dev", lab.settings)
     questions = [question.text for question in judged.measured]
     held = lab.index.vectors(list(lab.index.passages))
@@ -74,7 +70,7 @@ def test_an_evaluation_takes_little_longer_than_encoding_and_search(
 
 
 @pytest.mark.timeout(3600)
-def test_retrieval(lab: Lab, results: Results) -> None:
+def test_retrieval(lab, results):
     embed_sentences(lab.index, lab.engines, lab.settings, lambda *_: None)
     questions = ev.read_judged(str(NFCORPUS), "dev", lab.settings).measured[: WARMING + QUESTIONS]
     for name, most in MOST_MS.items():

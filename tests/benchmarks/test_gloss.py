@@ -1,11 +1,7 @@
 """Speed of the Spanish reader: milliseconds a question, minutes for 100,000 passages. Run by `make bench`."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
-
-from helpers.results import Results
 
 from rag_core.documents.documents import read_collection
 from rag_core.language.spanish import Gloss
@@ -16,7 +12,7 @@ QUESTION = "¿Puedo tomarme un ibuprofeno si estoy de {} semanas y me duele la c
 PASSAGES, CORPUS = 2_000, 100_000
 
 
-def test_reading_takes_little_time(results: Results) -> None:
+def test_reading_takes_little_time(results):
     began = time.process_time()
     gloss = Gloss.read(DATA / "gloss" / "es.tsv", Thesaurus.read(DATA / "thesaurus.toml"))
     gloss.english("tomármelo")  # loads the dictionary

@@ -4,15 +4,13 @@
 same texts in one request, which the model reads in batches of similar length. Sides take turns.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.results import Results, ratios
+from helpers.results import ratios
 
 from rag_core.documents.documents import read_collection
 from rag_core.indexing import CorpusStore, read_path
@@ -42,7 +40,7 @@ def write_documents(folder: Path, turn: int) -> None:
 
 
 @pytest.mark.timeout(3600)
-def test_indexing_takes_little_longer_than_embedding(tmp_path: Path, results: Results) -> None:
+def test_indexing_takes_little_longer_than_embedding(tmp_path, results):
     whole: list[tuple[float, float]] = []  # by the clock, and on the processors
     alone: list[tuple[float, float]] = []
     readings: list[float] = []

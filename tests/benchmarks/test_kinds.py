@@ -5,8 +5,6 @@ BM25 and dense to depth 100, hybrid their RRF. Questions outside the collection 
 document and are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,7 +30,7 @@ def by_document(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
 
 
 @pytest.mark.slow  # no timing, and on the test split
-def test_kinds_of_questions_separate_the_strategies() -> None:
+def test_kinds_of_questions_separate_the_strategies():
     lab = open_lab()
     index, embedder = lab.index, lab.engines.embedder
     held = read_builtin(DATA, "test")

@@ -5,8 +5,6 @@ orders the same candidates anew, all of them or the first 15. nDCG@10 of documen
 passage's), graded, by pytrec_eval. The scorer was chosen on the dev questions of NFCorpus and of the built-in set.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +96,7 @@ SCORERS = {
 @pytest.mark.slow  # embeds thousands of documents
 @pytest.mark.timeout(3600)  # every sentence is embedded
 @pytest.mark.parametrize("name", SETS)
-def test_the_offline_scorer_is_worth_its_place(name: str) -> None:
+def test_the_offline_scorer_is_worth_its_place(name):
     folder = name if name == "builtin" else str(DATA / name)
     if name != "builtin" and not (DATA / name).is_dir():
         pytest.skip(f"{DATA / name} is not here")

@@ -4,15 +4,11 @@ Each turn is a process of its own with the lab open. The first reranking also lo
 by itself. Passages are "cold" when the process has not read them yet.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-from helpers.results import Results
 from helpers.small import ROOT
 
 from rag_core.lab.opening import open_lab
@@ -44,7 +40,7 @@ print(json.dumps(took))
 """
 
 
-def test_reranking_fifty(results: Results, real_home: Path) -> None:
+def test_reranking_fifty(results, real_home):
     open_lab(settings=Settings(home=real_home, llm="offline"))
     first: list[float] = []
     cold: list[float] = []

@@ -1,7 +1,5 @@
 """The stored result is what the code gives now: the whole test split, with every strategy."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.stored_results import STORED, STRATEGIES, measured_again
 
@@ -20,7 +18,7 @@ def again(tmp_path_factory: pytest.TempPathFactory, lab: Lab) -> ev.RunFolder:
 
 
 @pytest.mark.timeout(1800)
-def test_measuring_again_gives_the_stored_figures(again: ev.RunFolder) -> None:
+def test_measuring_again_gives_the_stored_figures(again):
     """The same means of every metric."""
     one, wrong = 1 / STORED.queries, {}
     for metric in ev.choose_metrics(METRICS):
@@ -33,7 +31,7 @@ def test_measuring_again_gives_the_stored_figures(again: ev.RunFolder) -> None:
     assert wrong == {}
 
 
-def test_the_stored_conclusions_follow_again(again: ev.RunFolder) -> None:
+def test_the_stored_conclusions_follow_again(again):
     """Every pair, every kind of question and every rewrite, from what was measured again."""
     found = ev.summarise(again, ev.choose_metrics(METRICS))
     assert [(pair.a, pair.b, pair.different) for pair in found.comparisons] == [

@@ -1,11 +1,9 @@
 """Retrieval of hybrid_rrf, warm, beside the embedding of its question alone: goal 4."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
-from helpers.results import Results, ratios
+from helpers.results import ratios
 
 from rag_core.catalog import RECIPES
 from rag_core.documents.benchmark import read_builtin
@@ -16,7 +14,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 QUESTIONS, WARMING = 120, 5
 
 
-def test_retrieval_takes_little_longer_than_embedding(results: Results, real_home: Path) -> None:
+def test_retrieval_takes_little_longer_than_embedding(results, real_home):
     lab = open_lab(settings=Settings(home=real_home, llm="offline"))
     retrieval = RECIPES["hybrid_rrf"].build().without_answer()
     services, embedder = lab.services(), lab.engines.embedder

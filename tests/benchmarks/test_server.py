@@ -4,8 +4,6 @@ The start is compared by turns with Streamlit's own hello page, and with the sam
 sentence-transformers with the bundled model, and the lab; people at once with one person alone. Needs chromium.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -22,7 +20,8 @@ from textwrap import indent
 
 import pytest
 from helpers.browser import CHROMIUM, ENGLISH, Visit
-from helpers.results import Results, percentile, ratios
+from helpers.ports import free_port
+from helpers.results import percentile, ratios
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -70,13 +69,6 @@ def browser() -> Iterator[Browser]:
         yield playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -152,7 +144,7 @@ def with_models_in_the_script(folder: Path) -> Path:
     return folder
 
 
-def test_the_page_is_usable_soon(home: Path, browser: Browser, tmp_path: Path, results: Results) -> None:
+def test_the_page_is_usable_soon(home, browser, tmp_path, results):
     other = with_models_in_the_script(tmp_path / "other")
     usable: dict[str, list[float]] = {"app": [], "hello": []}
     answered: dict[str, list[float]] = {"app": [], "models loaded in the script": []}
@@ -184,7 +176,7 @@ def test_the_page_is_usable_soon(home: Path, browser: Browser, tmp_path: Path, r
     results.goal(3, "command to first answer", "the app with models loaded in its script", both, 0.5)
 
 
-def test_from_make_demo_to_the_first_answer(home: Path, browser: Browser, results: Results) -> None:
+def test_from_make_demo_to_the_first_answer(home, browser, results):
     made = (ROOT / ".venv" / "indexed").exists()
     if made:
         subprocess.run(["make", "setup"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
@@ -200,7 +192,7 @@ def test_from_make_demo_to_the_first_answer(home: Path, browser: Browser, result
     results.goal(17, f"{command} to the first answer, all installed", "", seconds, MOST_TO_ANSWER, "s")
 
 
-def test_the_first_start_of_all(browser: Browser, tmp_path: Path, results: Results) -> None:
+def test_the_first_start_of_all(browser, tmp_path, results):
     usable, ready = [], []
     for turn in range(TURNS):
         begun = time.monotonic()
@@ -215,7 +207,7 @@ def test_the_first_start_of_all(browser: Browser, tmp_path: Path, results: Resul
     results.goal(17, f"models and index ready {empty}", "", ready, MOST_TO_MODELS, "s")
 
 
-def test_sessions_take_little_memory_and_are_answered(home: Path, browser: Browser, results: Results) -> None:
+def test_sessions_take_little_memory_and_are_answered(home, browser, results):
     with started(home, "run", "app.py") as (pid, address):
         visit(browser, address).close()
         first = Visit(browser, address)
@@ -250,7 +242,7 @@ def test_sessions_take_little_memory_and_are_answered(home: Path, browser: Brows
         results.note(f"the server's reply while {PEOPLE} pages run, 95th percentile", "ms", [slowest])
 
 
-def test_twenty_people_at_once(home: Path, results: Results) -> None:
+def test_twenty_people_at_once(home, results):
     lab = open_lab(settings=Settings(home=home, llm="offline"))
     for language in warming.QUESTIONS:  # as the server does
         warming.warm_up(lab, language)
@@ -277,7 +269,6 @@ def test_twenty_people_at_once(home: Path, results: Results) -> None:
 
 
 def ask(lab: Lab, question: str) -> float:
-    """The seconds that a question takes."""
     begun = time.monotonic()
     lab.run(question, "hybrid_rrf")
     return time.monotonic() - begun

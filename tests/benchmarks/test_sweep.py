@@ -3,14 +3,10 @@
 Run by `make bench`. The issue of speed is a ratio: the same settings one by one, from scratch, on a sample.
 """
 
-from __future__ import annotations
-
 import random
 import time
-from collections.abc import Mapping, Sequence
 
 import pytest
-from helpers.results import Results
 
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Number
@@ -34,7 +30,7 @@ EVERY = {
 @pytest.mark.parametrize(
     ("name", "settings"), [("a grid", ev.grid(GRID)), ("every control at random", ev.sample(EVERY, 1000))]
 )
-def test_a_thousand_settings(name: str, settings: Sequence[Mapping[str, object]], results: Results) -> None:
+def test_a_thousand_settings(name, settings, results):
     lab = open_lab()
     judged = ev.read_judged("builtin", "dev", lab.settings)
     metric = ev.parse_metric("ndcg@10")

@@ -1,7 +1,5 @@
 """Text of which there is twice as much takes about twice as long to read, not four times. Run by `make bench`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 
@@ -38,7 +36,7 @@ def seconds(read: Callable[[str], object], text: str) -> float:
         *((reply_in_pieces, text) for text in ("and yet ", " ", "<|thinkthink")),
     ],
 )
-def test_time_grows_with_the_text(read: Callable[[str], object], text: str) -> None:
+def test_time_grows_with_the_text(read, text):
     count = 100_000 // len(text)
     one, two = seconds(read, text * count), seconds(read, text * 2 * count)
     print(f"{read.__name__} {text!r}: {one:.3f} s, {two:.3f} s")

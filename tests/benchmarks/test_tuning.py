@@ -3,22 +3,18 @@
 Run by `make bench`. Goals on an idle machine: 10 ms for 95 of 100 moves, 300 ms for 95 of 100 redraws.
 """
 
-from __future__ import annotations
-
 import gc
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving
-from helpers.results import Results, percentile
+from helpers.results import percentile
 from playwright.sync_api import expect, sync_playwright
 
-from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import collect, stream
 from rag_core.stages import Bm25, Dense, Mmr, ReciprocalRankFusion, Retrieve, Top
@@ -89,7 +85,7 @@ SLIDERS: dict[str, Callable[[int], Strategy]] = {
 
 
 @pytest.mark.parametrize("slider", SLIDERS)
-def test_a_move_on_two_thousand_candidates(slider: str, results: Results) -> None:
+def test_a_move_on_two_thousand_candidates(slider, results):
     index = Synthetic()
     embedder = type("Embedder", (), {"read": staticmethod(lambda text, *_: text), "embed": index.embed, "key": "s", "name": "s"})()  # fmt: skip
     services = replace(sample_services(), index=index, embedder=embedder, reader=None)
@@ -116,7 +112,7 @@ def test_a_move_on_two_thousand_candidates(slider: str, results: Results) -> Non
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
-def test_from_a_key_to_the_redrawn_ranks(lab: Lab, real_home: Path, results: Results) -> None:
+def test_from_a_key_to_the_redrawn_ranks(lab, real_home, results):
     with serving(RAG_HOME=str(real_home), RAG_LLM="offline") as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         visit = Visit(browser, f"{address}/tune")

@@ -1,7 +1,5 @@
 """A configuration written into an address comes back; what is wrong in one is named and replaced."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -64,16 +62,15 @@ def configurations(draw: st.DrawFn) -> Any:
 
 
 @given(configurations())
-def test_what_is_written_comes_back_exactly(configuration: Any) -> None:
+def test_what_is_written_comes_back_exactly(configuration):
     strategies, country = configuration
     found = from_address(through_a_browser(to_address(strategies, country)), DEFAULTS)
-    assert found
     assert (found.country, found.problems) == (country, ())
     assert [one.strategy for one in found.columns] == strategies
     assert [one.strategy.controls for one in found.columns] == [one.controls for one in strategies]
 
 
-def test_models_and_corpora_of_columns_come_back() -> None:
+def test_models_and_corpora_of_columns_come_back():
     columns = [
         set_up("bm25", model="gpt-4o-mini", judge_model="vicuña/7b:q4"),
         set_up("bm25", k1=1.2, corpus="ward"),
@@ -86,19 +83,15 @@ def test_models_and_corpora_of_columns_come_back() -> None:
         ["leaflets"],
     )
     found = from_address(through_a_browser(written), DEFAULTS)
-    assert found
     assert (list(found.columns), found.corpus, found.problems) == (columns, "leaflets", ())
 
 
-def test_only_what_differs_is_written() -> None:
+def test_only_what_differs_is_written():
     strategies = [build("bm25"), build(("hybrid_rrf", {"mmr_lambda": 0.3, "rrf_k": 60}))]
-    assert to_address(strategies) == {
-        "s": ["bm25", "hybrid_rrf"],
-        "2.mmr_lambda": ["0.3"],
-    }
+    assert to_address(strategies) == {"s": ["bm25", "hybrid_rrf"], "2.mmr_lambda": ["0.3"]}
 
 
-def test_an_address_without_a_configuration_has_none() -> None:
+def test_an_address_without_a_configuration_has_none():
     assert from_address({}, DEFAULTS) is None
     assert from_address({"utm_source": ["x"], "document": ["a"], "q": ["When?"]}, DEFAULTS) is None
 
@@ -119,9 +112,7 @@ def test_an_address_without_a_configuration_has_none() -> None:
         ({"s": ["multi_query", "bm25"], "1.templates": ["[" * 7000]}, ["multi_query", "bm25"], "not readable JSON"),
     ],
 )  # fmt: skip
-def test_what_is_not_valid_is_named_and_replaced_by_the_default(
-    parameters: dict[str, list[str]], names: list[str], problem: str | None
-) -> None:
+def test_what_is_not_valid_is_named_and_replaced_by_the_default(parameters, names, problem):
     found = from_address(parameters, DEFAULTS)
     assert found
     assert [one.strategy.name for one in found.columns] == names
@@ -133,12 +124,12 @@ def test_what_is_not_valid_is_named_and_replaced_by_the_default(
 
 @given(st.dictionaries(st.text(max_size=12) | st.sampled_from(["s", "1.k1", "2.mmr_lambda", "country"]),
                        st.lists(st.text(max_size=30), max_size=5), max_size=5))  # fmt: skip
-def test_no_address_is_an_error(parameters: dict[str, list[str]]) -> None:
+def test_no_address_is_an_error(parameters):
     found = from_address(parameters, DEFAULTS)
     assert found is None or 2 <= len(found.columns) <= 4
 
 
-def test_an_address_stays_short_enough_for_servers() -> None:
+def test_an_address_stays_short_enough_for_servers():
     own = [{"name": f"own {number}", "text": "{question} " + "é" * 1500} for number in range(3)]
     strategies = [build(("multi_query", {"templates": own, "k_final": 3}))] * 2
     written = to_address(strategies)

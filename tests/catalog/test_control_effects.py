@@ -1,7 +1,5 @@
 """What each scoring control does, to the digit: scores worked out again from what the stages before it left."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping
@@ -45,7 +43,7 @@ def reciprocal(rankings: tuple[Ranking, ...], k: int, weights: Mapping[str, floa
 
 
 @for_each(("k1", "b"), K1_B)
-def test_k1_and_b_are_those_of_rank_bm25(full: Services, k1: float, b: float):
+def test_k1_and_b_are_those_of_rank_bm25(full, k1, b):
     trace = run(full, "bm25", k1=k1, b=b, k_final=42)
     passages = [hit.passage for hit in full.index.lexical("cats dogs question", 100, 1.5, 0.75)]
     assert len(passages) == 42, "the whole collection"
@@ -56,7 +54,7 @@ def test_k1_and_b_are_those_of_rank_bm25(full: Services, k1: float, b: float):
 
 
 @for_each(("name", "k"), itertools.product(["hybrid_rrf", "contextual"], [0, 7, 60, 200]))
-def test_rrf_k_is_added_to_every_rank(full: Services, name: str, k: int):
+def test_rrf_k_is_added_to_every_rank(full, name, k):
     trace = run(full, name, rrf_k=k)
     weights = {"bm25": 0.4, "dense": 0.6} if name == "contextual" else {"bm25": 1.0, "dense": 1.0}
     expected = reciprocal(trace.steps[0].after.rankings, k, weights)
@@ -75,9 +73,7 @@ WEIGHTINGS: list[tuple[dict[str, object], tuple[float, float, float]]] = [
 @for_each(
     ("values", "weights", "merge"), [(*one, merge) for one in WEIGHTINGS for merge in ("max", "first", "sum")]
 )
-def test_each_weight_of_multi_query_is_its_own_rewrites(
-    full: Services, values: dict[str, object], weights: tuple[float, float, float], merge: str
-):
+def test_each_weight_of_multi_query_is_its_own_rewrites(full, values, weights, merge):
     trace = run(full, "multi_query", merge=merge, k_per_query=15, **values)
     parts: dict[str, list[float]] = {}
     for weight, ranking in zip(weights, step(trace, "Dense").after.rankings, strict=True):
@@ -90,7 +86,7 @@ def test_each_weight_of_multi_query_is_its_own_rewrites(
 
 
 @for_each("alpha", [0.0, 0.25, 0.4, 0.9, 1.0])
-def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Services, alpha: float):
+def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full, alpha):
     trace = run(full, "rag_msr", alpha=alpha, theta=0, k_final=9)
     (question,) = Context(full).embed((QUESTION,))
     judged = step(trace, "LlmRerank").after.ranking if alpha < 1 else None

@@ -1,7 +1,5 @@
 """Each type of control by itself: what it reads, how it writes it back, what it refuses and with which words."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -10,7 +8,7 @@ from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.catalog import RECIPES, Choice, Control, Number, Switch, Templates, Weights, format_value
+from rag_core.catalog import RECIPES, Choice, Number, Switch, Templates, Weights, format_value
 from rag_core.prompts.templates import COMPLICATIONS, EXPANDED, MAX_TEMPLATES, STANDALONE, SYNONYMS
 from rag_core.values.errors import ConfigError
 
@@ -43,7 +41,7 @@ MINE = {"name": "mine", "text": "Ask it in my words: {question}"}
         (TEMPLATES, (EXPANDED, "synonyms"), (EXPANDED, SYNONYMS)),
     ],
 )
-def test_a_value_is_read_from_itself_or_its_text(control: Control, given_: object, read: object):
+def test_a_value_is_read_from_itself_or_its_text(control, given_, read):
     value = control.parse(given_)
     assert (value, type(value)) == (read, type(read))
 
@@ -90,7 +88,7 @@ ONE = "one of standalone, synonyms, expanded, complications, or a name with a te
         (WEIGHTS, [1] * (MAX_TEMPLATES + 1), EIGHT, "1,0.95"),
     ],
 )
-def test_what_cannot_be_a_value_is_refused_with_what_can(control: Control, value, wanted: str, default: str):
+def test_what_cannot_be_a_value_is_refused_with_what_can(control, value, wanted, default):
     with pytest.raises(ConfigError) as refused:
         control.parse(value)
     assert refused.value.message == f"{control.name} must be {wanted}, not {value!r}."
@@ -110,7 +108,7 @@ def test_what_cannot_be_a_value_is_refused_with_what_can(control: Control, value
         ([7], "a name, or a name with a text", 7),
     ],
 )
-def test_what_cannot_be_a_template_is_refused_by_itself(value: object, wanted: str, part: object):
+def test_what_cannot_be_a_template_is_refused_by_itself(value, wanted, part):
     with pytest.raises(ConfigError) as refused:
         TEMPLATES.parse(value)
     assert refused.value.message == f"templates must be {wanted}, not {part!r}."
@@ -157,23 +155,17 @@ def test_an_edited_ready_template_is_ones_own_and_an_unchanged_one_the_ready_one
 @for_each(
     ("value", "text"),
     [
-        (True, "true"),
-        (False, "false"),
-        (5, "5"),
-        (0.7, "0.7"),
-        (60.0, "60"),
-        ("linear", "linear"),
-        ((1.0, 0.95), "1,0.95"),
-        (["standalone", "expanded"], "standalone,expanded"),
+        (True, "true"), (False, "false"), (5, "5"), (0.7, "0.7"), (60.0, "60"), ("linear", "linear"),
+        ((1.0, 0.95), "1,0.95"), (["standalone", "expanded"], "standalone,expanded"),
         (["a", {"name": "ñ", "text": "¿{question}?"}], '["a", {"name": "ñ", "text": "¿{question}?"}]'),
     ],
-)
-def test_values_are_written_as_the_command_line_takes_them(value: object, text: str):
+)  # fmt: skip
+def test_values_are_written_as_the_command_line_takes_them(value, text):
     assert format_value(value) == text
 
 
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=MAX_TEMPLATES).filter(any))
-def test_weights_come_back_from_json(weights: list[float]):
+def test_weights_come_back_from_json(weights):
     parsed = WEIGHTS.parse(weights)
     assert WEIGHTS.parse(json.loads(json.dumps(WEIGHTS.plain(parsed)))) == parsed
 
@@ -203,9 +195,7 @@ def test_a_control_that_needs_others_names_the_first_that_is_missing():
         ({"weighting": "custom", "query_weights": (0.2, 1.5)}, (0.2, 1.5, 1.0)),  # a missing one is 1
     ],
 )
-def test_the_weights_in_force_are_those_that_a_run_fuses_with(
-    values: dict[str, object], weights: tuple[float, ...]
-):
+def test_the_weights_in_force_are_those_that_a_run_fuses_with(values, weights):
     recipe = RECIPES["multi_query"]
     (control,) = (one for one in recipe.controls if isinstance(one, Weights))
     assert control.in_force(recipe.parse_values(values)) == weights

@@ -1,7 +1,5 @@
 """Every control of every strategy moved once: what must change, and what must not while it cannot act."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -9,8 +7,7 @@ from helpers.controls import CONTROLS, DEFAULTS, every_control, run
 from helpers.fakes import KEYWORDS, QUESTION
 from helpers.looping import for_each
 
-from rag_core.catalog import RECIPES, Control, Recipe, format_value
-from rag_core.runtime.services import Services
+from rag_core.catalog import RECIPES, format_value
 from rag_core.testing.collection import PASSAGES, sample_services
 from rag_core.values.trace import Trace
 
@@ -151,7 +148,7 @@ TYPES = {
 
 
 @every_control
-def test_a_moved_control_acts(full: Services, recipe: Recipe, control: Control):
+def test_a_moved_control_acts(full, recipe, control):
     """The only walk of all controls that looks at results: what a move changes, its text, and its fingerprint."""
     case = (recipe.name, control.name)
     assert case in MOVES, (
@@ -176,7 +173,7 @@ def test_a_moved_control_acts(full: Services, recipe: Recipe, control: Control):
 
 
 @for_each("case", IDLE, ids=map(".".join, IDLE))
-def test_a_control_that_cannot_act_says_so_and_changes_nothing(full: Services, case: tuple[str, str]):
+def test_a_control_that_cannot_act_says_so_and_changes_nothing(full, case):
     recipe, (setting, reason) = RECIPES[case[0]], IDLE[case]
     control = next(control for control in recipe.controls if control.name == case[1])
     moved = {**setting, control.name: MOVES[case].value}

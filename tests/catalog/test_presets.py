@@ -1,13 +1,10 @@
 """Settings that people save under a name: found by it, kept in one file, and never lost with a file that cannot be read."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path
 
 import pytest
-from helpers.small import Rag
 
 from rag_core import RagError, set_up
 from rag_core.catalog import RECIPES, SavedPresets, build, presets_of, saved_presets
@@ -34,7 +31,7 @@ def names() -> list[str]:
     return [preset.name for preset in presets_of(HYBRID)[len(HYBRID.presets) :]]
 
 
-def test_a_saved_setting_is_built_by_its_name_and_keeps_only_what_it_changes(kept: SavedPresets, file: Path):
+def test_a_saved_setting_is_built_by_its_name_and_keeps_only_what_it_changes(kept, file):
     assert kept.save(HYBRID, "  my-best_one ", {"mmr_lambda": "0.3", "rrf_k": 60}) == "my best one"
     assert json.loads(file.read_text()) == {
         "version": 1,
@@ -46,20 +43,20 @@ def test_a_saved_setting_is_built_by_its_name_and_keeps_only_what_it_changes(kep
     assert [preset.help for preset in kept.of(HYBRID)] == ["λ 0.3"]
 
 
-def test_prompts_come_back(kept: SavedPresets):
+def test_prompts_come_back(kept):
     values = {"answer_prompt": {"system": "Be brief.", "text": "{sources}\n{question}"}}
     kept.save(HYBRID, "brief", values)
     assert build("hybrid_rrf@brief") == HYBRID.build(**values)
 
 
 @pytest.mark.parametrize("name", ["", " ", "a=b", "a@b", "a.b", "a,b", "x" * 41])
-def test_a_name_that_the_command_line_could_not_read_is_refused(kept: SavedPresets, name: str):
+def test_a_name_that_the_command_line_could_not_read_is_refused(kept, name):
     with pytest.raises(ConfigError, match="cannot be called"):
         kept.save(HYBRID, name, {})
     assert names() == []
 
 
-def test_a_name_that_is_taken_is_refused_unless_it_is_to_be_replaced(kept: SavedPresets):
+def test_a_name_that_is_taken_is_refused_unless_it_is_to_be_replaced(kept):
     kept.save(HYBRID, "mine", {"rrf_k": 5})
     with pytest.raises(ConfigError, match="'mine' already"):
         kept.save(HYBRID, "mine", {"rrf_k": 6})
@@ -69,7 +66,7 @@ def test_a_name_that_is_taken_is_refused_unless_it_is_to_be_replaced(kept: Saved
     kept.save(RECIPES["ensemble"], "mine", {})  # a name is one strategy's
 
 
-def test_one_that_comes_with_the_strategy_stays_as_it_is(kept: SavedPresets):
+def test_one_that_comes_with_the_strategy_stays_as_it_is(kept):
     kept.save(HYBRID, "mine", {})
     for press in (
         lambda: kept.save(HYBRID, "tuned", {}, replace=True),
@@ -82,7 +79,7 @@ def test_one_that_comes_with_the_strategy_stays_as_it_is(kept: SavedPresets):
     assert names() == ["mine"]
 
 
-def test_one_is_renamed_in_its_place_and_deleted(kept: SavedPresets):
+def test_one_is_renamed_in_its_place_and_deleted(kept):
     for name in ("a", "b"):
         kept.save(HYBRID, name, {"rrf_k": 5})
     with pytest.raises(ConfigError, match="'b' already"):
@@ -95,7 +92,7 @@ def test_one_is_renamed_in_its_place_and_deleted(kept: SavedPresets):
         kept.delete(HYBRID, "c")
 
 
-def test_there_is_a_most(kept: SavedPresets, file: Path):
+def test_there_is_a_most(kept, file):
     own = {f"p{number}": {} for number in range(MOST)}
     file.parent.mkdir()
     file.write_text(json.dumps({"version": 1, "presets": {"hybrid_rrf": own}}))
@@ -115,9 +112,7 @@ def test_there_is_a_most(kept: SavedPresets, file: Path):
         ('{"version": 1, "presets": {"hybrid_rrf": {"tuned": {}}}}', "'tuned' comes with hybrid_rrf now"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_and_left_as_it_is(
-    kept: SavedPresets, file: Path, rag: Rag, text: str, told: str
-):
+def test_a_file_that_cannot_be_read_is_named_and_left_as_it_is(kept, file, rag, text, told):
     file.parent.mkdir()
     file.write_text(text)
     with pytest.raises(DataError, match=told) as refused:
@@ -135,7 +130,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_as_it_is(
     assert "hybrid_rrf: " in listed.out
 
 
-def test_a_control_that_is_no_longer_there_is_named(kept: SavedPresets, file: Path):
+def test_a_control_that_is_no_longer_there_is_named(kept, file):
     file.parent.mkdir()
     file.write_text(
         json.dumps({"version": 1, "presets": {"hybrid_rrf": {"old": {"gone": 1}, "self": {"self": 1}}}})
@@ -146,7 +141,7 @@ def test_a_control_that_is_no_longer_there_is_named(kept: SavedPresets, file: Pa
     assert ["no control 'gone'" in kept.of(HYBRID)[0].help, names()] == [True, ["old", "self"]]
 
 
-def test_the_command_line_lists_and_takes_it(kept: SavedPresets, rag: Rag):
+def test_the_command_line_lists_and_takes_it(kept, rag):
     kept.save(HYBRID, "my own", {"mmr_lambda": 0.3})
     assert "preset my own: mmr_lambda=0.3" in " ".join(rag("strategies").out.split())
     listed = {recipe["name"]: recipe["presets"] for recipe in rag("strategies", "--json").json}

@@ -1,7 +1,5 @@
 """Every recipe and every control of it: declared fully, bounded, and able to change a result."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter
@@ -27,9 +25,7 @@ from rag_core.catalog import (
     Choice,
     Control,
     Number,
-    Preset,
     PromptText,
-    Recipe,
     Switch,
     Templates,
     Weights,
@@ -40,7 +36,6 @@ from rag_core.catalog import (
 from rag_core.catalog.setup import set_up_all
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context
-from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 
 
@@ -50,7 +45,7 @@ def test_the_seven_strategies_are_there_under_their_own_names():
 
 
 @every_recipe
-def test_controls_and_defaults_are_those_of_the_design(recipe: Recipe):
+def test_controls_and_defaults_are_those_of_the_design(recipe):
     assert recipe.name in DEFAULTS, f"write the controls and defaults of {recipe.name} into DEFAULTS"
     declared = {control.name: control.plain(control.parse(control.default)) for control in recipe.controls}
     assert declared == recipe.build().controls == DEFAULTS[recipe.name]
@@ -58,7 +53,7 @@ def test_controls_and_defaults_are_those_of_the_design(recipe: Recipe):
 
 
 @every_recipe
-def test_the_stages_are_those_of_the_design_with_its_numbers(recipe: Recipe):
+def test_the_stages_are_those_of_the_design_with_its_numbers(recipe):
     stages = recipe.build().stages
     assert [(stage.name, stage.kind, shown(stage.params)) for stage in stages] == [
         (stage, kind, {**params, "deduplicate": True} if kind == "retrieve" else params)
@@ -67,7 +62,7 @@ def test_the_stages_are_those_of_the_design_with_its_numbers(recipe: Recipe):
 
 
 @every_number
-def test_a_number_is_declared_so_that_a_slider_can_be_drawn(recipe: Recipe, control: Number):
+def test_a_number_is_declared_so_that_a_slider_can_be_drawn(recipe, control):
     for reached in (control.default, control.max):
         steps = (reached - control.min) / control.step
         assert steps == pytest.approx(round(steps), abs=1e-9)
@@ -89,7 +84,7 @@ IMPOSSIBLE: Mapping[type[Control], tuple[object, str]] = {
 
 
 @every_control
-def test_an_impossible_value_is_refused_with_what_is_possible(recipe: Recipe, control: Control):
+def test_an_impossible_value_is_refused_with_what_is_possible(recipe, control):
     """The only walk of all controls that looks at refusals; every wrong value of one kind is in test_controls.py."""
     if isinstance(control, Number):
         kind = "a whole number" if control.whole else "a number"
@@ -114,7 +109,7 @@ def test_an_impossible_value_is_refused_with_what_is_possible(recipe: Recipe, co
 
 
 @pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])
-def test_two_weights_of_nothing_are_refused_where_they_act(search_type: str):
+def test_two_weights_of_nothing_are_refused_where_they_act(search_type):
     values = {"search_type": search_type, "vector_weight": 0, "bm25_weight": 0}
     if search_type == "hybrid":
         with pytest.raises(ConfigError, match="Set at least one above 0"):
@@ -132,12 +127,12 @@ def test_two_weights_of_nothing_are_refused_where_they_act(search_type: str):
         ("rerank", False, "Rerank"),
     ],
 )
-def test_an_end_of_a_control_takes_its_stage_out(control: str, value: object, gone: str):
+def test_an_end_of_a_control_takes_its_stage_out(control, value, gone):
     assert gone in [stage.name for stage in build("rag_msr").stages]
     assert gone not in [stage.name for stage in build(("rag_msr", {control: value})).stages]
 
 
-def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Services):
+def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full):
     """Seed 002: 1.0 is pure relevance; RRF's order is another."""
     trace = run(full, RECIPES["hybrid_rrf"], mmr_lambda=1, k_final=10)
     pool = trace.steps[2].after.ranking
@@ -149,7 +144,7 @@ def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Services
     assert [hit.id for hit in trace.ranking] != [hit.id for hit in pool]
 
 
-def test_without_mmr_the_order_of_rrf_stands(full: Services):
+def test_without_mmr_the_order_of_rrf_stands(full):
     trace = run(full, RECIPES["hybrid_rrf"], mmr=False, k_final=10)
     assert [step.stage for step in trace.steps] == [
         "Bm25 ∥ Dense",
@@ -163,11 +158,10 @@ def test_without_mmr_the_order_of_rrf_stands(full: Services):
 
 
 @every_preset
-def test_a_preset_is_a_setting_that_answers(full: Services, recipe: Recipe, preset: Preset):
+def test_a_preset_is_a_setting_that_answers(full, recipe, preset):
     trace = run(full, recipe, **preset.values)
     assert {name: trace.controls[name] for name in preset.values} == preset.values
     assert len(trace.ranking) > 0
-    assert trace.answer
     assert not trace.answer.abstained
 
 
@@ -181,13 +175,13 @@ def test_a_preset_is_a_setting_that_answers(full: Services, recipe: Recipe, pres
         ("full", [stage for stage, _, _ in STAGES["rag_msr"]]),
     ],
 )
-def test_the_ablations_of_rag_msr_leave_out_what_they_say(preset: str, stages: list[str]):
+def test_the_ablations_of_rag_msr_leave_out_what_they_say(preset, stages):
     (values,) = [each.values for each in RECIPES["rag_msr"].presets if each.name == preset]
     assert [stage.name for stage in build(("rag_msr", values)).stages] == stages
 
 
 @every_recipe
-def test_the_declared_calls_are_those_that_are_made(full: Services, recipe: Recipe):
+def test_the_declared_calls_are_those_that_are_made(full, recipe):
     trace = run(full, recipe)
     made = [call.purpose for call in trace.calls if call.of_language_model]
     counted = {purpose: made.count(purpose) for purpose in dict.fromkeys(made)}
@@ -195,7 +189,7 @@ def test_the_declared_calls_are_those_that_are_made(full: Services, recipe: Reci
 
 
 @every_recipe
-def test_no_switch_or_choice_makes_more_calls_than_are_declared(full: Services, recipe: Recipe):
+def test_no_switch_or_choice_makes_more_calls_than_are_declared(full, recipe):
     settings = {
         control.name: control.choices if isinstance(control, Choice) else (False, True)
         for control in recipe.controls
@@ -214,7 +208,7 @@ def test_no_two_strategies_have_one_title_or_fingerprint():
 
 
 @every_recipe
-def test_an_unknown_control_is_refused_with_those_there_are(recipe: Recipe):
+def test_an_unknown_control_is_refused_with_those_there_are(recipe):
     with pytest.raises(ConfigError) as refused:
         recipe.build(k_finale=3)
     assert refused.value.message == f"{recipe.name} has no control 'k_finale'."
@@ -222,7 +216,7 @@ def test_an_unknown_control_is_refused_with_those_there_are(recipe: Recipe):
 
 
 @pytest.mark.parametrize("name", ["", "hybrid", "HYBRID_RRF", "no such"])
-def test_an_unknown_strategy_is_refused_with_those_there_are(name: str):
+def test_an_unknown_strategy_is_refused_with_those_there_are(name):
     with pytest.raises(ConfigError) as refused:
         build(name)
     assert refused.value.message == f"There is no strategy {name!r}."
@@ -250,7 +244,7 @@ def test_a_strategy_can_be_chosen_by_name_with_values_or_built():
 
 
 @every_recipe
-def test_a_recipe_as_json_has_the_fields_of_the_design(recipe: Recipe):
+def test_a_recipe_as_json_has_the_fields_of_the_design(recipe):
     told = json.loads(json.dumps(recipe.as_json()))
     assert {"name", "title", "source", "stages", "controls"} <= set(told)
     assert [(stage["stage"], stage["kind"]) for stage in told["stages"]] == [
@@ -265,7 +259,7 @@ FIELDS = ["name", "label", "type", "default", "min", "max", "step", "unit", "cho
 
 
 @every_control
-def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(recipe: Recipe, control: Control):
+def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(recipe, control):
     told = json.loads(json.dumps(control.as_json()))
     assert list(told) == FIELDS
     assert (told["name"], told["type"], told["help"]) == (control.name, control.type, control.help)
@@ -310,7 +304,7 @@ def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(reci
         (Strategy("mine", build("bm25").stages, {"k": 1}), ""),
     ],
 )  # fmt: skip
-def test_what_differs_from_the_defaults_in_a_few_words(chosen, changes: str):
+def test_what_differs_from_the_defaults_in_a_few_words(chosen, changes):
     assert describe_changes(chosen) == changes
     name = chosen.name if isinstance(chosen, Strategy) else chosen if isinstance(chosen, str) else chosen[0]
     name = name.partition("@")[0]

@@ -1,26 +1,23 @@
 """Strategies from outside the repository: installed packages, and programs that register their own."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.looping import for_each
-from helpers.small import ROOT, Rag
+from helpers.small import ROOT
 
 import rag_core
 from rag_core.catalog import RECIPES, Number, Recipe, Registry, build, describe
 from rag_core.lab import doctor
-from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Generate, Retrieve
 from rag_core.values.errors import ConfigError
 
@@ -106,7 +103,7 @@ def mine() -> Iterator[Recipe]:
 
 
 class TestAPackage:
-    def test_its_strategy_is_listed_with_its_own_stage_and_control(self, ward: Path, tmp_path: Path):
+    def test_its_strategy_is_listed_with_its_own_stage_and_control(self, ward, tmp_path):
         ran = python(ward, tmp_path, "-m", "rag_core", "strategies", "--json")
         assert (ran.returncode, ran.stderr) == (0, "")
         listed = {row["name"]: row for row in json.loads(ran.stdout)}
@@ -118,9 +115,7 @@ class TestAPackage:
         ]
         assert [control["name"] for control in listed["ward_skip"]["controls"]] == ["skip"]
 
-    def test_it_answers_a_question_and_is_measured(
-        self, loaded: None, ready: Path, rag: Rag, tmp_path: Path, beir: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_it_answers_a_question_and_is_measured(self, loaded, ready, rag, tmp_path, beir, monkeypatch):
         monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
 
         def ran(arguments: str) -> Any:
@@ -167,9 +162,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("code", "reason"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_package_is_named_and_harms_nothing(
-    ward: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
-):
+def test_a_broken_package_is_named_and_harms_nothing(ward, monkeypatch, code, reason):
     package(ward, "bad-rag", code, "bad = bad_rag:STRATEGY")
     monkeypatch.syspath_prepend(ward)
     monkeypatch.delitem(sys.modules, "bad_rag", raising=False)
@@ -184,7 +177,7 @@ def test_a_broken_package_is_named_and_harms_nothing(
     assert list(registry) == [*RECIPES, "ward_skip"], "it is loaded once"
 
 
-def test_a_broken_package_is_told_by_the_command_line(tmp_path: Path):
+def test_a_broken_package_is_told_by_the_command_line(tmp_path):
     site = package(tmp_path / "site", "bad-rag", "raise RuntimeError('no scales')", "bad = bad_rag:STRATEGY")
     ran = python(site, tmp_path, "-m", "rag_core", "query", "q", "--strategy", "ward_skip")
     assert ran.returncode == 2
@@ -196,7 +189,7 @@ def test_a_broken_package_is_told_by_the_command_line(tmp_path: Path):
     assert "RuntimeError: no scales" in ran.stderr
 
 
-def test_the_doctor_names_packages_and_what_is_wrong_with_them(ward: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_doctor_names_packages_and_what_is_wrong_with_them(ward, monkeypatch):
     package(ward, "bad-rag", "", "bad = bad_rag:STRATEGY")
     monkeypatch.syspath_prepend(ward)
     for module in ("bad_rag", "ward_rag"):
@@ -218,7 +211,7 @@ def test_the_doctor_names_packages_and_what_is_wrong_with_them(ward: Path, monke
         "def STRATEGIES():\n    yield ONE\n    yield TWO",
     ],
 )
-def test_an_entry_point_gives_several_strategies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str):
+def test_an_entry_point_gives_several_strategies(tmp_path, monkeypatch, code):
     lines = (
         "import dataclasses, rag_core",
         "ONE = dataclasses.replace(rag_core.RECIPES['bm25'], name='one')",
@@ -233,7 +226,7 @@ def test_an_entry_point_gives_several_strategies(tmp_path: Path, monkeypatch: py
     assert registry.failed == ()
 
 
-def test_nothing_is_loaded_until_the_registry_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_loaded_until_the_registry_is_used(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(package(tmp_path, "lazy", "", "lazy = lazy:GONE"))
     monkeypatch.delitem(sys.modules, "lazy", raising=False)
     registry = Registry([recipe()])
@@ -244,13 +237,13 @@ def test_nothing_is_loaded_until_the_registry_is_used(tmp_path: Path, monkeypatc
 
 
 class TestRegister:
-    def test_a_registered_strategy_is_built_run_and_described(self, mine: Recipe, services: Services):
+    def test_a_registered_strategy_is_built_run_and_described(self, mine, services):
         assert RECIPES["mine"] is rag_core.RECIPES["mine"] is mine
         assert list(RECIPES)[-1] == "mine"
         assert len(build(("mine", {"k_final": 1})).run("cats sleep", services).ranking) == 1
         assert describe(("mine", {"k_final": 1})) == "Mine · k_final 1"
 
-    def test_a_clash_names_both_packages(self, mine: Recipe):
+    def test_a_clash_names_both_packages(self, mine):
         with pytest.raises(ConfigError) as refused:
             rag_core.register(recipe(title="Other"))
         assert refused.value.message == (
@@ -259,13 +252,13 @@ class TestRegister:
         assert refused.value.next_step == "Give it another name, or register it with replace=True."
         assert RECIPES["mine"] is mine
 
-    def test_it_can_be_replaced_on_purpose(self, mine: Recipe):
+    def test_it_can_be_replaced_on_purpose(self, mine):
         other = recipe(title="Other")
         rag_core.register(other, replace=True)
         assert RECIPES["mine"] is other
 
     @pytest.mark.parametrize("replacing", [False, True])
-    def test_a_built_in_strategy_stays(self, replacing: bool):
+    def test_a_built_in_strategy_stays(self, replacing):
         with pytest.raises(ConfigError, match=r"package rag_core already has one\. Give it another name\.$"):
             rag_core.register(recipe("bm25"), replace=replacing)
         with pytest.raises(ConfigError, match="built in"):
@@ -277,7 +270,7 @@ class TestRegister:
             rag_core.unregister("mine")
 
     @for_each("name", ["", "Mine", "a b", "a.b", "a@b", "a=b", "a,b", "1a", "ñ"])
-    def test_a_name_that_the_command_line_could_not_read_is_refused(self, name: str):
+    def test_a_name_that_the_command_line_could_not_read_is_refused(self, name):
         with pytest.raises(ConfigError, match="cannot be called"):
             rag_core.register(recipe(name))
         assert name not in RECIPES
@@ -296,23 +289,15 @@ class TestRegister:
 
 def test_threads_may_read_and_register_at_the_same_time():
     registry = Registry(OURS)
-    failures: list[Exception] = []
 
     def work(number: int) -> None:
-        try:
-            for turn in range(20):
-                name = f"s{number}_{turn}"
-                registry.register(recipe(name))
-                assert registry[name].name == name
-                assert all(one.title for one in registry.values())
-                registry.unregister(name)
-        except Exception as error:
-            failures.append(error)
+        for turn in range(20):
+            name = f"s{number}_{turn}"
+            registry.register(recipe(name))
+            assert registry[name].name == name
+            assert all(one.title for one in registry.values())
+            registry.unregister(name)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
     assert list(registry) == list(RECIPES)

@@ -1,11 +1,8 @@
 """What every command prints for people fits the terminal, and fills it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-from helpers.small import Rag
 from rich.cells import cell_len
 
 from rag_core.lab import builtin
@@ -56,9 +53,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("checked")
 @pytest.mark.parametrize("columns", [80, 120])
-def test_no_line_is_wider_than_the_terminal(
-    ready: Path, rag: Rag, beir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
+def test_no_line_is_wider_than_the_terminal(ready, rag, beir, tmp_path, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     folder = (

@@ -1,13 +1,11 @@
 """`rag query --model`, and `rag compare` with a model and a corpus for each label."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import QUESTION, provider_lab
-from helpers.small import Rag, WordEmbedder
+from helpers.small import WordEmbedder
 
 from rag_core.cli.options import parse_columns
 from rag_core.indexing import CorpusIndex, CorpusStore
@@ -36,7 +34,7 @@ def opened(
     return names
 
 
-def test_two_models_beside_each_other(rag: Rag, opened: list[str], server: OpenAIServer) -> None:
+def test_two_models_beside_each_other(rag, opened, server):
     ran = rag("compare", QUESTION, "--strategies", "a=bm25,b=bm25", "--model", "b=my-local-model", "--json")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)["traces"]
@@ -51,13 +49,13 @@ def test_two_models_beside_each_other(rag: Rag, opened: list[str], server: OpenA
     assert {request.body["model"] for request in server.requests} == {"gpt-4o", "my-local-model"}
 
 
-def test_the_model_of_a_query(rag: Rag, opened: list[str]) -> None:
+def test_the_model_of_a_query(rag, opened):
     ran = rag("query", QUESTION, "--strategy", "bm25", "--model", "gpt-4o-mini")
     assert ran.code == 0, ran.err
     assert "[gpt-4o-mini]" in ran.out
 
 
-def test_the_first_strategys_corpus_is_opened_and_the_others_beside_it(rag: Rag, opened: list[str]) -> None:
+def test_the_first_strategys_corpus_is_opened_and_the_others_beside_it(rag, opened):
     ran = rag(
         "compare", QUESTION, "--strategies", "a=bm25,b=bm25", "--corpus", "leaflets", "--corpus", "b=ward"
     )
@@ -66,14 +64,14 @@ def test_the_first_strategys_corpus_is_opened_and_the_others_beside_it(rag: Rag,
     assert "corpus=ward" in ran.out
 
 
-def test_a_value_alone_is_for_all_and_a_label_overrides_it() -> None:
+def test_a_value_alone_is_for_all_and_a_label_overrides_it():
     found = parse_columns("a=bm25,b=bm25", ["a.k1=1.2"], ["gpt-4o", "b=x=1"], [])
     assert found == {"a": ("bm25", {"k1": "1.2", "model": "gpt-4o"}), "b": ("bm25", {"model": "x=1"})}
 
 
 @pytest.mark.parametrize("option", ["--model", "--corpus"])
 @pytest.mark.parametrize("given", [["c=x"], ["a="], ["a=x", "a=y"], ["x", "y"]])
-def test_wrong_usage_names_the_labels(rag: Rag, option: str, given: list[str]) -> None:
+def test_wrong_usage_names_the_labels(rag, option, given):
     ran = rag("compare", QUESTION, "--strategies", "a=bm25,b=bm25", *(f"{option}={one}" for one in given))
     assert ran.code == 2
     assert "the labels are a, b" in " ".join(ran.err.split())

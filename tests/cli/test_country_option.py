@@ -1,12 +1,8 @@
 """The country at the command line, and our notice in all that it exports."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
-from helpers.small import Rag
 
 from rag_core import NOTICE
 
@@ -16,19 +12,19 @@ NO_WISH_TO_LIVE = "Desde que nació mi bebé lloro todo el día y no quiero vivi
 
 @pytest.mark.usefixtures("ready")
 class TestCountry:
-    def test_the_option_chooses_whose_guidance_leads_and_is_in_the_json(self, rag: Rag):
+    def test_the_option_chooses_whose_guidance_leads_and_is_in_the_json(self, rag):
         shown = rag("query", CORD, "--strategy", "simple_semantic", "--country", "us", "--json").json
         assert shown["country"] == shown["engine"]["country"] == "US"
         (remark,) = [one["text"] for one in shown["answer"]["remarks"] if one["kind"] == "differs"]
         assert remark.endswith("For the country you chose (US), ACOG 2020 applies.")
 
-    def test_the_setting_is_its_default_and_empty_is_none(self, rag: Rag, monkeypatch: pytest.MonkeyPatch):
+    def test_the_setting_is_its_default_and_empty_is_none(self, rag, monkeypatch):
         monkeypatch.setenv("RAG_COUNTRY", "gb")
         asked = ("compare", CORD, "--strategies", "bm25", "--json")
         assert rag(*asked).json["traces"][0]["country"] == "GB"
         assert rag(*asked, "--country", "").json["traces"][0]["country"] is None
 
-    def test_a_saved_session_is_run_again_for_its_own_country(self, rag: Rag, tmp_path: Path):
+    def test_a_saved_session_is_run_again_for_its_own_country(self, rag, tmp_path):
         saved = tmp_path / "session.json"
         saved.write_text(rag("query", CORD, "--strategy", "simple_semantic", "--country", "US", "--json").out)
         assert rag("replay", str(saved), "--strict").code == 0
@@ -39,7 +35,7 @@ class TestCountry:
         assert "engine: country was US, is GB." in out
         assert "answer: It was: " in out
 
-    def test_a_passage_says_whose_it_is_who_differs_and_how_old_it_is(self, rag: Rag):
+    def test_a_passage_says_whose_it_is_who_differs_and_how_old_it_is(self, rag):
         out = " ".join(rag("query", CORD, "--strategy", "simple_semantic").out.split())
         assert "WHO 2014 (International) and NICE 2023 (UK) say one thing, ACOG 2020 (US) another." in out
         assert "years old: check for newer guidance." in " ".join(
@@ -50,7 +46,7 @@ class TestCountry:
 @pytest.mark.parametrize(
     "command", [("query", CORD), ("triage", CORD), ("compare", CORD, "--strategies", "bm25")]
 )
-def test_an_unknown_country_is_wrong_usage_that_lists_the_others(rag: Rag, command: tuple[str, ...]):
+def test_an_unknown_country_is_wrong_usage_that_lists_the_others(rag, command):
     ran = rag(*command, "--country", "XX")
     assert ran.code == 2
     assert "GB, IE, US" in ran.err
@@ -62,13 +58,11 @@ class TestNotice:
         "command",
         [("query", CORD, "--strategy", "bm25"), ("compare", CORD, "--strategies", "bm25"), ("triage", CORD)],
     )
-    def test_answers_as_json_and_as_text(self, rag: Rag, command: tuple[str, ...]):
+    def test_answers_as_json_and_as_text(self, rag, command):
         assert rag(*command, "--json").json["notice"] == NOTICE
         assert NOTICE in " ".join(rag(*command).out.split())
 
-    def test_measured_results_and_every_file_of_a_run_that_has_a_place_for_it(
-        self, rag: Rag, beir: Path, tmp_path: Path
-    ):
+    def test_measured_results_and_every_file_of_a_run_that_has_a_place_for_it(self, rag, beir, tmp_path):
         run = tmp_path / "run"
         asked = ("--data", str(beir), "--strategies", "bm25,dense=simple_semantic")
         assert rag("eval", *asked, "--run-dir", str(run), "--json").json["notice"] == NOTICE
@@ -78,7 +72,7 @@ class TestNotice:
         swept = rag("sweep", "--data", str(beir), "--strategy", "bm25", "--vary", "k1=1,2", "--json")
         assert swept.json["notice"] == NOTICE
 
-    def test_answers_for_ragas(self, rag: Rag, beir: Path, tmp_path: Path):
+    def test_answers_for_ragas(self, rag, beir, tmp_path):
         ragas = tmp_path / "answers.jsonl"
         checked = rag("answers", "--data", str(beir), "--strategies", "bm25", "--ragas", str(ragas), "--json")
         assert checked.json["notice"] == NOTICE

@@ -1,18 +1,11 @@
 """`rag query --fates`: a table for people, and a key of its own in the JSON."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-from helpers.small import Rag
-
 from rag_core.explain import fates
-from rag_core.lab.lab import Lab
 
 ASKED = ("query", "When is anti-D given?", "--strategy", "hybrid_rrf")
 
 
-def test_every_passage_has_a_line_with_its_fate(ready: Path, rag: Rag, lab: Lab) -> None:
+def test_every_passage_has_a_line_with_its_fate(ready, rag, lab):
     found = fates(lab.run(ASKED[1], ASKED[3]))
     lines = rag(*ASKED, "--fates").out.splitlines()
     (start,) = [place for place, line in enumerate(lines) if line.startswith("  Found ")]
@@ -26,14 +19,14 @@ def test_every_passage_has_a_line_with_its_fate(ready: Path, rag: Rag, lab: Lab)
         assert line.rstrip().endswith(fate.passage.full_title[-10:])
 
 
-def test_a_long_table_is_cut_and_says_so(ready: Path, rag: Rag) -> None:
+def test_a_long_table_is_cut_and_says_so(ready, rag):
     ran = rag("query", ASKED[1], "--strategy", "contextual", "--set", "k_candidates=100", "--fates")
     *_, last = [line for line in ran.out.splitlines() if line.strip()]
     assert last.startswith("  and ")
     assert last.endswith(" more; `--json` lists all.")
 
 
-def test_the_json_has_them_only_when_asked(ready: Path, rag: Rag, lab: Lab) -> None:
+def test_the_json_has_them_only_when_asked(ready, rag, lab):
     assert "fates" not in rag(*ASKED, "--json").json
     shown = rag(*ASKED, "--fates", "--json").json["fates"]
     found = fates(lab.run(ASKED[1], ASKED[3]))

@@ -1,12 +1,9 @@
 """`rag history`: what was asked in the app, listed and deleted."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from helpers.small import Rag
 
 from rag_core import NOTICE
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
@@ -24,7 +21,7 @@ def kept(tmp_path: Path) -> History:
     return history
 
 
-def test_it_lists_the_latest_first(rag: Rag, kept: History) -> None:
+def test_it_lists_the_latest_first(rag, kept):
     ran = rag("history")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
@@ -33,7 +30,7 @@ def test_it_lists_the_latest_first(rag: Rag, kept: History) -> None:
     assert lines[2] == "2026-05-04 12:00 Where do cats sleep?"
 
 
-def test_json_and_filters(rag: Rag, kept: History) -> None:
+def test_json_and_filters(rag, kept):
     assert rag("history", "--words", "CATS", "--json").json == {
         "notice": NOTICE,
         "questions": [
@@ -48,7 +45,7 @@ def test_json_and_filters(rag: Rag, kept: History) -> None:
     assert rag("history", "--until", "tomorrow").code == 2
 
 
-def test_deleting(rag: Rag, kept: History, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting(rag, kept, monkeypatch):
     assert rag("history", "--delete", "nothing").code == 1
     assert rag("history", "--delete", "id4").out == "1 question deleted.\n"
     monkeypatch.setattr(
@@ -60,7 +57,7 @@ def test_deleting(rag: Rag, kept: History, monkeypatch: pytest.MonkeyPatch) -> N
     assert rag("history").out == "No question is kept.\n"
 
 
-def test_off_says_so(rag: Rag, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_off_says_so(rag, monkeypatch):
     monkeypatch.setenv("RAG_HISTORY", "off")
     ran = rag("history")
     assert (ran.code, ran.err.count("\n")) == (1, 1)

@@ -1,7 +1,5 @@
 """Lines that fit: no wider than the terminal, in columns as it counts them."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.looping import for_each
 from rich.cells import cell_len
@@ -17,7 +15,7 @@ def test_a_line_that_fits_is_left_alone_with_its_columns():
     assert wrapped("  k_final      5    passages", 28) == ["  k_final      5    passages"]
 
 
-def test_a_line_break_inside_is_a_space_and_one_around_is_an_empty_line(capsys: pytest.CaptureFixture[str]):
+def test_a_line_break_inside_is_a_space_and_one_around_is_an_empty_line(capsys):
     say("\none\ntwo\r\n\nthree\n")
     assert capsys.readouterr().out == "\none two three\n\n"
 

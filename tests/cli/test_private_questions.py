@@ -3,8 +3,6 @@
 The provider is reached at 0.0.0.0, an address of this machine that is no loopback address, and so counts as external.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -13,7 +11,6 @@ import pytest
 from helpers.behaviours import Status
 from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import provider_lab
-from helpers.small import Rag
 
 from rag_core.cli import main
 from rag_core.lab.lab import Lab
@@ -49,7 +46,7 @@ def sent(server: OpenAIServer) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_is_sent_before_a_choice(rag: Rag, external: Lab, server: OpenAIServer, command) -> None:
+def test_nothing_is_sent_before_a_choice(rag, external, server, command):
     ran = rag(command[0], PRIVATE, *command[1:])
     assert ran.code == 1
     assert server.requests == []
@@ -60,9 +57,7 @@ def test_nothing_is_sent_before_a_choice(rag: Rag, external: Lab, server: OpenAI
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_redact_sends_the_kinds_and_not_the_data(
-    rag: Rag, external: Lab, server: OpenAIServer, command
-) -> None:
+def test_redact_sends_the_kinds_and_not_the_data(rag, external, server, command):
     ran = rag(command[0], PRIVATE, *command[1:], "--redact", "--json")
     assert ran.code == 0, ran.err
     assert ran.json["question"] == REDACTED
@@ -71,36 +66,30 @@ def test_redact_sends_the_kinds_and_not_the_data(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_send_private_sends_the_question_as_typed(
-    rag: Rag, external: Lab, server: OpenAIServer, command
-) -> None:
+def test_send_private_sends_the_question_as_typed(rag, external, server, command):
     assert rag(command[0], PRIVATE, *command[1:], "--send-private").code == 0
     assert PRIVATE in sent(server)
 
 
-def test_a_question_without_private_data_is_not_held_back(
-    rag: Rag, external: Lab, server: OpenAIServer
-) -> None:
+def test_a_question_without_private_data_is_not_held_back(rag, external, server):
     assert rag("query", "Do cats sleep?", *STRATEGY).code == 0
     assert server.requests
 
 
-def test_the_two_choices_exclude_each_other(rag: Rag, external: Lab, server: OpenAIServer) -> None:
+def test_the_two_choices_exclude_each_other(rag, external, server):
     assert rag("query", PRIVATE, "--redact", "--send-private").code == 2
     assert server.requests == []
 
 
 @pytest.mark.parametrize(("chosen", "question"), [("redact", REDACTED), ("send", PRIVATE)])
-def test_the_setting_chooses_once_for_all(
-    rag: Rag, external: Lab, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, chosen, question
-) -> None:
+def test_the_setting_chooses_once_for_all(rag, external, server, monkeypatch, chosen, question):
     monkeypatch.setenv("RAG_PRIVATE", chosen)
     assert rag("query", PRIVATE, *STRATEGY, "--json").json["question"] == question
     assert question in sent(server)
     assert (PRIVATE in sent(server)) == (chosen == "send")
 
 
-def test_a_saved_session_is_held_back_too(rag: Rag, external: Lab, server: OpenAIServer, tmp_path) -> None:
+def test_a_saved_session_is_held_back_too(rag, external, server, tmp_path):
     saved = tmp_path / "session.json"
     saved.write_text(rag("query", PRIVATE, *STRATEGY, "--send-private", "--json").out, encoding="utf-8")
     server.requests.clear()
@@ -111,16 +100,14 @@ def test_a_saved_session_is_held_back_too(rag: Rag, external: Lab, server: OpenA
     assert not any(secret in sent(server) for secret in SECRETS)
 
 
-def test_a_model_server_on_a_loopback_address_is_this_machine(
-    rag: Rag, settled, server: OpenAIServer
-) -> None:
+def test_a_model_server_on_a_loopback_address_is_this_machine(rag, settled, server):
     settled(server.url)
     assert rag("query", PRIVATE, *STRATEGY).code == 0
     assert PRIVATE in sent(server)
 
 
 class TestWhatIsOutside:
-    def test_without_a_provider_nothing_is(self) -> None:
+    def test_without_a_provider_nothing_is(self):
         assert read_settings().outside == ()
         assert Settings(llm="offline", openai_base_url="https://models.example/v1").outside == ()
 
@@ -128,32 +115,32 @@ class TestWhatIsOutside:
         "url",
         ["http://localhost:11434/v1", "http://127.0.0.1:1/v1", "http://127.9.9.9/v1", "http://[::1]:8000/v1"],
     )
-    def test_a_loopback_address_is_not(self, url: str) -> None:
+    def test_a_loopback_address_is_not(self, url):
         assert Settings(openai_base_url=url).outside == ()
 
     @pytest.mark.parametrize(
         "url",
         ["https://models.example/v1", "http://192.168.1.20:11434", "http://0.0.0.0:1", "http://localhost.example/v1", "http://127.0.0.1.example"],
     )  # fmt: skip
-    def test_any_other_address_is(self, url: str) -> None:
+    def test_any_other_address_is(self, url):
         assert len(Settings(openai_base_url=url).outside) == 1
 
-    def test_openai_itself_is(self) -> None:
+    def test_openai_itself_is(self):
         assert Settings(openai_api_key="sk-1").outside == ("openai",)
 
-    def test_every_role_that_reads_questions_counts(self) -> None:
+    def test_every_role_that_reads_questions_counts(self):
         here, there = "http://localhost:1/v1", "https://there.example/v1"
         for role in ("rewriter_base_url", "judge_base_url"):
             assert Settings(openai_base_url=here, **{role: there}).outside == ("there.example",)
         hosted = Settings(llm="offline", openai_base_url=there, embedding="openai:text-embedding-3-small")
         assert hosted.outside == ("there.example",)
 
-    def test_a_chroma_server_elsewhere_is_since_it_gets_the_vectors_of_questions(self) -> None:
+    def test_a_chroma_server_elsewhere_is_since_it_gets_the_vectors_of_questions(self):
         assert Settings(vectors="http://127.0.0.1:8000").outside == ()
         elsewhere = Settings(vectors="https://token@there.example/ward/texts")
         assert (elsewhere.outside, elsewhere.free) == (("there.example",), True)
 
-    def test_a_proxy_takes_a_loopback_address_outside(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_proxy_takes_a_loopback_address_outside(self, monkeypatch):
         here = Settings(openai_base_url="http://localhost:11434/v1")
         monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
         monkeypatch.setenv("no_proxy", "")
@@ -195,9 +182,7 @@ def logged() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("fault", [None, Status(500), Status(400)])
-def test_no_question_reaches_a_log_or_stderr(
-    external: Lab, server: OpenAIServer, logged: list[str], capfd: pytest.CaptureFixture[str], fault
-) -> None:
+def test_no_question_reaches_a_log_or_stderr(external, server, logged, capfd, fault):
     if fault:
         server.choose = lambda body: fault
     with pytest.raises(SystemExit) as ended:
@@ -210,7 +195,7 @@ def test_no_question_reaches_a_log_or_stderr(
     assert STRANGE not in capfd.readouterr().err
 
 
-def test_no_question_of_the_offline_engine_is_logged(lab: Lab, logged: list[str], capfd) -> None:
+def test_no_question_of_the_offline_engine_is_logged(lab, logged, capfd):
     lab.run(f"When is {STRANGE} anti-D given?", "ensemble")
     lab.run(f"¿Cuándo se pone {STRANGE} la anti-D?", "contextual", rerank=True)
     assert [line for line in logged if STRANGE in line] == []

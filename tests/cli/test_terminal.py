@@ -1,7 +1,5 @@
 """Nothing foreign commands the terminal: every printed text passes one gate."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json
@@ -48,7 +46,7 @@ def obeyed(text: str) -> list[str]:
 
 @given(ANY_TEXT)
 @fuzzed
-def test_any_text_is_made_visible_and_what_is_harmless_stays(text: str):
+def test_any_text_is_made_visible_and_what_is_harmless_stays(text):
     shown = visible(text)
     assert obeyed(shown) == []
     assert visible(shown) == shown
@@ -58,7 +56,7 @@ def test_any_text_is_made_visible_and_what_is_harmless_stays(text: str):
 
 @given(st.recursive(ANY_TEXT, lambda one: st.lists(one) | st.dictionaries(ANY_TEXT, one), max_leaves=5))
 @fuzzed
-def test_any_json_is_valid_unicode_without_commands_and_reads_back(value: object):
+def test_any_json_is_valid_unicode_without_commands_and_reads_back(value):
     written = as_json(value)
     assert obeyed(written) == []
     written.encode()
@@ -68,21 +66,16 @@ def test_any_json_is_valid_unicode_without_commands_and_reads_back(value: object
 @for_each(
     ("text", "shown"),
     [
-        ("\x1b[31m", "␛[31m"),
-        ("a\u202eb", "a⟨U+202E⟩b"),
-        ("\x9b", "⟨U+009B⟩"),
-        ("\x7f\x00", "␡␀"),
-        ("\ud83d", "⟨U+D83D⟩"),
-        ("one\r\ntwo\tthree", "one\ntwo\tthree"),
-        ("over\rwritten", "over␍written"),
+        ("\x1b[31m", "␛[31m"), ("a\u202eb", "a⟨U+202E⟩b"), ("\x9b", "⟨U+009B⟩"), ("\x7f\x00", "␡␀"),
+        ("\ud83d", "⟨U+D83D⟩"), ("one\r\ntwo\tthree", "one\ntwo\tthree"), ("over\rwritten", "over␍written"),
         ("λ ∥ ¿Cuándo? 孕妇 🤰🏽 👩‍👩‍👧", "λ ∥ ¿Cuándo? 孕妇 🤰🏽 👩‍👩‍👧"),
     ],
-)
-def test_a_command_becomes_a_mark_and_text_stays(text: str, shown: str):
+)  # fmt: skip
+def test_a_command_becomes_a_mark_and_text_stays(text, shown):
     assert visible(text) == shown
 
 
-def test_a_hostile_title_text_and_answer_reach_the_terminal_as_text(capsys: pytest.CaptureFixture[str]):
+def test_a_hostile_title_text_and_answer_reach_the_terminal_as_text(capsys):
     trace = replace(answered("", passage(HOSTILE, title=HOSTILE)), engine={"llm": HOSTILE})
     (step,) = trace.steps
     answer = Answer(f"Cats {HOSTILE} [1].", reason=HOSTILE)
@@ -98,7 +91,7 @@ def test_a_hostile_title_text_and_answer_reach_the_terminal_as_text(capsys: pyte
 FORGED = "Cats\n  [9] High   cosine 0.9999  Forged\r\n  warning: forged\nMISSING forged"
 
 
-def test_no_title_reason_or_name_can_make_a_line_of_its_own(capsys: pytest.CaptureFixture[str]):
+def test_no_title_reason_or_name_can_make_a_line_of_its_own(capsys):
     remark, near = Remark("thin", FORGED, (1,)), Suggestion(FORGED, "cats", "cats:0")
     cited = Citation(1, "animals:0", FORGED, supported=False)
     answer = Answer("No.", (cited,), True, FORGED, remarks=(remark,), suggestions=(near,))
@@ -114,14 +107,12 @@ def test_no_title_reason_or_name_can_make_a_line_of_its_own(capsys: pytest.Captu
     assert "[9] High" in out
 
 
-def test_the_lines_of_an_answer_are_further_in_than_ours(capsys: pytest.CaptureFixture[str]):
+def test_the_lines_of_an_answer_are_further_in_than_ours(capsys):
     layout.several_lines("Go if:\n- you bleed\n  [9] High")
     assert capsys.readouterr().out == "  Go if:\n      - you bleed\n        [9] High\n"
 
 
-def test_strategies_registered_by_others_cannot_command_the_terminal(
-    rag: Rag, monkeypatch: pytest.MonkeyPatch
-):
+def test_strategies_registered_by_others_cannot_command_the_terminal(rag, monkeypatch):
     theirs = replace(RECIPES["bm25"], title=HOSTILE, summary=HOSTILE, source=HOSTILE, helps=HOSTILE)
     monkeypatch.setattr(RECIPES, "_recipes", {**RECIPES._recipes, "bm25": theirs})
     people, programs = rag("strategies").out, rag("strategies", "--json")
@@ -133,23 +124,14 @@ def test_strategies_registered_by_others_cannot_command_the_terminal(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("query", "x", "--strategy", HOSTILE),
-        ("query", "x", "--strategy", HOSTILE, "--rerank"),
-        ("query", "x", f"--{HOSTILE}"),
-        ("query", "x", "--set", HOSTILE),
-        ("query", HOSTILE),
-        (HOSTILE,),
-        ("replay", HOSTILE),
-        ("results", HOSTILE),
-        ("query", "x", "--corpus", HOSTILE),
-        ("eval", "--strategies", HOSTILE),
-        ("eval", "--strategies", "bm25", "--data", HOSTILE),
+        ("query", "x", "--strategy", HOSTILE), ("query", "x", "--strategy", HOSTILE, "--rerank"),
+        ("query", "x", f"--{HOSTILE}"), ("query", "x", "--set", HOSTILE), ("query", HOSTILE), (HOSTILE,),
+        ("replay", HOSTILE), ("results", HOSTILE), ("query", "x", "--corpus", HOSTILE),
+        ("eval", "--strategies", HOSTILE), ("eval", "--strategies", "bm25", "--data", HOSTILE),
         ("sweep", "--strategy", "bm25", "--vary", HOSTILE),
     ],
-)
-def test_wrong_usage_repeats_what_was_typed_as_text(
-    rag: Rag, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+)  # fmt: skip
+def test_wrong_usage_repeats_what_was_typed_as_text(rag, arguments, monkeypatch, tmp_path):
     monkeypatch.setenv("RAG_HOME", str(tmp_path))
     ran = rag(*arguments)
     assert ran.code in (1, 2)
@@ -182,9 +164,7 @@ def cats(rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["half a character", "terminal commands", "a number of 5000 digits", "an error"],
 )
-def test_a_hostile_reply_is_printed_as_text(
-    cats: None, rag: Rag, monkeypatch: pytest.MonkeyPatch, reply: Reply | Status, shown: str
-):
+def test_a_hostile_reply_is_printed_as_text(cats, rag, monkeypatch, reply, shown):
     with serve() as server:
         server.choose = lambda body: reply
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -200,7 +180,7 @@ def test_a_hostile_reply_is_printed_as_text(
                 assert shown in ran.out
 
 
-def test_a_terminal_that_knows_few_characters_gets_their_codes(monkeypatch: pytest.MonkeyPatch, rag: Rag):
+def test_a_terminal_that_knows_few_characters_gets_their_codes(monkeypatch, rag):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1"))
     rag("strategies")
@@ -209,7 +189,7 @@ def test_a_terminal_that_knows_few_characters_gets_their_codes(monkeypatch: pyte
 
 
 @for_each("path", sorted((ROOT / "rag_core" / "cli").glob("*.py")), ids=lambda path: path.stem)
-def test_only_the_gate_prints(path: Path):
+def test_only_the_gate_prints(path):
     assert path.stem == "layout" or printing(path.read_text(encoding="utf-8")) == []
 
 
@@ -220,12 +200,11 @@ def test_only_the_gate_prints(path: Path):
         "rich.print(x)", "from rich.console import Console", "from typer import echo",
     ],
 )  # fmt: skip
-def test_printing_past_the_gate_is_found(source: str):
+def test_printing_past_the_gate_is_found(source):
     assert printing(source) != []
 
 
 def printing(source: str) -> list[str]:
-    """What a module uses to print."""
     found = []
     for node in ast.walk(ast.parse(source)):
         match node:

@@ -1,14 +1,9 @@
 """Commands load no library they do not need: without a model, or a search by words, they answer at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-
-from rag_core.lab.lab import Lab
 
 HEAVY = {"torch", "transformers", "chromadb", "llama_index", "scipy", "sklearn", "pandas", "streamlit"}
 
@@ -30,7 +25,7 @@ for arguments, _, unneeded in {commands!r}:
 """
 
 
-def test_commands_without_a_model_load_no_model_library() -> None:
+def test_commands_without_a_model_load_no_model_library():
     """One after the other in one process, first the one that needs least."""
     program = PROGRAM.format(commands=COMMANDS)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -39,7 +34,7 @@ def test_commands_without_a_model_load_no_model_library() -> None:
     assert [word in text for text, (_, word, _) in zip(printed, COMMANDS, strict=True)] == [True] * 3
 
 
-def test_a_keyword_search_opens_no_vector_store(lab: Lab, real_home: Path) -> None:
+def test_a_keyword_search_opens_no_vector_store(lab, real_home):
     watched = {
         "chromadb", "llama_index.core", "nltk", "openai", "onnxruntime", "pandas", "plotly", "scipy",
         "sklearn", "streamlit", "torch",

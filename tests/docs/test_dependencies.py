@@ -1,7 +1,5 @@
 """What the code imports is what pyproject.toml declares: another package's dependency may go with its next version."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -18,7 +16,7 @@ def _name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[\[=<>~! ;]", requirement)[0]).lower()
 
 
-def test_every_import_of_the_product_is_declared() -> None:
+def test_every_import_of_the_product_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [one for extra in OPTIONAL for one in project["optional-dependencies"][extra]]
     declared = {_name(one) for one in (*project["dependencies"], *extras)}

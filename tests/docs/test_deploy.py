@@ -1,7 +1,5 @@
 """What docs/deploy.md and deploy/ say of the app is so, as far as a machine without containers can tell."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from typing import Any
@@ -24,7 +22,7 @@ SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").rea
 ]
 
 
-def test_every_variable_is_one_that_the_app_or_streamlit_reads() -> None:
+def test_every_variable_is_one_that_the_app_or_streamlit_reads():
     named = {
         *re.findall(r"\b((?:RAG|OPENAI|STREAMLIT)_[A-Z_]+)\b", GUIDE + IMAGE),
         *SERVICES["lab-1"]["environment"],
@@ -35,13 +33,13 @@ def test_every_variable_is_one_that_the_app_or_streamlit_reads() -> None:
     assert named - ours - streamlits == set()
 
 
-def test_the_image_has_what_it_copies_and_all_that_the_app_needs() -> None:
+def test_the_image_has_what_it_copies_and_all_that_the_app_needs():
     copied = [name for line in re.findall(r"^COPY (.+) \S+$", IMAGE, re.MULTILINE) for name in line.split()]
     assert all((ROOT / name).exists() for name in copied)
     assert {"app.py", "pages", "rag_core", "data", ".streamlit", "pyproject.toml"} < {*copied}
 
 
-def test_the_image_installs_the_tested_versions_each_by_its_hash() -> None:
+def test_the_image_installs_the_tested_versions_each_by_its_hash():
     listed = re.findall(r"^([\w.-]+)(?:\[\w+\])?==(\S+) (?:; .+ )?\\\n +--hash=sha256:", LOCK, re.MULTILINE)
     tested = dict(re.findall(r"^([\w.-]+)==(\S+)$", CONSTRAINTS, re.MULTILINE))
     versions = {_plain(name): version for name, version in tested.items()}
@@ -54,7 +52,7 @@ def test_the_image_installs_the_tested_versions_each_by_its_hash() -> None:
 
 
 @pytest.mark.parametrize("name", ["lab-1", "lab-2"])
-def test_the_proxy_knows_each_app_and_allows_what_the_app_does(name: str) -> None:
+def test_the_proxy_knows_each_app_and_allows_what_the_app_does(name):
     assert f"server {name}:8501;" in NGINX
     base = SERVICES[name]["environment"]["STREAMLIT_SERVER_BASE_URL_PATH"]
     assert f"location {base} {{" in NGINX
@@ -68,11 +66,11 @@ def test_the_proxy_knows_each_app_and_allows_what_the_app_does(name: str) -> Non
 @pytest.mark.parametrize(
     "path", sorted({*re.findall(r"\]\(\.\./([\w./]+)\)", GUIDE), *re.findall(r"-f (deploy/\S+)", GUIDE)})
 )
-def test_the_files_it_names_are_there(path: str) -> None:
+def test_the_files_it_names_are_there(path):
     assert (ROOT / path).is_file()
 
 
-def test_every_package_that_the_lab_needs_has_its_licence_listed() -> None:
+def test_every_package_that_the_lab_needs_has_its_licence_listed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *extras["postgres"], *extras["signin"]]

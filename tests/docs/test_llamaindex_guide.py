@@ -1,24 +1,20 @@
 """The programs of docs/llamaindex.md run, and find what the lab finds."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 from helpers.small import ROOT
 from llama_index.vector_stores.chroma import ChromaVectorStore
 
 from rag_core.indexing.chroma import FOLDER
-from rag_core.lab.lab import Lab
 
 GUIDE = (ROOT / "docs" / "llamaindex.md").read_text(encoding="utf-8")
 QUESTION = "When is anti-D given?"
 
 
-def test_a_program_without_the_lab_opens_the_collection(lab: Lab, tmp_path: Path) -> None:
+def test_a_program_without_the_lab_opens_the_collection(lab, tmp_path):
     (code,) = re.findall(r"```python\n(# open_collection\.py\n.*?)```", GUIDE, re.DOTALL)
     assert "rag_core" not in code
     (tmp_path / "open_collection.py").write_text(code, encoding="utf-8")
@@ -30,7 +26,7 @@ def test_a_program_without_the_lab_opens_the_collection(lab: Lab, tmp_path: Path
     assert found == [[f"{hit.score:.3f}", hit.id, hit.passage.title] for hit in lab.index.dense(vector, 3)]
 
 
-def test_the_lab_gives_both_indexes_as_llamaindex_reads_them(lab: Lab) -> None:
+def test_the_lab_gives_both_indexes_as_llamaindex_reads_them(lab):
     question = "¿Cuándo se da la anti-D?"  # in Spanish, so that the gloss counts
     (vector,), _ = lab.engines.embedder.embed([question])
     for enriched, index in ((False, lab.index), (True, lab.enriched)):

@@ -1,7 +1,5 @@
 """What the README and the pages in docs say of the code is so: the figures, the house, the settings, the files it names."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -28,16 +26,15 @@ def page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def test_it_fits_on_a_few_screens_and_begins_with_a_picture() -> None:
+def test_it_fits_on_a_few_screens_and_begins_with_a_picture():
     assert len(README.splitlines()) <= 150
     picture = re.search(r"!\[[^]]+\]\(([^)]+)\)", README)
-    assert picture
     assert picture.start() < README.index("## Start")
     assert (ROOT / picture[1]).is_file()
 
 
 @for_each(("label", "overall", "english", "spanish"), ROWS)
-def test_its_figures_are_the_stored_ones(label: str, overall: str, english: str, spanish: str) -> None:
+def test_its_figures_are_the_stored_ones(label, overall, english, spanish):
     languages = STORED["groups"]["language"]
     means = [
         STORED["strategies"][label]["metrics"]["ndcg@10"]["mean"],
@@ -46,11 +43,11 @@ def test_its_figures_are_the_stored_ones(label: str, overall: str, english: str,
     assert [overall, english, spanish] == [f"{mean:.3f}" for mean in means]
 
 
-def test_its_figures_are_for_every_strategy() -> None:
+def test_its_figures_are_for_every_strategy():
     assert set(RECIPES) <= {row[0] for row in ROWS}
 
 
-def test_the_house_it_draws_is_the_one_that_is_checked() -> None:
+def test_the_house_it_draws_is_the_one_that_is_checked():
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     layers = [set(re.split(r" \| ", row)) for row in table["contracts"][0]["layers"]]
     drawing = page("architecture").partition("```")[2].partition("```")[0]
@@ -58,20 +55,20 @@ def test_the_house_it_draws_is_the_one_that_is_checked() -> None:
     assert [row for row in rooms if not row & {"app.py"}] == [row for row in layers if row != {"__main__"}]
 
 
-def test_every_setting_is_explained() -> None:
+def test_every_setting_is_explained():
     rows = "".join(line for line in page("settings").splitlines() if line.startswith("| `"))
     names = {name.removeprefix("RAG_").lower() for name in re.findall(r"`([A-Z_]{4,})`", rows)}
     assert names == set(Settings.model_fields)
 
 
 @pytest.mark.parametrize("written", PAGES, ids=str)
-def test_the_files_it_links_are_there(written: Path) -> None:
+def test_the_files_it_links_are_there(written):
     text = (ROOT / written).read_text(encoding="utf-8")
     linked = {ROOT / written.parent / path for path in re.findall(r"\]\(([\w./]+)\)", text)}
     assert [path for path in linked if not path.is_file()] == []
 
 
-def test_the_strategy_it_shows_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_strategy_it_shows_keeps_the_contract(tmp_path, monkeypatch):
     code = re.search(r"```python\n(# ward_rag\.py\n.*?)```", page("strategies"), re.DOTALL)
     assert code
     (tmp_path / "ward_rag.py").write_text(code[1])
@@ -81,7 +78,7 @@ def test_the_strategy_it_shows_keeps_the_contract(tmp_path: Path, monkeypatch: p
     check_strategy(ward.STRATEGY)
 
 
-def test_versions_are_reported_of_installed_packages_only() -> None:
+def test_versions_are_reported_of_installed_packages_only():
     """Without the test extra, a package that only the tests need has no version to report."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needed = {re.split(r"[=<>]", one)[0] for one in project["dependencies"]} | {project["name"]}

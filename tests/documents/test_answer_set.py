@@ -1,15 +1,19 @@
-"""Judged answers: what is read, and the errors of a malformed file."""
+"""Judged answers, questions that passages answer, and questions to abstain from: what is read, and what is malformed."""
 
-from __future__ import annotations
-
+import hashlib
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from helpers.looping import for_each
+from helpers.small import ROOT
 
 from rag_core.documents.answer_set import AnswerSet, read_answer_set, sentence_terms
+from rag_core.documents.asked import Asked, placed, read_asked
 from rag_core.documents.benchmark import Benchmark, Question
+from rag_core.evaluation.trust import read_abstention
 from rag_core.values.errors import DataError
 
 JUDGED = Benchmark(
@@ -52,7 +56,7 @@ def read(tmp_path: Path, text: str) -> AnswerSet:
     return read_answer_set(path, JUDGED)
 
 
-def test_questions_statements_and_passages(tmp_path: Path) -> None:
+def test_questions_statements_and_passages(tmp_path):
     answers = read(tmp_path, GOOD).answers
     assert list(answers) == ["q1", "q2", "new"]
     first, outside, new = answers.values()
@@ -65,7 +69,7 @@ def test_questions_statements_and_passages(tmp_path: Path) -> None:
     assert new.question == Question("new", "¿Sangro?", "es", "emergency", "emergency")
 
 
-def test_a_statement_is_said_by_one_sentence_not_by_two(tmp_path: Path) -> None:
+def test_a_statement_is_said_by_one_sentence_not_by_two(tmp_path):
     go, _ = read(tmp_path, GOOD).answers["q1"].must
     assert go.said_in(sentence_terms("Rest. Go to the hospital now."))
     assert go.said_in(sentence_terms("Vaya ya al hospital."))
@@ -73,14 +77,14 @@ def test_a_statement_is_said_by_one_sentence_not_by_two(tmp_path: Path) -> None:
     assert not go.said_in(sentence_terms(""))
 
 
-def test_new_questions_join_the_benchmark_with_the_documents_of_their_passages(tmp_path: Path) -> None:
+def test_new_questions_join_the_benchmark_with_the_documents_of_their_passages(tmp_path):
     extended = read(tmp_path, GOOD).extend(JUDGED)
     assert [question.id for question in extended.questions] == ["q1", "q2", "new"]
     assert extended.qrels["new"] == {"es-sangrado": 2}
     assert [question.id for question in extended.unanswerable] == ["q2"]
 
 
-def test_the_checksum_is_the_files(tmp_path: Path) -> None:
+def test_the_checksum_is_the_files(tmp_path):
     assert read(tmp_path, GOOD).checksum != read(tmp_path, GOOD + "\n").checksum
 
 
@@ -112,9 +116,7 @@ def test_the_checksum_is_the_files(tmp_path: Path) -> None:
         (MUST.replace("must =", "must_not =").replace(', passages = ["a:1"]', ""), "why = None"),
     ],
 )
-def test_a_malformed_file_is_an_error_that_says_where_and_what_to_do(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_malformed_file_is_an_error_that_says_where_and_what_to_do(tmp_path, text, message):
     with pytest.raises(DataError) as raised:
         read(tmp_path, text)
     assert str(tmp_path / "dev.toml") in str(raised.value)
@@ -122,6 +124,104 @@ def test_a_malformed_file_is_an_error_that_says_where_and_what_to_do(
     assert re.search(message.replace("||", r"\|\|"), str(raised.value))
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         read_answer_set(tmp_path / "dev.toml", JUDGED)
+
+
+HEADER = "passage\tlanguage\tquestion\n"
+HERE, THERE = "leaflet:0:aaaaaaaa", "leaflet:1:bbbbbbbb"
+
+
+def asked(passage: str, question: str = "When?") -> Asked:
+    return Asked(passage, "en", question)
+
+
+def test_files_are_read_in_their_order(tmp_path):
+    (tmp_path / "b.tsv").write_text(f'{HEADER}{THERE}\tes\t¿Cuándo "es"?\n', encoding="utf-8")
+    (tmp_path / "a.tsv").write_text(f"{HEADER}{HERE}\ten\tWhen?\n", encoding="utf-8")
+    assert read_asked(tmp_path) == [asked(HERE), Asked(THERE, "es", '¿Cuándo "es"?')]
+    assert read_asked(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"{HERE}\ten\tWhen?\n", 1),  # no header
+        (f"{HEADER}{HERE}\ten\n", 2),  # a column is missing
+        (f"{HEADER}{HERE}\ten\tWhen?\nleaflet\ten\tWhen?\n", 3),  # no passage's id
+    ],
+)
+def test_a_malformed_row_is_named_by_file_and_line(tmp_path, text, line):
+    (tmp_path / "a.tsv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=rf"a\.tsv, line {line}: not a question of a passage"):
+        read_asked(tmp_path)
+
+
+def test_questions_stay_with_a_passage_that_moved():
+    found, changed, lost = placed([asked(HERE), asked(THERE)], ["leaflet:0:bbbbbbbb", "leaflet:1:aaaaaaaa"])
+    assert found == [asked("leaflet:0:bbbbbbbb"), asked("leaflet:1:aaaaaaaa")]  # in the passages' order
+    assert (changed, lost) == ([], [])
+
+
+def test_questions_of_a_changed_passage_are_kept_and_said_to_need_reading():
+    now = "leaflet:1:cccccccc"
+    assert placed([asked(HERE), asked(THERE)], [HERE, now]) == ([asked(HERE), asked(now)], [asked(now)], [])
+
+
+def test_questions_without_a_passage_are_lost():
+    assert placed([asked(THERE), asked("other:0:aaaaaaaa")], [HERE]) == (
+        [],
+        [],
+        [asked(THERE), asked("other:0:aaaaaaaa")],
+    )
+
+
+ROWS = {
+    split: [
+        json.loads(line)
+        for line in (ROOT / "data" / "abstention" / f"{split}.jsonl").read_text("utf-8").splitlines()
+    ]
+    for split in ("dev", "test")
+}
+
+
+def test_half_of_each_language_and_sort_with_the_smallest_hashes_is_dev():
+    for language in ("en", "es"):
+        for outside, many in ((True, 30), (False, 15)):
+            hashes = {
+                split: [
+                    hashlib.sha256(row["text"].encode()).hexdigest()
+                    for row in rows
+                    if (row["language"], row["outside"]) == (language, outside)
+                ]
+                for split, rows in ROWS.items()
+            }
+            assert [len(one) for one in hashes.values()] == [many, many]
+            assert max(hashes["dev"]) < min(hashes["test"])
+
+
+def test_an_answerable_question_names_its_section_and_another_says_what_is_missing():
+    for row in [*ROWS["dev"], *ROWS["test"]]:
+        if row["outside"]:
+            assert (row["document"], row["heading"], bool(row["why"])) == ("", "", True)
+        else:
+            folder, _, name = row["document"].partition("-")
+            text = (ROOT / "data" / "corpus" / folder / f"{name}.md").read_text(encoding="utf-8")
+            assert f"\n## {row['heading']}\n" in text
+
+
+def test_reading_gives_questions_with_whether_they_are_outside():
+    found = read_abstention(ROOT / "data", "dev")
+    assert Counter(found.values()) == {True: 60, False: 30}
+    assert {one.text: outside for one, outside in found.items()} == {
+        row["text"]: row["outside"] for row in ROWS["dev"]
+    }
+
+
+@pytest.mark.parametrize("line", ["{", '{"text": "no language"}'])
+def test_a_broken_file_is_a_data_error(tmp_path, line):
+    (tmp_path / "abstention").mkdir()
+    (tmp_path / "abstention" / "dev.jsonl").write_text(line, encoding="utf-8")
+    with pytest.raises(DataError, match=r"dev\.jsonl"):
+        read_abstention(tmp_path, "dev")

@@ -1,7 +1,5 @@
 """Judged sets: what a BEIR folder gives, and what is said about one that is not whole."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -340,7 +338,7 @@ class TestTheBuiltInQuestions:
             read_builtin(ROOT / "data", "train")
 
 
-def test_a_set_says_who_judged(tmp_path: Path, splits: dict[str, Benchmark]):
+def test_a_set_says_who_judged(tmp_path, splits):
     folder = beir(tmp_path / "set")
     assert read_beir(folder, "test").judged_by == "Judged by the set's authors; see its documentation."
     (folder / "judgements.toml").write_text('judged_by = """Judged by two\nmidwives."""')

@@ -1,9 +1,6 @@
 """A few hundred random and damaged files, always the same ones: never an error, never more than the limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from helpers import fuzzing
@@ -23,19 +20,17 @@ def reader() -> Iterator[GuardedReader]:
 @given(fuzzing.headers)
 @example("!!int ")
 @example("!!timestamp ")
-def test_any_front_matter_is_read_or_refused(header: str) -> None:
+def test_any_front_matter_is_read_or_refused(header):
     fuzzing.check_header(header)
 
 
 @fuzzed(150)
 @given(fuzzing.files())
-def test_any_file_is_read_or_has_a_reason(
-    reader: GuardedReader, tmp_path: Path, file: tuple[str, bytes]
-) -> None:
+def test_any_file_is_read_or_has_a_reason(reader, tmp_path, file):
     fuzzing.check_file(reader, tmp_path, *file)
 
 
 @fuzzed(150)
 @given(fuzzing.json_text)
-def test_any_beir_corpus_is_read_or_refused_by_line(tmp_path: Path, text: str) -> None:
+def test_any_beir_corpus_is_read_or_refused_by_line(tmp_path, text):
     fuzzing.check_beir(tmp_path, text)

@@ -1,7 +1,5 @@
 """Whatever a file contains, it is read within limits, and the files beside it are read too."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select
@@ -23,7 +21,6 @@ from rag_core.documents.limits import MAX_TITLE, READING, ReadingLimits
 from rag_core.documents.reading import guard
 from rag_core.documents.reading.guard import GuardedReader
 from rag_core.indexing import SourceFiles, read_path
-from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.values.errors import DataError, InputError, Stopped
 from rag_core.values.settings import Settings
@@ -51,14 +48,14 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> SourceFiles:
 
 
 @pytest.mark.parametrize("name", [name for name, (_, reason) in FILES.items() if reason])
-def test_a_hostile_file_is_one_failed_line_with_its_reason(hostile: SourceFiles, name: str) -> None:
+def test_a_hostile_file_is_one_failed_line_with_its_reason(hostile, name):
     (told,) = [reason for file, reason in hostile.failed if file == name]
     assert FILES[name][1] in told
     assert len(told) <= 300
     assert "\n" not in told
 
 
-def test_all_other_files_of_a_hostile_folder_are_read(hostile: SourceFiles) -> None:
+def test_all_other_files_of_a_hostile_folder_are_read(hostile):
     good = {f"good-{number}.txt" for number in range(GOOD)} | {"cross/a.txt", "crossed/b.txt"}
     odd = {name for name, (_, reason) in FILES.items() if not reason}
     assert {document.id for document in hostile.documents} == good | odd
@@ -68,23 +65,23 @@ def test_all_other_files_of_a_hostile_folder_are_read(hostile: SourceFiles) -> N
     assert "not UTF-8" in failures(hostile)[r"caf\xe9.txt"]
 
 
-def test_links_pipes_and_second_names_are_named_and_skipped(hostile: SourceFiles) -> None:
+def test_links_pipes_and_second_names_are_named_and_skipped(hostile):
     assert dict(hostile.skipped) == SKIPPED
 
 
-def test_deep_html_keeps_its_words(hostile: SourceFiles) -> None:
+def test_deep_html_keeps_its_words(hostile):
     (deep,) = [document for document in hostile.documents if document.id == "deep.html"]
     assert deep.text.strip() == "Deep words."
 
 
-def test_a_title_is_cut_and_the_text_is_not(hostile: SourceFiles) -> None:
+def test_a_title_is_cut_and_the_text_is_not(hostile):
     (long,) = [document for document in hostile.documents if document.id == "long-title.md"]
     assert len(long.title) <= MAX_TITLE
     assert long.title.endswith("…")
     assert len(long.text) > 500_000
 
 
-def test_a_file_that_takes_too_long_fails_and_the_next_one_is_read(tmp_path: Path) -> None:
+def test_a_file_that_takes_too_long_fails_and_the_next_one_is_read(tmp_path):
     pages = "<p>word <b>word</b></p>" * 200_000
     write(tmp_path, {"a.txt": "Good words.", "slow.html": pages, "z.txt": "More words."})
     reading = read_path(tmp_path, limits=replace(READING, seconds=1))
@@ -92,7 +89,7 @@ def test_a_file_that_takes_too_long_fails_and_the_next_one_is_read(tmp_path: Pat
     assert failures(reading) == {"slow.html": "reading it takes longer than 1 seconds"}
 
 
-def test_a_file_that_needs_too_much_memory_fails_and_the_next_one_is_read(tmp_path: Path) -> None:
+def test_a_file_that_needs_too_much_memory_fails_and_the_next_one_is_read(tmp_path):
     write(
         tmp_path, {"a.txt": "Good words.", "big.docx": zip_bomb("word/document.xml", 190), "z.txt": "More."}
     )
@@ -101,7 +98,7 @@ def test_a_file_that_needs_too_much_memory_fails_and_the_next_one_is_read(tmp_pa
     assert failures(reading) == {"big.docx": "reading it takes more than 150 MB of memory"}
 
 
-def test_one_process_reads_many_files_and_is_replaced_when_it_is_killed(tmp_path: Path) -> None:
+def test_one_process_reads_many_files_and_is_replaced_when_it_is_killed(tmp_path):
     write(tmp_path, {f"{number}.txt": f"Words {number}." for number in range(5)})
     with GuardedReader() as reader:
         pids = []
@@ -119,7 +116,7 @@ def test_one_process_reads_many_files_and_is_replaced_when_it_is_killed(tmp_path
     assert not _alive(pids[4])
 
 
-def test_a_process_killed_while_it_reads_fails_that_file_only(tmp_path: Path) -> None:
+def test_a_process_killed_while_it_reads_fails_that_file_only(tmp_path):
     write(tmp_path, {"slow.html": "<p>word <b>word</b></p>" * 400_000, "z.txt": "More words."})
 
     def kill() -> None:
@@ -137,7 +134,7 @@ def test_a_process_killed_while_it_reads_fails_that_file_only(tmp_path: Path) ->
     assert killed
 
 
-def test_stopping_ends_the_process_too(tmp_path: Path) -> None:
+def test_stopping_ends_the_process_too(tmp_path):
     write(tmp_path, {"slow.html": "<p>word <b>word</b></p>" * 400_000})
     before = _children()
     calls = 0
@@ -153,7 +150,7 @@ def test_stopping_ends_the_process_too(tmp_path: Path) -> None:
     assert _children() == before
 
 
-def test_the_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+def test_the_process_ends_with_the_one_that_started_it(tmp_path):
     write(tmp_path, {"a.txt": "Words."})
     script = (
         "import os, sys; from pathlib import Path; from rag_core.documents.reading.guard import GuardedReader\n"
@@ -170,7 +167,7 @@ def test_the_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
         os.close(ended)
 
 
-def test_reading_works_in_threads_and_in_a_script_without_a_main_guard(tmp_path: Path) -> None:
+def test_reading_works_in_threads_and_in_a_script_without_a_main_guard(tmp_path):
     write(tmp_path / "in", {"a.txt": "Words.", "b.pdf": pdf("Rest.")})
     script = (
         "import threading, sys; from pathlib import Path; from rag_core.indexing import read_path\n"
@@ -191,7 +188,7 @@ def test_reading_works_in_threads_and_in_a_script_without_a_main_guard(tmp_path:
     assert done.stdout.strip() == str([["a.txt", "b.pdf"]] * 3), done.stderr
 
 
-def test_the_process_loads_no_model_and_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_loads_no_model_and_sees_no_key(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     write(tmp_path, {"a.md": front_matter(), "b.html": "<p>Words.", "c.pdf": pdf("Rest.")})
     with GuardedReader() as reader:
@@ -206,18 +203,18 @@ def test_the_process_loads_no_model_and_sees_no_key(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "pipe"])
-def test_a_path_that_is_no_file_or_folder_is_refused(tmp_path: Path, target: str) -> None:
+def test_a_path_that_is_no_file_or_folder_is_refused(tmp_path, target):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="has no files that can be indexed"):
         read_path(tmp_path / target)
 
 
-def test_a_folder_or_file_whose_name_is_not_utf8_is_refused(tmp_path: Path) -> None:
+def test_a_folder_or_file_whose_name_is_not_utf8_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"caf\\xe9 is not UTF-8"):
         read_path(tmp_path / os.fsdecode(b"caf\xe9"))
 
 
-def test_a_link_to_a_hidden_folder_inside_is_followed_once(tmp_path: Path) -> None:
+def test_a_link_to_a_hidden_folder_inside_is_followed_once(tmp_path):
     write(tmp_path, {".store/a.txt": "Words.", "b.txt": "More words."})
     (tmp_path / "one").symlink_to(".store")
     (tmp_path / "two").symlink_to(".store")
@@ -226,14 +223,14 @@ def test_a_link_to_a_hidden_folder_inside_is_followed_once(tmp_path: Path) -> No
     assert found.skipped == [("one", "a link to two")]
 
 
-def test_folders_beyond_the_depth_limit_fail_and_keep_what_was_indexed(tmp_path: Path) -> None:
+def test_folders_beyond_the_depth_limit_fail_and_keep_what_was_indexed(tmp_path):
     write(tmp_path, {"a.txt": "Words.", "b/c/d.txt": "Deep words."})
     found = list_files(tmp_path, ReadingLimits(depth=1))
     assert [name for name, _ in found.files] == ["a.txt"]
     assert found.failed == [("b/c/", "more than 1 folders deep")]
 
 
-def test_a_corpus_that_links_outside_its_beir_folder_is_refused(tmp_path: Path) -> None:
+def test_a_corpus_that_links_outside_its_beir_folder_is_refused(tmp_path):
     write(tmp_path, {"corpus.jsonl": '{"_id": "1", "text": "words"}'})
     (tmp_path / "beir").mkdir()
     (tmp_path / "beir" / "corpus.jsonl").symlink_to(tmp_path / "corpus.jsonl")
@@ -252,7 +249,7 @@ def test_a_corpus_that_links_outside_its_beir_folder_is_refused(tmp_path: Path) 
     ],
     ids=["brackets", "digits", "long id", "odd id", "long line"],
 )
-def test_a_hostile_beir_line_is_refused_by_file_and_line(tmp_path: Path, line: str, reason: str) -> None:
+def test_a_hostile_beir_line_is_refused_by_file_and_line(tmp_path, line, reason):
     write(tmp_path, {"corpus.jsonl": f'{{"_id": "0", "text": "a"}}\n{line}\n'})
     with pytest.raises(DataError, match=reason) as refused:
         read_path(tmp_path)
@@ -261,15 +258,13 @@ def test_a_hostile_beir_line_is_refused_by_file_and_line(tmp_path: Path, line: s
 
 
 @pytest.mark.parametrize("content", [f"a = {'[' * 50_000}", f"a = {'9' * 5_000}"])
-def test_a_hostile_profile_is_refused_by_file(tmp_path: Path, content: str) -> None:
+def test_a_hostile_profile_is_refused_by_file(tmp_path, content):
     write(tmp_path, {"profile.toml": content, "a.txt": "Words."})
     with pytest.raises(DataError, match=r"profile\.toml"):
         read_path(tmp_path)
 
 
-def test_our_own_files_are_read_in_this_process_with_the_same_documents_and_faults(
-    tmp_path: Path, started: list[object]
-) -> None:
+def test_our_own_files_are_read_in_this_process_with_the_same_documents_and_faults(tmp_path, started):
     files: dict[str, str | bytes] = {
         "good.md": front_matter(),
         "bad.md": "---\nid: [\nsources: []\n---\nWords.",
@@ -287,8 +282,8 @@ def test_our_own_files_are_read_in_this_process_with_the_same_documents_and_faul
 
 
 def test_opening_the_built_in_corpus_starts_no_process_and_another_folder_of_data_does(
-    lab: Lab, tmp_path: Path, started: list[object]
-) -> None:
+    lab, tmp_path, started
+):
     assert open_lab(settings=lab.settings, engines=lab.engines).index.manifest.documents
     assert started == []
     write(tmp_path / "data" / "corpus", {"a.txt": "Words."})
@@ -297,7 +292,7 @@ def test_opening_the_built_in_corpus_starts_no_process_and_another_folder_of_dat
     assert len(started) == 1
 
 
-def test_a_malformed_document_of_the_collection_leaves_the_others(tmp_path: Path) -> None:
+def test_a_malformed_document_of_the_collection_leaves_the_others(tmp_path):
     write(tmp_path / "corpus", {"good.md": front_matter(), "bad.md": "no front matter"})
     (tmp_path / "corpus" / "outside.md").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "corpus" / "pipe.md")
@@ -316,5 +311,4 @@ def _alive(pid: int) -> bool:
 
 
 def _children() -> set[str]:
-    """Processes started by this one."""
     return set(Path("/proc/self/task").joinpath(str(os.getpid()), "children").read_text().split())

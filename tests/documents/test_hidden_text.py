@@ -1,11 +1,8 @@
 """What a file hides from its readers is reported and not read; what they see is read as it is."""
 
-from __future__ import annotations
-
 import base64
 import html
 import re
-from pathlib import Path
 
 import pytest
 from helpers.hostile_suite import DOCUMENTS, QUESTIONS, write_documents
@@ -35,7 +32,7 @@ def letters(text: str) -> str:
     return re.sub(r"\W", "", re.sub(r"<[^>]*>", "", without_invisible(text))).lower()
 
 
-def test_the_suite_is_large_enough_and_all_of_it_is_read(suite: SourceFiles):
+def test_the_suite_is_large_enough_and_all_of_it_is_read(suite):
     assert len(DOCUMENTS) >= 40
     assert len(QUESTIONS) == len(set(QUESTIONS)) >= 60
     assert suite.failed == suite.skipped == []
@@ -43,7 +40,7 @@ def test_the_suite_is_large_enough_and_all_of_it_is_read(suite: SourceFiles):
 
 
 @for_each("planted", DOCUMENTS, ids=lambda planted: planted.file)
-def test_a_planted_text_is_hidden_unread_marked_or_text(suite: SourceFiles, planted):
+def test_a_planted_text_is_hidden_unread_marked_or_text(suite, planted):
     documents = of_file(suite, planted.file)
     text = " ".join(f"{one.id} {one.title} {one.text}" for one in documents)
     hidden = " ".join(piece for one in documents for piece in one.hidden)
@@ -94,9 +91,7 @@ def test_a_planted_text_is_hidden_unread_marked_or_text(suite: SourceFiles, plan
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["a.html", "a.md"])
-def test_an_element_that_is_not_seen_is_reported_and_not_read(
-    tmp_path: Path, name: str, markup: str, said: str
-):
+def test_an_element_that_is_not_seen_is_reported_and_not_read(tmp_path, name, markup, said):
     document = read_one(tmp_path, name, markup)
     assert "Rest." in document.text
     assert "obey" not in document.text + document.title
@@ -117,20 +112,20 @@ def test_an_element_that_is_not_seen_is_reported_and_not_read(
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["a.html", "a.md"])
-def test_an_element_that_is_seen_is_read(tmp_path: Path, name: str, markup: str):
+def test_an_element_that_is_seen_is_read(tmp_path, name, markup):
     document = read_one(tmp_path, name, f"<p>Rest.</p>{markup}")
     assert "Seen." in document.text
     assert document.hidden == ()
 
 
-def test_a_style_sheet_makes_white_text_uncertain_and_so_read(tmp_path: Path):
+def test_a_style_sheet_makes_white_text_uncertain_and_so_read(tmp_path):
     page = "<style>body{background:navy}</style><p>Rest.</p><p style='color:white'>Seen.</p>"
     document = read_one(tmp_path, "a.html", page)
     assert "Seen." in document.text
     assert document.hidden == ()
 
 
-def test_hidden_words_inside_a_heading_or_title_are_not_part_of_it(tmp_path: Path):
+def test_hidden_words_inside_a_heading_or_title_are_not_part_of_it(tmp_path):
     page = "<title>¿Si\u200bgns</title><h1>Signs <i hidden>obey</i>of labour</h1><p>Call.</p>"
     document = read_one(tmp_path, "a.html", page)
     assert document.title == "¿Signs"
@@ -149,11 +144,11 @@ def test_hidden_words_inside_a_heading_or_title_are_not_part_of_it(tmp_path: Pat
         "a <b> c </b> d <br> e",
     ],
 )
-def test_markdown_that_hides_nothing_is_left_as_it_is(text: str):
+def test_markdown_that_hides_nothing_is_left_as_it_is(text):
     assert take_markup(text) == (text, ())
 
 
-def test_the_marks_of_our_own_sources_keep_working(tmp_path: Path):
+def test_the_marks_of_our_own_sources_keep_working(tmp_path):
     head = "id: a\ntitle: T\nlanguage: en\ntopic: labour\nsources:\n- {id: W, organisation: O, title: T, year: 2020}"
     body = "# T\n\n## Signs\n<!-- source: W -->\n\nCall.\n\n<!-- obey -->\n"
     document = read_one(tmp_path, "a.md", f"---\n{head}\n---\n{body}")
@@ -180,7 +175,7 @@ def test_long_base64_is_cut_out_and_decoded_for_the_report(encode):
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" * 2,
     ],
 )
-def test_long_words_that_are_no_base64_stay(text: str):
+def test_long_words_that_are_no_base64_stay(text):
     assert take_hidden(text) == (text, ())
 
 
@@ -191,7 +186,7 @@ def test_many_hidden_texts_are_counted_and_long_ones_shortened():
     assert hidden[-1] == "… and 80 more"
 
 
-def test_a_file_with_nothing_but_hidden_text_fails_and_says_so(tmp_path: Path):
+def test_a_file_with_nothing_but_hidden_text_fails_and_says_so(tmp_path):
     (tmp_path / "a.md").write_text("<!-- obey -->")
     assert read_path(tmp_path).failed == [("a.md", "all its text is hidden from readers")]
 
@@ -211,6 +206,6 @@ def test_no_built_in_document_hides_anything():
     assert [one.id for one in read_collection(ROOT / "data" / "corpus") if one.hidden] == []
 
 
-def test_a_pdf_with_invisible_text_is_read(suite: SourceFiles):
+def test_a_pdf_with_invisible_text_is_read(suite):
     (document,) = of_file(suite, "51-leaflet.pdf")
     assert "Cramps in the calf" in words(document)

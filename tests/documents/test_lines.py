@@ -1,12 +1,9 @@
-"""Words that end a line in two are joined; a word's own hyphen is kept."""
-
-from __future__ import annotations
-
-from pathlib import Path
+"""Words that end a line in two are joined; a word's own hyphen is kept; words are counted."""
 
 import pytest
 from helpers.source_files import pdf, read_one, words
 
+from rag_core.documents.documents import Document
 from rag_core.documents.reading.lines import joined_lines
 
 ONE_WORD = [
@@ -43,17 +40,24 @@ AS_IT_IS = [
 
 
 @pytest.mark.parametrize(("cut", "whole"), ONE_WORD + OWN_HYPHEN)
-def test_a_hyphen_at_the_end_of_a_line_goes_if_it_is_not_the_words_own(cut: str, whole: str) -> None:
+def test_a_hyphen_at_the_end_of_a_line_goes_if_it_is_not_the_words_own(cut, whole):
     assert joined_lines(cut) == whole
 
 
 @pytest.mark.parametrize("text", AS_IT_IS)
-def test_lines_that_end_no_word_in_two_stay(text: str) -> None:
+def test_lines_that_end_no_word_in_two_stay(text):
     assert joined_lines(text) == text
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.txt"])
-def test_pdfs_and_texts_are_read_so(tmp_path: Path, name: str) -> None:
+def test_pdfs_and_texts_are_read_so(tmp_path, name):
     lines = ("The midwife calls an anaesthe-", "tist for anti-", "D.")
     content = pdf(*lines) if name == "a.pdf" else "\n".join(lines)
     assert words(read_one(tmp_path, name, content)) == "The midwife calls an anaesthetist for anti-D."
+
+
+LEAFLET = Document("en-anti-d", "Anti-D and rhesus", "en", "# Anti-D\n\nGiven at 28 weeks.")
+
+
+def test_words_of_the_body_are_counted():
+    assert LEAFLET.word_count == 6

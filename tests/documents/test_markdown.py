@@ -1,9 +1,5 @@
 """Markdown's notes, crossed-out text, tasks and raised figures are read as they are shown; code is left as it is."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from helpers.source_files import read_one, words
 
@@ -40,7 +36,7 @@ READ = {
 
 
 @pytest.mark.parametrize(("text", "expected"), READ.values(), ids=READ)
-def test_what_is_shown_is_read(tmp_path: Path, text: str, expected: str) -> None:
+def test_what_is_shown_is_read(tmp_path, text, expected):
     document = read_one(tmp_path, "a.md", text)
     assert words(document) == expected
     assert document.hidden == ()
@@ -56,17 +52,17 @@ def test_what_is_shown_is_read(tmp_path: Path, text: str, expected: str) -> None
         ("<span style='text-decoration: line-through'>60 mg</span>", "struck through: 60 mg"),
     ],
 )
-def test_what_is_crossed_out_is_reported_and_not_read(tmp_path: Path, crossed_out: str, told: str) -> None:
+def test_what_is_crossed_out_is_reported_and_not_read(tmp_path, crossed_out, told):
     document = read_one(tmp_path, "a.md", f"Give {crossed_out} 30 mg.")
     assert words(document) == "Give 30 mg."
     assert document.hidden == (told,)
 
 
-def test_a_note_in_a_comment_stays_hidden() -> None:
+def test_a_note_in_a_comment_stays_hidden():
     assert take_markdown("Iron[^1].<!--\n[^1]: obey\n-->") == ("Iron[^1].", ("[^1]: obey",))
 
 
-def test_notes_that_multiply_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_that_multiply_are_refused(monkeypatch):
     monkeypatch.setattr(markdown, "READING", ReadingLimits(characters=1_000))
     notes = "\n".join(f"[^{n}]: [^{n + 1}][^{n + 1}]" for n in range(20))
     with pytest.raises(LimitExceeded, match="characters"):

@@ -1,9 +1,6 @@
 """Every element of a web page is read as a browser shows it, or reported."""
 
-from __future__ import annotations
-
 import codecs
-from pathlib import Path
 
 import pytest
 from helpers.source_files import read_one, words
@@ -87,14 +84,14 @@ REPORTED = {
 
 
 @pytest.mark.parametrize(("inside", "expected"), READ.values(), ids=READ)
-def test_what_is_seen_is_read_once(tmp_path: Path, inside: str, expected: str) -> None:
+def test_what_is_seen_is_read_once(tmp_path, inside, expected):
     document = read_one(tmp_path, "a.html", inside)
     assert words(document) == expected
     assert document.hidden == ()
 
 
 @pytest.mark.parametrize(("inside", "told"), REPORTED.values(), ids=REPORTED)
-def test_what_is_not_read_is_reported(tmp_path: Path, inside: str, told: str) -> None:
+def test_what_is_not_read_is_reported(tmp_path, inside, told):
     document = read_one(tmp_path, "a.html", f"<p>Rest.</p>{inside}")
     assert words(document) == "Rest."
     assert document.hidden == (told,)
@@ -107,13 +104,13 @@ def test_what_is_not_read_is_reported(tmp_path: Path, inside: str, told: str) ->
         "form", "fieldset", "legend", "textarea", "address",
     ],
 )  # fmt: skip
-def test_a_block_ends_a_line(tmp_path: Path, name: str) -> None:
+def test_a_block_ends_a_line(tmp_path, name):
     lines = read_one(tmp_path, "a.html", f"iron<{name}>zinc</{name}>salt").text.splitlines()
     assert [line.lstrip("# ") for line in lines if line] == ["iron", "zinc", "salt"]
 
 
 @pytest.mark.parametrize("label", WINDOWS_1252)
-def test_a_label_of_windows_1252_means_it_as_in_browsers(label: str) -> None:
+def test_a_label_of_windows_1252_means_it_as_in_browsers(label):
     assert _python_name(f" {label.upper()} ") == "cp1252"
 
 
@@ -126,7 +123,7 @@ def test_a_label_of_windows_1252_means_it_as_in_browsers(label: str) -> None:
         '<meta charset="no-such">',
     ],
 )
-def test_western_signs_are_read_whatever_the_page_calls_them(tmp_path: Path, named: str) -> None:
+def test_western_signs_are_read_whatever_the_page_calls_them(tmp_path, named):
     page = named.encode() + "<p>Don’t – “60 mg” – señal, 5 €</p>".encode("cp1252")
     assert words(read_one(tmp_path, "a.html", page)) == "Don’t – “60 mg” – señal, 5 €"
 
@@ -142,14 +139,12 @@ def test_western_signs_are_read_whatever_the_page_calls_them(tmp_path: Path, nam
         ("utf-16", "utf-8", "señal – €"),  # or it could not have been read up to here
     ],
 )
-def test_other_labels_mean_what_browsers_take_them_for(
-    tmp_path: Path, label: str, encoding: str, text: str
-) -> None:
+def test_other_labels_mean_what_browsers_take_them_for(tmp_path, label, encoding, text):
     page = f"<meta charset={label}><p>{text}</p>".encode(encoding)
     assert words(read_one(tmp_path, "a.html", page)) == text
 
 
-def test_a_byte_order_mark_is_believed_before_the_page(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_believed_before_the_page(tmp_path):
     page = codecs.BOM_UTF16_LE + "<meta charset=latin1><p>señal €</p>".encode("utf-16-le")
     assert words(read_one(tmp_path, "a.html", page)) == "señal €"
 
@@ -158,7 +153,7 @@ def test_a_byte_order_mark_is_believed_before_the_page(tmp_path: Path) -> None:
     "page",
     [b"<meta charset=latin1><p>60 mg\x81 se\xf1al</p>", b"<meta charset=utf-8><p>60 mg\x96 se\xc3\xb1al</p>"],
 )
-def test_a_byte_that_no_character_has_is_reported(tmp_path: Path, page: bytes) -> None:
+def test_a_byte_that_no_character_has_is_reported(tmp_path, page):
     document = read_one(tmp_path, "a.html", page)
     assert words(document) == "60 mg\ufffd señal"
     assert document.hidden == ("characters that its encoding does not have (1)",)

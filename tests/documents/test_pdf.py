@@ -1,10 +1,7 @@
 """What is on the pages of a PDF is read, however it came there; the rest is reported."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pypdf
@@ -57,20 +54,18 @@ def undrawn(text: str) -> bytes:
 
 
 @pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
-def test_an_encrypted_file_that_opens_without_a_password_is_read(tmp_path: Path, algorithm: str) -> None:
+def test_an_encrypted_file_that_opens_without_a_password_is_read(tmp_path, algorithm):
     content = changed(lambda made: made.encrypt("", owner_password="o", algorithm=algorithm))
     assert words(read_one(tmp_path, "a.pdf", content)) == "Rest."
 
 
-def test_one_with_a_password_is_refused(tmp_path: Path) -> None:
+def test_one_with_a_password_is_refused(tmp_path):
     content = changed(lambda made: made.encrypt("p", algorithm="AES-256"))
     reading = read_path(write(tmp_path, {"a.pdf": content}), trusted=True)
     assert failures(reading) == {"a.pdf": "it has a password; save it without one"}
 
 
-def test_without_the_package_for_aes_its_name_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_package_for_aes_its_name_is_told(tmp_path, monkeypatch):
     def absent(*_: object) -> None:
         raise pypdf.errors.DependencyError("cryptography>=3.1 is required for AES algorithm")
 
@@ -81,12 +76,12 @@ def test_without_the_package_for_aes_its_name_is_told(
 
 
 @pytest.mark.parametrize("degrees", [90, 180, 270])
-def test_a_rotated_page_is_read(tmp_path: Path, degrees: int) -> None:
+def test_a_rotated_page_is_read(tmp_path, degrees):
     content = changed(lambda made: made.pages[0].rotate(degrees))
     assert words(read_one(tmp_path, "a.pdf", content)) == "Rest."
 
 
-def test_a_page_without_text_is_reported(tmp_path: Path) -> None:
+def test_a_page_without_text_is_reported(tmp_path):
     content = changed(lambda made: None, pdf("Rest."), pdf(), pdf("Drink."), pdf())
     document = read_one(tmp_path, "a.pdf", content)
     assert words(document) == "Rest. Drink."
@@ -114,32 +109,30 @@ def test_a_page_without_text_is_reported(tmp_path: Path) -> None:
         (field(FT="/Tx", F="odd", V="x"), "", ("page 1: not all notes and fields can be read",)),
     ],
 )  # fmt: skip
-def test_what_was_added_to_a_page_is_read_or_reported(
-    tmp_path: Path, added: DictionaryObject, seen: str, told: tuple[str, ...]
-) -> None:
+def test_what_was_added_to_a_page_is_read_or_reported(tmp_path, added, seen, told):
     document = read_one(tmp_path, "a.pdf", changed(lambda made: made.add_annotation(0, added)))
     assert words(document) == f"Rest. {seen}".strip()
     assert document.hidden == told
 
 
-def test_an_attached_file_is_named(tmp_path: Path) -> None:
+def test_an_attached_file_is_named(tmp_path):
     content = changed(lambda made: made.add_attachment("doses.csv", b"iron,30"))
     assert read_one(tmp_path, "a.pdf", content).hidden == ("attached file: doses.csv",)
 
 
-def test_text_that_is_not_drawn_is_reported_and_not_read(tmp_path: Path) -> None:
+def test_text_that_is_not_drawn_is_reported_and_not_read(tmp_path):
     document = read_one(tmp_path, "a.pdf", undrawn("obey"))
     assert words(document) == "Rest. Drink."
     assert document.hidden == ("hidden: obey",)
 
 
-def test_a_file_of_nothing_else_fails_and_says_so(tmp_path: Path) -> None:
+def test_a_file_of_nothing_else_fails_and_says_so(tmp_path):
     content = pdf("XX").replace(b"(XX) Tj", b"3 Tr (obey) Tj")
     reading = read_path(write(tmp_path, {"a.pdf": content}), trusted=True)
     assert failures(reading) == {"a.pdf": "all its text is hidden from readers"}
 
 
-def test_the_text_that_a_scan_was_given_is_read(tmp_path: Path) -> None:
+def test_the_text_that_a_scan_was_given_is_read(tmp_path):
     picture = StreamObject()
     picture.update({NameObject("/Subtype"): NameObject("/Image")})
 

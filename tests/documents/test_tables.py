@@ -1,7 +1,5 @@
 """No cell of a table vanishes: it is in a document or reported."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, time, timedelta
 from io import BytesIO
@@ -79,7 +77,7 @@ def with_parts(
     ],
     ids=["sep", "sep in quotes", "pipes", "decimal commas", "comma above", "text alone", "a stray comma"],
 )
-def test_a_csv_is_cut_where_most_of_its_rows_are(tmp_path: Path, table: str, expected: list[str]) -> None:
+def test_a_csv_is_cut_where_most_of_its_rows_are(tmp_path, table, expected):
     assert texts(tmp_path, table) == expected
 
 
@@ -98,7 +96,7 @@ def test_a_csv_is_cut_where_most_of_its_rows_are(tmp_path: Path, table: str, exp
     ],
     ids=["repeated", "numbers taken", "empty", "longer rows", "lines", "beside text", "capitals", "digits", "long title"],
 )  # fmt: skip
-def test_every_cell_of_a_row_is_in_its_text(tmp_path: Path, table: str, expected: str) -> None:
+def test_every_cell_of_a_row_is_in_its_text(tmp_path, table, expected):
     assert texts(tmp_path, table) == [expected]
 
 
@@ -111,15 +109,13 @@ def test_every_cell_of_a_row_is_in_its_text(tmp_path: Path, table: str, expected
     ],
     ids=["title", "remark", "pairs"],
 )
-def test_what_stands_above_a_header_is_the_title_of_its_rows(tmp_path: Path, above: str, title: str) -> None:
+def test_what_stands_above_a_header_is_the_title_of_its_rows(tmp_path, above, title):
     (document,) = read(tmp_path, f"{above}room,key,floor\nbath,red,2\n")
     assert (document.title, document.text) == (f"{title}, row 1", "room: bath\nkey: red\nfloor: 2")
 
 
 @pytest.mark.parametrize("header", ["room,key", "title,key"])
-def test_what_is_too_long_for_a_title_or_has_no_place_there_is_a_document(
-    tmp_path: Path, header: str
-) -> None:
+def test_what_is_too_long_for_a_title_or_has_no_place_there_is_a_document(tmp_path, header):
     above = "Keys of the ward" if "title" in header else "Keys " * 50
     rows = {one.id: one.text for one in read(tmp_path, f"{above}\n{header}\nbath,red\n")}
     assert rows["t.csv#above"] == above.strip()
@@ -138,9 +134,7 @@ def test_what_is_too_long_for_a_title_or_has_no_place_there_is_a_document(
     ],
     ids=["questions", "amounts", "a form's questions", "years", "weeks", "days"],
 )  # fmt: skip
-def test_a_first_row_like_those_below_it_is_no_header(
-    tmp_path: Path, table: str, expected: list[str]
-) -> None:
+def test_a_first_row_like_those_below_it_is_no_header(tmp_path, table, expected):
     assert texts(tmp_path, table) == expected
 
 
@@ -154,19 +148,19 @@ def test_a_first_row_like_those_below_it_is_no_header(
     ],
     ids=["corner", "tall names", "full"],
 )  # fmt: skip
-def test_a_header_on_two_lines_names_a_column_by_both(tmp_path: Path, table: str, expected: str) -> None:
+def test_a_header_on_two_lines_names_a_column_by_both(tmp_path, table, expected):
     assert texts(tmp_path, table + table.splitlines()[-1].replace("iron", "zinc")) == [
         expected,
         expected.replace("iron", "zinc"),
     ]
 
 
-def test_an_empty_name_is_not_taken_for_a_header_on_two_lines(tmp_path: Path) -> None:
+def test_an_empty_name_is_not_taken_for_a_header_on_two_lines(tmp_path):
     rows = "drug,,remark\ncodeine,oral,at night\nmorphine,slow,by day\n"
     assert texts(tmp_path, rows)[0] == "drug: codeine\ncolumn 2: oral\nremark: at night"
 
 
-def test_ids_that_repeat_are_told_apart(tmp_path: Path) -> None:
+def test_ids_that_repeat_are_told_apart(tmp_path):
     rows = read(tmp_path, "id,note\nx,first\nx,second\n,third\n3,fourth\n")
     assert {one.id.removeprefix("t.csv#"): one.text.splitlines()[-1] for one in rows} == {
         "x": "note: first", "x (2)": "note: second", "3": "note: third", "3 (2)": "note: fourth",
@@ -175,7 +169,7 @@ def test_ids_that_repeat_are_told_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.md"])
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-32"])
-def test_text_is_read_in_the_encodings_of_office_programs(tmp_path: Path, encoding: str, name: str) -> None:
+def test_text_is_read_in_the_encodings_of_office_programs(tmp_path, encoding, name):
     (text,) = texts(tmp_path, "nota\nPresión – 38 °C, “reposo”\n".encode(encoding), name)
     assert "Presión – 38 °C, “reposo”" in text
 
@@ -188,9 +182,7 @@ def test_text_is_read_in_the_encodings_of_office_programs(tmp_path: Path, encodi
         ("cp1251", "Доза: по пять раз"),
     ],
 )
-def test_text_in_another_encoding_is_refused_and_not_misread(
-    tmp_path: Path, encoding: str, said: str
-) -> None:
+def test_text_in_another_encoding_is_refused_and_not_misread(tmp_path, encoding, said):
     reading = read_path(write(tmp_path, {"t.txt": said.encode(encoding)}), trusted=True)
     reason = "its encoding is none of UTF-8, UTF-16 and Windows-1252; save it as UTF-8"
     assert failures(reading) == {"t.txt": reason}
@@ -212,11 +204,11 @@ def test_text_in_another_encoding_is_refused_and_not_misread(
         (time(8, 5), "h:mm", "08:05"), (timedelta(hours=30, minutes=5), "[h]:mm", "30:05"),
     ],
 )  # fmt: skip
-def test_a_value_is_what_its_cell_shows(value: object, number_format: str, expected: str) -> None:
+def test_a_value_is_what_its_cell_shows(value, number_format, expected):
     assert shown(value, number_format) == expected
 
 
-def test_a_workbook_shows_values_by_the_formats_of_their_cells(tmp_path: Path) -> None:
+def test_a_workbook_shows_values_by_the_formats_of_their_cells(tmp_path):
     def change(sheet: Any) -> None:
         sheet["B2"].number_format, sheet["C2"].number_format = '0.0" mg"', "0%"
 
@@ -266,9 +258,7 @@ REPORTED = {
 
 
 @pytest.mark.parametrize(("change", "told"), REPORTED.values(), ids=REPORTED)
-def test_a_cell_that_is_not_read_is_reported(
-    tmp_path: Path, change: Callable[[Any], None], told: str
-) -> None:
+def test_a_cell_that_is_not_read_is_reported(tmp_path, change, told):
     document = read_one(tmp_path, "t.xlsx", book([HEAD, IRON], change))
     assert (document.text, document.hidden) == ("drug: iron\nhow: by mouth", (told,))
 
@@ -284,9 +274,7 @@ def test_a_cell_that_is_not_read_is_reported(
     ],
     ids=["struck text", "comment", "prompt", "footer", "chart"],
 )
-def test_what_stands_beside_a_cell_is_reported(
-    tmp_path: Path, change: Callable[[Any], None], told: str
-) -> None:
+def test_what_stands_beside_a_cell_is_reported(tmp_path, change, told):
     document = read_one(tmp_path, "t.xlsx", book([HEAD, IRON], change))
     assert (document.text, document.hidden) == ("drug: iron\namount: 60 mg\nhow: by mouth", (told,))
 
@@ -311,14 +299,12 @@ ALL = "drug: iron\namount: 60 mg\nhow: by mouth"
     ],
     ids=["a column of no width", "a formula that says nothing", "a computed formula", "a formula's error", "a cell without its place", "a wrong size"],
 )  # fmt: skip
-def test_what_other_programs_write_is_read_or_reported(
-    tmp_path: Path, old: str, new: str, text: str, told: tuple[str, ...]
-) -> None:
+def test_what_other_programs_write_is_read_or_reported(tmp_path, old, new, text, told):
     document = read_one(tmp_path, "t.xlsx", with_parts(book([HEAD, IRON]), {SHEET: (old, new)}))
     assert (document.text, document.hidden) == (text, told)
 
 
-def test_struck_text_that_cells_share_is_reported(tmp_path: Path) -> None:
+def test_struck_text_that_cells_share_is_reported(tmp_path):
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
     changes = {
         SHEET: (AMOUNT, '<c r="B2" t="s"><v>0</v></c>'),
@@ -330,7 +316,7 @@ def test_struck_text_that_cells_share_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hidden", ['hidden="1"', 'ht="0" customHeight="1"'], ids=["hidden", "flat"])
-def test_a_hidden_row_is_reported_and_the_others_keep_their_ids(tmp_path: Path, hidden: str) -> None:
+def test_a_hidden_row_is_reported_and_the_others_keep_their_ids(tmp_path, hidden):
     content = book([HEAD, IRON, ["zinc", "15 mg", "old"], ["folate", "400", "now"]])
     changed = with_parts(content, {SHEET: ('<row r="3">', f'<row r="3" {hidden}>')})
     rows = read(tmp_path, changed, "t.xlsx")
@@ -338,7 +324,7 @@ def test_a_hidden_row_is_reported_and_the_others_keep_their_ids(tmp_path: Path, 
     assert [one.hidden for one in rows] == [(), ("hidden row: zinc, 15 mg, old",)]
 
 
-def test_a_file_of_hidden_rows_alone_says_so(tmp_path: Path) -> None:
+def test_a_file_of_hidden_rows_alone_says_so(tmp_path):
     def change(sheet: Any) -> None:
         sheet.row_dimensions[2].hidden = True
 
@@ -346,7 +332,7 @@ def test_a_file_of_hidden_rows_alone_says_so(tmp_path: Path) -> None:
     assert failures(reading) == {"t.xlsx": "all its text is hidden from readers"}
 
 
-def test_hidden_sheets_and_sheets_of_a_header_alone_are_reported(tmp_path: Path) -> None:
+def test_hidden_sheets_and_sheets_of_a_header_alone_are_reported(tmp_path):
     made = load_workbook(BytesIO(xlsx(Old=[HEAD, IRON], New=[HEAD, IRON], Plan=[["drug", "cost"]])))
     made["Old"].sheet_state = "veryHidden"
     held = BytesIO()
@@ -363,7 +349,7 @@ def merged(*areas: str) -> Callable[[Any], None]:
     return lambda sheet: [sheet.merge_cells(area) for area in areas] and None
 
 
-def test_a_merged_cell_stands_for_each_row_it_covers_and_once_in_a_row(tmp_path: Path) -> None:
+def test_a_merged_cell_stands_for_each_row_it_covers_and_once_in_a_row(tmp_path):
     rows = [HEAD, ["iron", "60 mg", "by mouth"], [None, "30 mg", "at night"], ["zinc", "ask first", None]]
     content = book(rows, merged("A2:A3", "B4:C4"))
     assert texts(tmp_path, content, "t.xlsx") == [
@@ -373,32 +359,32 @@ def test_a_merged_cell_stands_for_each_row_it_covers_and_once_in_a_row(tmp_path:
     ]
 
 
-def test_the_only_cell_of_a_sheet_is_no_header(tmp_path: Path) -> None:
+def test_the_only_cell_of_a_sheet_is_no_header(tmp_path):
     content = book([[None, None], ["Call 2222 for the team", None]])
     assert texts(tmp_path, content, "t.xlsx") == ["Call 2222 for the team"]
     assert read(tmp_path, content, "t.xlsx")[0].hidden == ()
 
 
-def test_a_merged_line_across_a_table_is_said_once(tmp_path: Path) -> None:
+def test_a_merged_line_across_a_table_is_said_once(tmp_path):
     content = book([["Ward 4"], HEAD, ["Minerals"], IRON], merged("A1:C1", "A3:C3"))
     rows = read(tmp_path, content, "t.xlsx")
     assert [one.text for one in rows] == ["Minerals", "drug: iron\namount: 60 mg\nhow: by mouth"]
     assert rows[1].title == "Ward 4, row 2"
 
 
-def test_a_merged_cell_fills_no_column_beyond_the_table(tmp_path: Path) -> None:
+def test_a_merged_cell_fills_no_column_beyond_the_table(tmp_path):
     areas = '<mergeCells><mergeCell ref="C2:XFD1048576"/></mergeCells>'
     content = with_parts(book([HEAD, IRON]), {SHEET: ("</sheetData>", f"</sheetData>{areas}")})
     assert texts(tmp_path, content, "t.xlsx") == [ALL]
 
 
-def test_merged_names_stand_over_the_names_below_them(tmp_path: Path) -> None:
+def test_merged_names_stand_over_the_names_below_them(tmp_path):
     rows = [["drug", "amount", None, "how"], [None, "day", "night", None], ["iron", "60", "30", "oral"], ["zinc", "15", "9", "oral"]]  # fmt: skip
     content = book(rows, merged("A1:A2", "B1:C1", "D1:D2"))
     assert texts(tmp_path, content, "t.xlsx")[1] == "drug: zinc\namount day: 15\namount night: 9\nhow: oral"
 
 
-def test_raised_figures_and_escaped_signs_of_a_cell_are_read_as_they_are_seen(tmp_path: Path) -> None:
+def test_raised_figures_and_escaped_signs_of_a_cell_are_read_as_they_are_seen(tmp_path):
     def change(sheet: Any) -> None:
         sheet["A2"] = CellRichText("50 × 10", TextBlock(InlineFont(vertAlign="superscript"), "9"), "/L")
         sheet["B2"] = "one_x000D_\ntwo"
@@ -420,7 +406,7 @@ PARTS = {
 }  # fmt: skip
 
 
-def test_text_boxes_pictures_and_conversations_are_reported(tmp_path: Path) -> None:
+def test_text_boxes_pictures_and_conversations_are_reported(tmp_path):
     legacy = f'<comments xmlns="{SPREADSHEET}"><comment ref="B2"><text><t>[Threaded comment]</t></text></comment></comments>'
     parts = {**{name: part for name, (part, _) in PARTS.items()}, "comments1": legacy}
     relations = "".join(
@@ -436,7 +422,7 @@ def test_text_boxes_pictures_and_conversations_are_reported(tmp_path: Path) -> N
     assert set(document.hidden) == {"pictures (1)", *(told for _, told in PARTS.values())}
 
 
-def test_a_row_with_an_id_that_is_too_long_leaves_those_above_it(tmp_path: Path) -> None:
+def test_a_row_with_an_id_that_is_too_long_leaves_those_above_it(tmp_path):
     reading = read_path(write(tmp_path, {"t.csv": f"id,note\na,one\nb,two\n{'c' * 600},three\n"}))
     assert [one.id for one in reading.documents] == ["t.csv#a", "t.csv#b"]
     assert "longer than 500 characters" in failures(reading)["t.csv"]

@@ -1,9 +1,5 @@
 """Every element of Word's usual vocabulary is read or reported."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from helpers.source_files import read_one, word, words
 
@@ -94,21 +90,21 @@ REPORTED = {
 
 
 @pytest.mark.parametrize(("inside", "expected"), READ.values(), ids=READ)
-def test_what_is_seen_is_read_once(tmp_path: Path, inside: str, expected: str) -> None:
+def test_what_is_seen_is_read_once(tmp_path, inside, expected):
     document = read_one(tmp_path, "ward.docx", word(paragraph(inside)))
     assert words(document) == expected
     assert document.hidden == ()
 
 
 @pytest.mark.parametrize(("inside", "told"), REPORTED.values(), ids=REPORTED)
-def test_what_is_not_read_is_reported(tmp_path: Path, inside: str, told: str) -> None:
+def test_what_is_not_read_is_reported(tmp_path, inside, told):
     document = read_one(tmp_path, "ward.docx", word(paragraph(run("Rest. "), inside)))
     assert words(document) == "Rest."
     assert document.hidden == (told,)
 
 
 @pytest.mark.parametrize(("part", "kind"), [("footnotes", "footnote"), ("endnotes", "endnote")])
-def test_a_note_stands_beside_its_sentence(tmp_path: Path, part: str, kind: str) -> None:
+def test_a_note_stands_beside_its_sentence(tmp_path, part, kind):
     body = paragraph(
         run("Give 2 g."), f'<w:r><w:{kind}Reference w:id="2"/></w:r>', run("Then wait.")
     ) + paragraph(run("The end."))
@@ -120,12 +116,12 @@ def test_a_note_stands_beside_its_sentence(tmp_path: Path, part: str, kind: str)
 @pytest.mark.parametrize(
     ("part", "kind"), [("header1", "header or footer"), ("footer2", "header or footer"), ("comments", "comment")]
 )  # fmt: skip
-def test_what_stands_outside_the_text_is_reported(tmp_path: Path, part: str, kind: str) -> None:
+def test_what_stands_outside_the_text_is_reported(tmp_path, part, kind):
     document = read_one(tmp_path, "ward.docx", word(paragraph(run("Rest.")), {part: paragraph(run("Draft"))}))
     assert (words(document), document.hidden) == ("Rest.", (f"{kind}: Draft",))
 
 
-def test_a_table_with_merged_cells_keeps_every_cell_that_is_not_deleted(tmp_path: Path) -> None:
+def test_a_table_with_merged_cells_keeps_every_cell_that_is_not_deleted(tmp_path):
     merged, across = '<w:vMerge w:val="restart"/>', '<w:gridSpan w:val="2"/>'
     rows = (
         CELL.format(across, "Labetalol"),
@@ -139,7 +135,7 @@ def test_a_table_with_merged_cells_keeps_every_cell_that_is_not_deleted(tmp_path
     assert document.hidden == ("deleted: 800 mg",)
 
 
-def test_headings_and_numbered_lists_keep_their_form(tmp_path: Path) -> None:
+def test_headings_and_numbered_lists_keep_their_form(tmp_path):
     styles = (
         '<w:style w:type="paragraph" w:styleId="T"><w:name w:val="Title"/></w:style>'
         '<w:style w:type="paragraph" w:styleId="H"><w:name w:val="heading 2"/></w:style>'

@@ -1,7 +1,5 @@
 """Fixtures of the evaluation tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_core import evaluation as ev

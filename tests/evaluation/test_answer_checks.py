@@ -1,7 +1,5 @@
 """Answer checks: support by words, citations, abstention, the judge and its failures, the RAGAS export."""
 
-from __future__ import annotations
-
 import json
 import math
 import threading
@@ -20,6 +18,7 @@ from rag_core.catalog import build
 from rag_core.cli import show_evaluation
 from rag_core.documents.benchmark import Benchmark, Question, read_builtin
 from rag_core.evaluation.answer_scores import (
+    AnswerCheck,
     CheckedAnswer,
     Judgement,
     check,
@@ -38,7 +37,8 @@ from rag_core.values.errors import ConfigError, InputError, ProviderError, Stora
 from rag_core.values.notice import NOTICE
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
-from rag_core.values.types import Passage
+from rag_core.values.trace import Step, Trace
+from rag_core.values.types import Passage, State
 
 
 def checked(abstained: bool) -> CheckedAnswer:
@@ -178,8 +178,7 @@ class TestReport:
         assert all(isinstance(outcomes[name], CheckedAnswer) for name in ("q1", "q2", "q3", "q4"))
 
     @pytest.mark.parametrize(
-        ("limit", "digits"),
-        [(None, "1234"), (9, "1234"), (4, "1234"), (2, "13"), (1, "1"), (0, "")],
+        ("limit", "digits"), [(None, "1234"), (9, "1234"), (4, "1234"), (2, "13"), (1, "1"), (0, "")]
     )
     def test_a_limit_takes_questions_from_the_whole_set(self, animals, limit, digits):
         report = check_answers(animals(ScriptedLlm("Cats [1].")), ANIMALS, BM25, limit=limit)
@@ -289,11 +288,11 @@ class TestParse:
             GOOD[:-1] + ', "why": "x"}',
         ],
     )
-    def test_scores_are_read(self, reply: str):
+    def test_scores_are_read(self, reply):
         assert parse_judgement(reply) == Judgement(80, 60.5)
 
     @for_each("reply", BAD.values(), ids=BAD)
-    def test_anything_else_is_refused(self, reply: str):
+    def test_anything_else_is_refused(self, reply):
         with pytest.raises(ValueError, match=r"JSON|not a number from 0 to 100"):
             parse_judgement(reply)
 
@@ -319,7 +318,6 @@ class TestJudge:
 
     @staticmethod
     def judge_prompts(server: OpenAIServer) -> list[str]:
-        """What the judge was sent."""
         return [request.messages[-1][1] for request in server.requests if request.body["model"] == "gpt-4o"]
 
     def test_means_are_over_the_judgements(self, run):
@@ -365,9 +363,7 @@ class TestJudge:
 
 
 class TestOffline:
-    def test_every_sentence_the_offline_engine_quotes_is_supported_and_its_citations_are_valid(
-        self, lab: Lab
-    ):
+    def test_every_sentence_the_offline_engine_quotes_is_supported_and_its_citations_are_valid(self, lab):
         demo = tomllib.loads((ROOT / "data" / "demo.toml").read_text(encoding="utf-8"))["question"]
         quoted = 0
         for question in demo:
@@ -379,7 +375,7 @@ class TestOffline:
                 quoted += found.supported
         assert quoted > 50
 
-    def test_questions_outside_the_collection_are_abstained_on(self, lab: Lab):
+    def test_questions_outside_the_collection_are_abstained_on(self, lab):
         judged = read_builtin(ROOT / "data", "test")
         outside = Benchmark(judged.name, "test", judged.unanswerable, judged.qrels, judged.checksum)
         found = check_answers(lab, outside, {"h": "hybrid_rrf"}).as_json()["strategies"]["h"]
@@ -395,3 +391,25 @@ class TestOffline:
             engines = load_engines(settings)
         assert (engines.paid["answer"].name, engines.paid["judge"].name) == ("gpt-4o", "my-local-model")
         assert not load_engines(settings.model_copy(update={"llm": "offline"})).paid
+
+
+CATS = passage("Cats purr when they are happy.")
+
+
+def test_sentences_and_citations_are_counted():
+    text = "Cats purr when they are happy [1]. Dogs bark at every stranger [1][2]. Cats purr."
+    marked = [Grounded(0, 1, "", support) for support in ("supported", "unsupported", "supported", "weak")]
+    found = check(answered(text, CATS, passage("Birds sing."), invalid=2, sentences=marked))
+    assert found == AnswerCheck(supported=2, weak=1, unsupported=1, citations=5, valid_citations=3)
+    assert found.sentences == 4
+
+
+def test_an_abstention_says_nothing():
+    assert check(answered("There is not enough evidence.", CATS, abstained=True)) == AnswerCheck()
+
+
+def test_a_trace_without_an_answer_cannot_be_checked():
+    trace = answered("Cats.", CATS)
+    state = State(trace.final.question, (), trace.final.rankings)
+    with pytest.raises(ValueError, match="no answer"):
+        check(Trace("Why?", "s", {}, "f", (Step("Dense", "retrieve", {}, state, 0.0),)))

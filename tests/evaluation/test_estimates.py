@@ -1,9 +1,6 @@
 """The cost of a run, estimated before anything is sent."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 
 from helpers.judged import JUDGED, opened
 
@@ -31,7 +28,7 @@ class Asking(TransformStage):
         return (Query(ctx.complete(ASK.fill(question=question.text, sources=())), "ask"),)
 
 
-def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, services: Services) -> None:
+def test_the_bill_is_told_before_anything_is_sent(tmp_path, services):
     """1 of 3 questions is measured: 2 calls are left, each as long as the longest question."""
     import datetime
 
@@ -61,9 +58,7 @@ def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, services: Serv
     assert ev.estimate(ev.plan_of(free, plain, share=True), services).free
 
 
-def test_a_bill_shares_equal_calls_only_among_strategies_that_a_question_still_goes_to(
-    tmp_path: Path, services: Services
-) -> None:
+def test_a_bill_shares_equal_calls_only_among_strategies_that_a_question_still_goes_to(tmp_path, services):
     """Two strategies ask the same; one has q1 already: q1 costs the other a call of its own."""
     twins = {
         name: Strategy(name, (Asking(), Retrieve((Dense(k=k),)), ReciprocalRankFusion()))

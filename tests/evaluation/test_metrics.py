@@ -1,7 +1,5 @@
 """Metrics: trec_eval's values, arithmetic written out, and the published results of seed 004."""
 
-from __future__ import annotations
-
 import random
 import re
 from math import log2
@@ -58,7 +56,7 @@ def random_questions(count: int) -> tuple[dict[str, dict[str, int]], dict[str, d
     return qrels, run
 
 
-def test_every_metric_is_trec_evals() -> None:
+def test_every_metric_is_trec_evals():
     qrels, run = random_questions(400)
     expected = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_NAMES.values())).evaluate(run)
     assert len(expected) == 400
@@ -69,7 +67,7 @@ def test_every_metric_is_trec_evals() -> None:
             assert value == pytest.approx(values[theirs], abs=1e-6), (question, ours)
 
 
-def test_ndcg_by_hand() -> None:
+def test_ndcg_by_hand():
     # a (gain 2) at rank 2, d (gain 3) at rank 5; the best order of the judged is 3, 2, 1, 1
     ideal = 3 + 2 / log2(3) + 1 / log2(4) + 1 / log2(5)
     assert ndcg(RANKED, GRADES) == pytest.approx((2 / log2(3) + 3 / log2(6)) / ideal)
@@ -77,23 +75,23 @@ def test_ndcg_by_hand() -> None:
     assert ndcg(RANKED, GRADES, 1) == 0
 
 
-def test_only_ranks_up_to_the_cutoff_count_for_the_reciprocal_rank() -> None:
+def test_only_ranks_up_to_the_cutoff_count_for_the_reciprocal_rank():
     assert [reciprocal_rank(RANKED, GRADES, k) for k in (1, 2)] == [0, 1 / 2]
 
 
-def test_an_empty_ranking_is_a_miss_on_every_metric() -> None:
+def test_an_empty_ranking_is_a_miss_on_every_metric():
     for name in (*TREC_NAMES, "seed_ndcg@10"):
         assert parse_metric(name)([], GRADES) == 0
 
 
-def test_judged_share() -> None:
+def test_judged_share():
     assert judged_at(RANKED, GRADES, 2) == 1  # b counts: judged not relevant
     assert judged_at(RANKED, GRADES, 3) == 2 / 3
     assert judged_at(RANKED, GRADES, 10) == 4 / 5  # of the five that came back
     assert judged_at([], GRADES, 10) == 1
 
 
-def test_the_seeds_metric_forgives_what_was_missed() -> None:
+def test_the_seeds_metric_forgives_what_was_missed():
     grades = {f"d{i}": 2 for i in range(20)}
     ranked = ["d0", "x1", "x2", "x3", "x4"]
     assert seed_ndcg(ranked, grades, 10) == 1  # its ideal has the one document that was found
@@ -120,7 +118,7 @@ PUBLISHED = [
 ]
 
 
-def test_the_published_results_of_seed_004_are_reproduced_and_are_not_ndcg() -> None:
+def test_the_published_results_of_seed_004_are_reproduced_and_are_not_ndcg():
     ndcgs = []
     for retrieved, judged, published in PUBLISHED:
         ranked = [f"r{rank}" for rank in range(len(retrieved))]
@@ -135,7 +133,7 @@ def test_the_published_results_of_seed_004_are_reproduced_and_are_not_ndcg() -> 
     assert sum(ndcgs) / 10 == pytest.approx(0.242, abs=5e-4)
 
 
-def test_a_question_without_a_relevant_document_has_no_value() -> None:
+def test_a_question_without_a_relevant_document_has_no_value():
     for grades in ({}, {"a": 0, "b": -1}):
         for name in (*DEFAULT_METRICS, "recall@100"):
             with pytest.raises(ValueError, match="no relevant document"):
@@ -144,7 +142,7 @@ def test_a_question_without_a_relevant_document_has_no_value() -> None:
 
 @for_each("measure", [ndcg, recall, precision, hit, average_precision, seed_ndcg, judged_at])
 @for_each("k", [0, -1])
-def test_a_cutoff_below_one_is_refused(measure, k: int) -> None:
+def test_a_cutoff_below_one_is_refused(measure, k):
     with pytest.raises(ValueError, match="at least 1"):
         measure(["a", "b"], {"a": 1}, k)
 
@@ -164,7 +162,7 @@ def test_a_cutoff_below_one_is_refused(measure, k: int) -> None:
         ("seed_ndcg@10", "seed_ndcg@10", "nDCG@10 as RAG-MSR computed it", 10),
     ],
 )
-def test_names_of_metrics(text: str, name: str, title: str, cutoff: int | None) -> None:
+def test_names_of_metrics(text, name, title, cutoff):
     metric = parse_metric(text)
     assert (metric.name, metric.title, metric.cutoff) == (name, title, cutoff)
     assert parse_metric(metric.name) == metric
@@ -177,7 +175,7 @@ def test_names_of_metrics(text: str, name: str, title: str, cutoff: int | None) 
         ("mmr", "mrr"), ("recall", "recall@10"),
     ],
 )  # fmt: skip
-def test_an_unknown_metric_names_the_nearest(wrong: str, nearest: str) -> None:
+def test_an_unknown_metric_names_the_nearest(wrong, nearest):
     with pytest.raises(ConfigError, match=re.escape(f"Did you mean {nearest}?")):
         parse_metric(wrong)
 
@@ -187,7 +185,7 @@ NO_CUTOFFS = ["0", "x", "", "-1", "1.5", "²", "10@5", "1000000000"]
 
 
 @for_each("text", [*NO_METRICS, *(f"ndcg@{cutoff}" for cutoff in NO_CUTOFFS)])
-def test_an_unknown_metric_is_refused_with_the_known_ones(text: str) -> None:
+def test_an_unknown_metric_is_refused_with_the_known_ones(text):
     with pytest.raises(ConfigError) as error:
         parse_metric(text)
     assert repr(text) in error.value.message
@@ -195,7 +193,7 @@ def test_an_unknown_metric_is_refused_with_the_known_ones(text: str) -> None:
         assert known in error.value.next_step
 
 
-def test_trec_order() -> None:
+def test_trec_order():
     assert trec_order({"a": 1.0, "b": 3.0, "c": 2.0}) == ["b", "c", "a"]
     assert trec_order({"a": 1.0, "c": 1.0, "b": 1.0}) == ["c", "b", "a"]
     # the nearest 32-bit float of both is 1

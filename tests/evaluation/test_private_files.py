@@ -1,7 +1,5 @@
 """What an evaluation writes: only its owner can open it, and a report of the user's keeps its permissions."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator
@@ -13,8 +11,6 @@ from helpers.judged import finish, opened
 from rag_core import evaluation as ev
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.evaluation.tables import BEGIN, END
-from rag_core.pipeline.strategy import Strategy
-from rag_core.runtime.services import Services
 from rag_core.values.owner_only import write_atomically
 
 
@@ -33,9 +29,7 @@ def open_to_others(folder: Path) -> list[Path]:
     return [path for path in [folder, *folder.rglob("*")] if mode(path) & 0o077]
 
 
-def test_a_run_and_its_results_are_private_whatever_the_umask(
-    tmp_path: Path, umask: None, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_a_run_and_its_results_are_private_whatever_the_umask(tmp_path, umask, services, strategies):
     run = opened(tmp_path / "new" / "runs" / "one", strategies)
     finish(run, strategies, services)
     ev.conclude(run, [ev.parse_metric("ndcg@10")])
@@ -44,9 +38,7 @@ def test_a_run_and_its_results_are_private_whatever_the_umask(
     assert open_to_others(tmp_path / "new") == []
 
 
-def test_an_open_run_becomes_private_when_it_is_resumed(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_an_open_run_becomes_private_when_it_is_resumed(tmp_path, services, strategies):
     tmp_path.chmod(0o755)
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
@@ -62,7 +54,7 @@ def test_an_open_run_becomes_private_when_it_is_resumed(
     assert mode(tmp_path) == 0o755, "a folder that was there is the user's"
 
 
-def test_what_is_written_atomically_is_private_and_so_are_new_folders(tmp_path: Path, umask: None) -> None:
+def test_what_is_written_atomically_is_private_and_so_are_new_folders(tmp_path, umask):
     write_atomically(tmp_path / "home" / "sweeps" / "one.json", "{}")
     assert open_to_others(tmp_path / "home") == []
     (tmp_path / "home" / "sweeps" / "one.json").chmod(0o644)
@@ -70,7 +62,7 @@ def test_what_is_written_atomically_is_private_and_so_are_new_folders(tmp_path: 
     assert open_to_others(tmp_path / "home") == []
 
 
-def test_a_report_with_a_table_keeps_its_permissions(tmp_path: Path) -> None:
+def test_a_report_with_a_table_keeps_its_permissions(tmp_path):
     report = tmp_path / "report.md"
     report.write_text(f"Before\n{BEGIN}\n{END}\nAfter\n")
     report.chmod(0o644)

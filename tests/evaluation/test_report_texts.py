@@ -1,7 +1,5 @@
 """Reports in Markdown: a label, a group or a title from a file is only ever text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -65,7 +63,7 @@ def columns(text: str) -> list[set[int]]:
 
 
 @pytest.mark.parametrize("foreign", HOSTILE)
-def test_a_foreign_label_group_and_title_are_text(foreign: str, tmp_path: Path) -> None:
+def test_a_foreign_label_group_and_title_are_text(foreign, tmp_path):
     stored = json.loads(FILE.read_text(encoding="utf-8"))
     kinds = next(iter(stored["groups"].values()))
     names = {"hybrid_rrf": foreign, next(iter(kinds)): foreign, stored["data"]: foreign}

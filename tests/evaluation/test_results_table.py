@@ -1,26 +1,22 @@
 """data/RESULTS.md shows the stored result, and a few of its questions give now what they gave then."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 from helpers.small import ROOT
 from helpers.stored_results import ROWS, SAMPLE, STORED, STRATEGIES, measured_again, rows
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import BEGIN, END
-from rag_core.lab.lab import Lab
 from rag_core.values.settings import read_settings
 
 
-def test_the_page_shows_the_stored_figures() -> None:
+def test_the_page_shows_the_stored_figures():
     page = (ROOT / "data" / "RESULTS.md").read_text(encoding="utf-8")
     table = page.partition(BEGIN)[2].partition(END)[0]
     assert table.strip() == ev.markdown(STORED).strip(), "run `make results`"
 
 
-def test_the_stored_result_is_of_these_questions_and_strategies() -> None:
+def test_the_stored_result_is_of_these_questions_and_strategies():
     manifest = STORED.manifest
     judged = ev.read_judged("builtin", STORED.split, read_settings())
     assert manifest.checksum == judged.checksum, "run `make results`"
@@ -32,7 +28,7 @@ def test_the_stored_result_is_of_these_questions_and_strategies() -> None:
     }, "run `make results`"
 
 
-def test_a_few_questions_find_what_they_found(lab: Lab, tmp_path: Path) -> None:
+def test_a_few_questions_find_what_they_found(lab, tmp_path):
     """Every strategy finds the same documents in the same order.
 
     One question of a strategy may differ: another build of the linear algebra rounds the last bit of a cosine

@@ -1,7 +1,5 @@
 """Runs on disk: resuming, locks, damaged records, and what is read back from them."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -20,17 +18,13 @@ from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.run_folder import RunFolder
-from rag_core.indexing import CorpusIndex
-from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError, DataError, StorageError
 from rag_core.values.labels import LabelRules
 from rag_core.values.settings import Settings
 
 
-def test_another_run_in_the_same_folder_is_refused(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_another_run_in_the_same_folder_is_refused(tmp_path, services, strategies):
     opened(tmp_path / "run", strategies).close()
     other = ev.build_strategies({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
     with pytest.raises(ConfigError, match="holds another run: different strategies"):
@@ -40,7 +34,7 @@ def test_another_run_in_the_same_folder_is_refused(
         opened(tmp_path / "run", strategies, changed)
 
 
-def test_a_run_folder_is_let_go_however_its_use_ends(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+def test_a_run_folder_is_let_go_however_its_use_ends(tmp_path, strategies):
     with pytest.raises(RuntimeError), opened(tmp_path / "run", strategies):
         raise RuntimeError("broken off")
     other = dataclasses.replace(JUDGED, checksum="x")
@@ -55,13 +49,12 @@ def test_a_run_folder_is_let_go_however_its_use_ends(tmp_path: Path, strategies:
     opened(tmp_path / "run", strategies).close()
 
 
-def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+def test_the_lock_of_a_dead_process_is_taken_over(tmp_path, strategies):
     opened(tmp_path / "run", strategies).close()
     script = "import sys, time; from filelock import FileLock; held = FileLock(sys.argv[1]); held.acquire(); print('held', flush=True); time.sleep(60)"
     holder = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path / "run" / "LOCK")], stdout=subprocess.PIPE, text=True
     )
-    assert holder.stdout is not None
     assert holder.stdout.readline().strip() == "held"
     with pytest.raises(StorageError, match="is being written by another run") as refused:
         opened(tmp_path / "run", strategies)
@@ -72,7 +65,7 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, strategies: di
     opened(tmp_path / "run", strategies).close()
 
 
-def test_two_processes_do_not_write_one_run(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+def test_two_processes_do_not_write_one_run(tmp_path, strategies):
     held = opened(tmp_path / "run", strategies)
     with pytest.raises(StorageError, match="is being written by another run"):
         opened(tmp_path / "run", strategies)
@@ -81,14 +74,12 @@ def test_two_processes_do_not_write_one_run(tmp_path: Path, strategies: dict[str
 
 
 @pytest.mark.parametrize("label", ["a b", "a/b", "", "../x"])
-def test_a_label_must_be_a_file_name(tmp_path: Path, label: str) -> None:
+def test_a_label_must_be_a_file_name(tmp_path, label):
     with pytest.raises(ConfigError, match="cannot be labelled"):
         opened(tmp_path / "run", ev.build_strategies({label: "bm25"}))
 
 
-def test_a_broken_record_names_file_and_line(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_a_broken_record_names_file_and_line(tmp_path, services, strategies):
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
     path = run.folder / "records" / "bm25.jsonl"
@@ -114,8 +105,8 @@ def evaluate_until_killed(sender: Connection, home: Path, folder: Path, kill_aft
 
 @pytest.mark.parametrize("killed_after", [0, 3, 6])
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
-    tmp_path: Path, index: CorpusIndex, services: Services, strategies: dict[str, Strategy], killed_after: int
-) -> None:
+    tmp_path, index, services, strategies, killed_after
+):
     arguments = (evaluate_until_killed, tmp_path / "home", tmp_path / "run")
     assert in_another_process(*arguments, killed_after) == (-signal.SIGKILL, None)
     assert not (tmp_path / "run" / "results.json").exists()
@@ -131,13 +122,12 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
     metric = ev.parse_metric("ndcg@10")
     assert ev.scores(resumed, metric) == ev.scores(straight, metric)
     results = ev.stored_results(resumed)
-    assert results is not None
     assert results.queries == 3
 
 
 def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, services, strategies, monkeypatch
+):
     from rag_core.values.settings import read_settings
 
     settings = read_settings(home=tmp_path / "state")
@@ -154,7 +144,7 @@ def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
     assert ev.run_title(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · MMR off")
 
 
-def test_who_judged_is_in_manifest_and_results(tmp_path: Path, services: Services) -> None:
+def test_who_judged_is_in_manifest_and_results(tmp_path, services):
     chosen = ev.build_strategies({"bm25": "bm25"})
     judged = dataclasses.replace(JUDGED, judged_by="Two midwives judged.")
     with opened(tmp_path / "run", chosen, judged) as run:
@@ -163,7 +153,7 @@ def test_who_judged_is_in_manifest_and_results(tmp_path: Path, services: Service
     assert RunFolder.open(tmp_path / "run").judged == judged
 
 
-def test_differences_of_two_runs_are_named(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+def test_differences_of_two_runs_are_named(tmp_path, strategies):
     one = opened(tmp_path / "one", strategies)
     other = opened(tmp_path / "two", strategies, dataclasses.replace(JUDGED, checksum="other"))
     assert ev.differences(one, one) == []
@@ -171,7 +161,7 @@ def test_differences_of_two_runs_are_named(tmp_path: Path, strategies: dict[str,
     assert "judgements differ" in told
 
 
-def test_titles_come_from_where_the_documents_are(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+def test_titles_come_from_where_the_documents_are(tmp_path, strategies):
     folder = tmp_path / "beir"
     folder.mkdir()
     rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]

@@ -1,7 +1,5 @@
 """TREC run files: what is written is what any tool reads, and what is wrong with one is named."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

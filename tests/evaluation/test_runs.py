@@ -1,7 +1,5 @@
 """Running strategies over judged questions: records, calls, results."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import threading
@@ -21,16 +19,13 @@ from rag_core.pipeline.cached_index import without
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
-from rag_core.runtime.services import Services
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, RagError, Stopped
 from rag_core.values.types import ModelCall, Query, Vectors
 
 
-def test_every_measured_question_gets_a_record_of_every_stage(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_every_measured_question_gets_a_record_of_every_stage(tmp_path, services, strategies):
     run = opened(tmp_path / "run", strategies)
     steps = finish(run, strategies, services)
     assert (steps[0].done, steps[0].total, steps[0].seconds_left) == (0, 6, None)
@@ -47,9 +42,7 @@ def test_every_measured_question_gets_a_record_of_every_stage(
     assert all(len(records) == len(run.judged.measured) for records in run.records.values())
 
 
-def test_a_run_read_back_is_the_run_that_was_written(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_a_run_read_back_is_the_run_that_was_written(tmp_path, services, strategies):
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
     again = RunFolder.open(tmp_path / "run")
@@ -57,9 +50,7 @@ def test_a_run_read_back_is_the_run_that_was_written(
     assert again.judged == JUDGED
 
 
-def test_no_question_is_asked_twice(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy], embedder: WordEmbedder
-) -> None:
+def test_no_question_is_asked_twice(tmp_path, services, strategies, embedder):
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
     asked = len(embedder.asked)
@@ -73,9 +64,7 @@ def opened_again(folder: Path, run: RunFolder, strategies: Mapping[str, Strategy
     return opened(folder, strategies)
 
 
-def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(
-    tmp_path: Path, services: Services, embedder: WordEmbedder
-) -> None:
+def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(tmp_path, services, embedder):
     both = ev.build_strategies({"a": "simple_semantic", "b": ("hybrid_rrf", {"mmr": False})})
     for share, calls in ((False, 6), (True, 3)):
         embedder.asked.clear()
@@ -86,15 +75,13 @@ def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(
 
 @dataclasses.dataclass(frozen=True)
 class Broken(TransformStage):
-    """Fails on one question."""
-
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         if "dogs" in question.text:
             raise RuntimeError("no dogs")
         return (question,)
 
 
-def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path: Path, services: Services) -> None:
+def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path, services):
     broken = {
         "broken": Strategy("broken", (Broken(), Retrieve((Dense(k=3),)), ReciprocalRankFusion())),
         "dense": Strategy("dense", (Retrieve((Dense(k=3),)),)),
@@ -134,9 +121,7 @@ class Paying(TransformStage):
         return (question,)
 
 
-def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(
-    tmp_path: Path, services: Services
-) -> None:
+def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(tmp_path, services):
     """Three questions at $0.25: one fails, is asked again and fails, and again and succeeds: 5 calls."""
     paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     for attempt, replies in enumerate((("fine", "fail", "fine"), ("fail",), ("fine",)), start=1):
@@ -154,9 +139,7 @@ def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(
         assert RunFolder.open(run.folder).records == run.records, "what is on disk says the same"
 
 
-def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(
-    tmp_path: Path, services: Services
-) -> None:
+def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(tmp_path, services):
     stop = threading.Event()
 
     class Stopping(ScriptedLlm):
@@ -177,9 +160,7 @@ def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(
     assert not any(one.error for one in run.records["paying"].values())
 
 
-def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(
-    tmp_path: Path, services: Services
-) -> None:
+def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(tmp_path, services):
     """The consumer leaves after the first record; the questions on the other threads are kept too."""
     together = threading.Barrier(3)
 
@@ -198,9 +179,7 @@ def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(
     assert sum(one.cost.known for one in run.records["paying"].values()) == pytest.approx(3 * 0.25)
 
 
-def test_the_json_has_the_fixed_shape(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_the_json_has_the_fixed_shape(tmp_path, services, strategies):
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
     results = ev.conclude(run, ev.choose_metrics(["ndcg@10", "recall@10"])).as_json()
@@ -220,9 +199,7 @@ def test_the_json_has_the_fixed_shape(
     assert results["groups"]["language"] == {}, "one language is no grouping"
 
 
-def test_own_run_files_come_back_in_the_same_order(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_own_run_files_come_back_in_the_same_order(tmp_path, services, strategies):
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
     ev.conclude(run, ev.choose_metrics())
@@ -237,7 +214,7 @@ def test_own_run_files_come_back_in_the_same_order(
     assert ev.conclude(other, [metric]).strategies["other"].controls is None
 
 
-def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path: Path) -> None:
+def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path):
     path = tmp_path / "some.trec"
     path.write_text("q1 Q0 a 1 9.5 x\nq1 Q0 e 2 9.0 x\n")
     manifest = ev.describe_run(JUDGED, {}, depth=None, engine={}, source="", run_files={"some": path})
@@ -261,9 +238,7 @@ class Waiting(WordEmbedder):
         return super().embed(texts, kind, languages)
 
 
-def test_stopping_keeps_what_is_measured(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
+def test_stopping_keeps_what_is_measured(tmp_path, services, strategies):
     run = opened(tmp_path / "run", strategies)
     stop = threading.Event()
     waiting = dataclasses.replace(services, embedder=Waiting(stop))
@@ -280,7 +255,7 @@ def test_stopping_keeps_what_is_measured(
     assert all(len(records) == len(run.judged.measured) for records in run.records.values())
 
 
-def test_depth_raises_every_count_of_passages() -> None:
+def test_depth_raises_every_count_of_passages():
     deep = ev.build_strategies({"h": "hybrid_rrf"}, 100)["h"]
     counts = {name: value for name, value in deep.controls.items() if name.startswith("k_")}
     assert counts == dict.fromkeys(
@@ -294,13 +269,13 @@ def test_depth_raises_every_count_of_passages() -> None:
         ev.build_strategies({"h": "hybrid_rrf"}, 101)
 
 
-def test_without_metrics_the_usual_ones_and_the_deep_one_where_it_means_something() -> None:
+def test_without_metrics_the_usual_ones_and_the_deep_one_where_it_means_something():
     assert "recall@100" not in [metric.name for metric in ev.choose_metrics()]
     assert ev.choose_metrics(depth=100)[-1].name == "recall@100"
     assert [metric.name for metric in ev.choose_metrics(["MRR", "mrr", "p@5"])] == ["mrr", "precision@5"]
 
 
-def test_front_of_quality_and_time(tmp_path: Path) -> None:
+def test_front_of_quality_and_time(tmp_path):
     points = [
         ev.Point("slow and good", 0.9, 2.0, 0.0),
         ev.Point("fast and fair", 0.7, 1.0, 0.0),
@@ -318,7 +293,7 @@ def test_front_of_quality_and_time(tmp_path: Path) -> None:
     }
 
 
-def test_no_strategy_is_an_error() -> None:
+def test_no_strategy_is_an_error():
     with pytest.raises(RagError, match="No strategy was chosen"):
         ev.build_strategies({})
 
@@ -332,9 +307,7 @@ class TestAQuestionThatIsADocument:
     )  # fmt: skip
     once = RECIPES["bm25"].build(k_final=2).without_answer()
 
-    def test_is_not_among_what_it_finds_and_another_takes_its_place(
-        self, tmp_path: Path, services: Services
-    ) -> None:
+    def test_is_not_among_what_it_finds_and_another_takes_its_place(self, tmp_path, services):
         own = dataclasses.replace(self.judged, also_documents=frozenset())
         plain, without = (
             opened(tmp_path / name, {"once": self.once}, judged)
@@ -347,7 +320,7 @@ class TestAQuestionThatIsADocument:
         assert "a" not in stage.lanes[0].documents
         assert without.records["once"]["a"].ranked == ("e", "f")
 
-    def test_a_sweep_and_a_run_file_leave_it_out_too(self, tmp_path: Path, services: Services) -> None:
+    def test_a_sweep_and_a_run_file_leave_it_out_too(self, tmp_path, services):
         metric = ev.parse_metric("mrr@10")
         nearest = RECIPES["simple_semantic"].build(k_final=1).without_answer()
         swept = sweep(self.judged, [self.once, nearest], metric, lambda: services)

@@ -1,19 +1,18 @@
-"""Urgent questions: what is found, who leads, and the shares."""
-
-from __future__ import annotations
+"""Urgent questions: what is found, who leads, and the shares; the shares of declined questions."""
 
 from dataclasses import replace
 
 import pytest
 
 from rag_core.documents.benchmark import Benchmark, Question
-from rag_core.evaluation.answer_scores import AnswerCheck, CheckedAnswer
+from rag_core.evaluation.answer_scores import AbstentionFigures, AnswerCheck, CheckedAnswer
 from rag_core.evaluation.answers import AnswerReport
-from rag_core.evaluation.trust import SafetyReport, urgent_only
+from rag_core.evaluation.statistics import wilson
+from rag_core.evaluation.trust import SafetyReport, measure_abstention, outside_of, urgent_only
 from rag_core.offline.safety import SafetyCheck, check_safety
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.answers import Answer
-from rag_core.values.errors import ProviderError
+from rag_core.values.errors import ConfigError, ProviderError
 from rag_core.values.trace import Step, Trace
 from rag_core.values.types import Hit, Passage, Query, Ranking, State
 
@@ -41,9 +40,7 @@ def trace(said: str, *texts: str, question: str = BREATHING, notice: str = "") -
         (trace(COMMON, COMMON, notice="Notice: Call the emergency number now. "), SafetyCheck(True, None, True, True)),
     ],
 )  # fmt: skip
-def test_the_rank_of_the_urgent_action_and_whether_the_answer_begins_with_it(
-    found: Trace, check: SafetyCheck
-):
+def test_the_rank_of_the_urgent_action_and_whether_the_answer_begins_with_it(found, check):
     assert check_safety(found) == check
 
 
@@ -82,3 +79,41 @@ def test_the_shares_count_what_was_asked_and_leave_failures_out():
     assert rows[1]["checks"]["s"] == {"signs": True, "rank": None, "leads": False, "by_notice": False}
     assert rows[2]["checks"]["s"] == {"failure": "It hung."}
     assert replace(shares, found=None).as_json()["found"] is None
+
+
+def test_the_shares_are_those_of_the_counts():
+    found = AbstentionFigures({(True, True): 8, (True, False): 2, (False, True): 1, (False, False): 39})
+    shares = [found.precision, found.recall, found.wrongly_declined]
+    assert [(one.mean, one.n) for one in shares if one] == [(8 / 9, 9), (0.8, 10), (0.025, 40)]
+    assert found.recall == wilson(8, 10)
+
+
+def test_a_share_of_nothing_is_none():
+    none = AbstentionFigures({})
+    assert (none.precision, none.recall, none.wrongly_declined) == (None, None, None)
+
+
+INSIDE = Question("i", "When is anti-D given in pregnancy?", "en", "clear", "routine")
+OUTSIDE = Question("o", "¿Cuál es la capital de Australia?", "es", "outside", "routine")
+
+
+@pytest.mark.parametrize("writer", ["offline", "model"])
+def test_questions_are_counted_by_language(lab, writer):
+    found = measure_abstention(lab, "simple_semantic", {INSIDE: False, OUTSIDE: True}, writer)
+    assert {group: dict(one.counts) for group, one in found.items()} == {
+        "all": {(False, False): 1, (True, True): 1},
+        "en": {(False, False): 1},
+        "es": {(True, True): 1},
+    }
+
+
+def test_a_lab_that_never_declines_cannot_be_measured(lab):
+    for thresholds in (None, {}):
+        never = lab.with_engines(replace(lab.engines, thresholds=thresholds))
+        with pytest.raises(ConfigError, match="declines no question"):
+            measure_abstention(never, "simple_semantic", {INSIDE: False})
+
+
+def test_questions_without_a_relevant_document_are_outside():
+    judged = Benchmark("b", "dev", (INSIDE, OUTSIDE), {"i": {"d": 1}, "o": {"d": 0}}, "")
+    assert outside_of(judged) == {INSIDE: False, OUTSIDE: True}

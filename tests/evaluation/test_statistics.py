@@ -4,8 +4,6 @@ The simulations draw scores like real ones: many exact 0 and 1, skewed, half of 
 rates are those of the fixed seeds here; the comments give the rate expected of any seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from math import sqrt
@@ -58,7 +56,7 @@ def by_question(values: Floats) -> dict[str, float]:
     return {f"q{i}": value for i, value in enumerate(values.tolist())}
 
 
-def test_an_interval_by_hand() -> None:
+def test_an_interval_by_hand():
     # 0 and 1 drawn twice with replacement: means 0, 1/2, 1/2, 1; with n = 2 the percentiles are the ends
     assert interval([0.0, 1.0]) == Interval(mean=0.5, low=0.0, high=1.0, n=2)
     assert interval([0.25]) == Interval(mean=0.25, low=0.25, high=0.25, n=1)
@@ -68,7 +66,7 @@ def test_an_interval_by_hand() -> None:
         assert (span.low, span.high) == (pytest.approx(value), pytest.approx(value))
 
 
-def test_an_interval_is_the_percentiles_of_all_resamples() -> None:
+def test_an_interval_is_the_percentiles_of_all_resamples():
     values = [0.0, 0.0, 0.2, 0.5, 0.9, 1.0]
     means = np.array([np.mean(draw) for draw in product(values, repeat=6)])  # all 6^6 equally likely
     # Student's t at 97.5 % with 5 degrees of freedom is 2.5706
@@ -79,7 +77,7 @@ def test_an_interval_is_the_percentiles_of_all_resamples() -> None:
     assert span.high == pytest.approx(np.quantile(means, 1 - tail), abs=0.02)
 
 
-def test_an_interval_agrees_with_scipy_on_many_questions() -> None:
+def test_an_interval_agrees_with_scipy_on_many_questions():
     values = ndcg_like(np.random.default_rng(4), (323,))
     theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=20_000, rng=4)
     span = interval(values)
@@ -91,7 +89,7 @@ def test_an_interval_agrees_with_scipy_on_many_questions() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
-def test_an_interval_holds_its_mean_and_stays_within_the_values(values: list[float]) -> None:
+def test_an_interval_holds_its_mean_and_stays_within_the_values(values):
     span = interval(values)
     assert min(values) - 1e-12 <= span.low <= span.mean <= span.high <= max(values) + 1e-12
     assert span == interval(values[::-1])
@@ -101,7 +99,7 @@ def test_an_interval_holds_its_mean_and_stays_within_the_values(values: list[flo
 
 @for_each("measure", [interval, randomisation_p, minimum_detectable, questions_needed])
 @for_each("values", [[], [0.5, float("nan")], [0.5, float("inf")]])
-def test_no_questions_and_values_that_are_no_numbers_are_refused(measure, values: list[float]) -> None:
+def test_no_questions_and_values_that_are_no_numbers_are_refused(measure, values):
     with pytest.raises(ValueError, match=r"no questions|not finite"):
         measure(values)
 
@@ -116,13 +114,13 @@ def test_no_questions_and_values_that_are_no_numbers_are_refused(measure, values
         (difference_like, 0.5 * 0.04),
     ],
 )
-def test_intervals_cover_the_true_mean_in_93_to_97_of_100(scores: Draw, mean: float, n: int) -> None:
+def test_intervals_cover_the_true_mean_in_93_to_97_of_100(scores, mean, n):
     spans = intervals(scores(np.random.default_rng(n), (n, 1_000)))
     covered = sum(span.low <= mean <= span.high for span in spans)
     assert 930 <= covered <= 970  # of these seeds
 
 
-def test_p_by_enumeration() -> None:
+def test_p_by_enumeration():
     # sums of ±1 ±2 ±3: 6, 4, 2, 0, 0, -2, -4, -6; at least as far from 0 as 6, 4, 2, 0: 2, 4, 6, 8 of 8
     assert randomisation_p([1, 2, 3]) == 2 / 8
     assert randomisation_p([-1, 2, 3]) == 4 / 8
@@ -139,7 +137,7 @@ def test_p_by_enumeration() -> None:
 
 
 @pytest.mark.parametrize("n", [5, 12, 13])
-def test_p_is_scipys_where_all_flips_are_counted(n: int) -> None:
+def test_p_is_scipys_where_all_flips_are_counted(n):
     differences = np.random.default_rng(n).normal(0.3, 1, n)
     theirs = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True
@@ -148,7 +146,7 @@ def test_p_is_scipys_where_all_flips_are_counted(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "shift"), [(14, 0.8), (60, 0.2), (150, 0.15)])
-def test_p_is_scipys_within_sampling_error_where_flips_are_drawn(n: int, shift: float) -> None:
+def test_p_is_scipys_within_sampling_error_where_flips_are_drawn(n, shift):
     differences = np.random.default_rng(n).normal(shift, 1, n)
     theirs = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=10_000, vectorized=True, rng=4
@@ -157,12 +155,12 @@ def test_p_is_scipys_within_sampling_error_where_flips_are_drawn(n: int, shift: 
     assert randomisation_p(differences) == pytest.approx(theirs, abs=4 * error)
 
 
-def test_a_drawn_p_is_never_zero() -> None:
+def test_a_drawn_p_is_never_zero():
     # 2^100 flips, two of them as far: none of the 10,000 drawn is, so only the one that happened counts
     assert randomisation_p([1.0] * 100) == 1 / 10_001
 
 
-def test_holm_by_hand() -> None:
+def test_holm_by_hand():
     # sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1: 0.02, 0.03, 0.06, 0.04, the last raised to 0.06
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.6, 0.5]) == [1.0, 1.0]
@@ -170,7 +168,7 @@ def test_holm_by_hand() -> None:
     assert holm([]) == []
 
 
-def test_minimum_detectable_and_questions_needed_by_hand() -> None:
+def test_minimum_detectable_and_questions_needed_by_hand():
     # n 10, mean 0.5, squared deviations 10 · 0.25: sd = sqrt(2.5 / 9)
     differences = [0.0, 1.0] * 5
     sd = sqrt(2.5 / 9)
@@ -186,7 +184,7 @@ def test_minimum_detectable_and_questions_needed_by_hand() -> None:
         minimum_detectable([0.5])
 
 
-def test_a_comparison_by_hand() -> None:
+def test_a_comparison_by_hand():
     # b loses 8 questions by 0.5, wins 1 by 0.1, and 1 differs by rounding only
     a = by_question(np.array([0.75] * 8 + [0.4, 0.3]))
     b = by_question(np.array([0.25] * 8 + [0.5, 0.3 + 1e-12]))
@@ -209,7 +207,7 @@ def test_a_comparison_by_hand() -> None:
     assert (mirrored.low, mirrored.high) == (pytest.approx(-span.high), pytest.approx(-span.low))
 
 
-def test_verdicts() -> None:
+def test_verdicts():
     draw = np.random.default_rng(4)
     base = ndcg_like(draw, (100,))
     near = base + np.where(np.arange(100) % 2, 0.23, -0.2)  # mean difference 0.015, each 0.215 from it
@@ -244,7 +242,7 @@ def test_verdicts() -> None:
     assert pair.verdict.endswith("difference +0.000 (95 % −0.250 to +0.250), p 1.000.")
 
 
-def test_the_level_of_a_difference_is_5_percent() -> None:
+def test_the_level_of_a_difference_is_5_percent():
     b = by_question(np.zeros(10))
     (six,) = compare_all("MRR", {"a": by_question(np.array([1.0] * 6 + [0.0] * 4)), "b": b})
     assert (six.p, six.different) == (2 / 2**6, True)  # 0.031
@@ -254,11 +252,8 @@ def test_the_level_of_a_difference_is_5_percent() -> None:
     assert five.verdict.endswith("; about 1 more question would settle a difference of this size.")
 
 
-@pytest.mark.parametrize(
-    ("n", "words"),
-    [(9, "9 questions"), (1, "1 question"), (0, "0 questions")],
-)
-def test_too_few_questions_conclude_nothing(n: int, words: str) -> None:
+@pytest.mark.parametrize(("n", "words"), [(9, "9 questions"), (1, "1 question"), (0, "0 questions")])
+def test_too_few_questions_conclude_nothing(n, words):
     (pair,) = compare_all("MRR", {"a": by_question(np.ones(n)), "b": by_question(np.zeros(n)) | {"x": 1.0}})
     assert pair.verdict == f"too few to conclude: {words}."
     assert (pair.n, pair.wins, pair.different) == (n, n, False)
@@ -266,7 +261,7 @@ def test_too_few_questions_conclude_nothing(n: int, words: str) -> None:
     assert pair.difference == (1 if n else None)
 
 
-def test_all_pairs_are_corrected_together_and_each_has_its_own_questions() -> None:
+def test_all_pairs_are_corrected_together_and_each_has_its_own_questions():
     draw = np.random.default_rng(4)
     scores = {name: by_question(ndcg_like(draw, (40,))) for name in "abc"}
     scores["c"] = {question: score + 0.15 for question, score in list(scores["c"].items())[:25]}
@@ -290,13 +285,13 @@ def test_all_pairs_are_corrected_together_and_each_has_its_own_questions() -> No
     assert all("corrected for 3 pairs" in pair.verdict for pair in tested)
 
 
-def test_a_score_that_is_no_number_is_never_compared() -> None:
+def test_a_score_that_is_no_number_is_never_compared():
     scores = by_question(np.ones(12))
     with pytest.raises(ValueError, match="not finite"):
         compare_all("m", {"a": scores, "b": scores | {"q3": float("nan")}})
 
 
-def test_only_the_named_pairs_are_compared_and_corrected_for() -> None:
+def test_only_the_named_pairs_are_compared_and_corrected_for():
     questions = [f"q{i}" for i in range(12)]
     scores = {
         name: {question: (i % 4 + shift) / 8 for i, question in enumerate(questions)}

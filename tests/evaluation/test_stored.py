@@ -1,9 +1,6 @@
 """What an evaluation stores reads back as what was written, and a damaged file is named."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from helpers.judged import JUDGED, opened
@@ -12,20 +9,19 @@ from helpers.small import ROOT
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES
 from rag_core.evaluation.run_folder import RunFolder
-from rag_core.runtime.services import Services
 from rag_core.values.errors import DataError
 from rag_core.values.settings import read_settings
 
 STORED = ROOT / "data" / "results.json"
 
 
-def test_the_shipped_results_are_written_as_they_were_read() -> None:
+def test_the_shipped_results_are_written_as_they_were_read():
     results = ev.Results.read(STORED)
     written = json.dumps(results.as_json(), ensure_ascii=False, indent=2)
     assert written + "\n" == STORED.read_text(encoding="utf-8")
 
 
-def test_the_files_of_a_run_are_written_as_they_were_read(tmp_path: Path, services: Services) -> None:
+def test_the_files_of_a_run_are_written_as_they_were_read(tmp_path, services):
     strategies = ev.build_strategies({"bm25": "bm25", "dense": "simple_semantic"})
     with opened(tmp_path / "run", strategies) as run:
         list(ev.evaluate(run, strategies, lambda: services))
@@ -38,7 +34,7 @@ def test_the_files_of_a_run_are_written_as_they_were_read(tmp_path: Path, servic
     assert "pairs" not in run.manifest.as_json(), "without pairs a manifest does not name them"
 
 
-def test_the_file_of_a_sweep_is_written_as_it_was_read(tmp_path: Path, services: Services) -> None:
+def test_the_file_of_a_sweep_is_written_as_it_was_read(tmp_path, services):
     recipe, settings = RECIPES["simple_semantic"], ev.grid({"k_final": (1, 3)})
     result = ev.tune(recipe, settings, ev.parse_metric("mrr"), JUDGED, JUDGED, lambda: services)
     path = ev.save_sweep(result, read_settings(home=tmp_path))
@@ -51,7 +47,7 @@ def test_the_file_of_a_sweep_is_written_as_it_was_read(tmp_path: Path, services:
     ("text", "problem"),
     [(None, "No such file"), ("{", "Invalid JSON"), ("[]", "cannot be read"), ("{}", "data: Field required")],
 )
-def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path: Path, text: str | None, problem: str) -> None:
+def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path, text, problem):
     path = tmp_path / "results.json"
     if text is not None:
         path.write_text(text)
@@ -62,7 +58,7 @@ def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path: Path, text: str | 
         assert "again" in damaged.value.next_step
 
 
-def test_the_leader_and_the_kind_a_strategy_gains_most_on() -> None:
+def test_the_leader_and_the_kind_a_strategy_gains_most_on():
     results = ev.Results.read(STORED)
     means = {label: row.metrics["ndcg@10"].mean for label, row in results.strategies.items()}  # type: ignore[union-attr]
     assert results.primary_means == means
@@ -76,7 +72,7 @@ def test_the_leader_and_the_kind_a_strategy_gains_most_on() -> None:
     assert results.best_kind("hyde", "ndcg@10", "bm25") == max(gains.items(), key=lambda item: item[1])
 
 
-def test_the_best_settings_along_one_and_two_controls(services: Services) -> None:
+def test_the_best_settings_along_one_and_two_controls(services):
     settings = ev.grid({"k_final": (1, 3), "k1": (1.0, 2.0)})
     result = ev.tune(RECIPES["bm25"], settings, ev.parse_metric("mrr"), JUDGED, JUDGED, lambda: services)
     rows = result.best_along("k_final")

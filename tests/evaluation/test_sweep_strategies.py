@@ -1,11 +1,8 @@
 """Every strategy of the catalogue sweeps: every control of it, whatever its kind, and its result reads back."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 from helpers.controls import every_control, every_recipe
 from helpers.fakes import rewritten, talker
@@ -18,7 +15,6 @@ from rag_core.catalog import (
     Control,
     Number,
     PromptText,
-    Recipe,
     Switch,
     Templates,
     Weights,
@@ -34,10 +30,7 @@ QUESTIONS = tuple(
     Question(f"q{place}", text, "en", "", "")
     for place, text in enumerate(("Do cats sleep?", "What do ducks eat in winter?"))
 )
-GRADES = {
-    "q0": {"cats-0": 2, "kittens-0": 1},
-    "q1": {"ducks-2": 2, "hens-5": 1},
-}
+GRADES = {"q0": {"cats-0": 2, "kittens-0": 1}, "q1": {"ducks-2": 2, "hens-5": 1}}
 DEV = Benchmark("farm", "dev", QUESTIONS, GRADES, "0123456789abcdef")
 TEST = dataclasses.replace(DEV, split="test", questions=QUESTIONS[1:])
 
@@ -67,7 +60,7 @@ def fresh(services: Services) -> Callable[[], Services]:
 
 
 @every_control
-def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control, full: Services) -> None:
+def test_every_control_of_every_strategy_sweeps(recipe, control, full):
     if not control.changes_passages:
         return
     base = {other: acting[0] for other, acting in control.needs}
@@ -81,9 +74,7 @@ def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control
 
 
 @every_recipe
-def test_a_sweep_of_several_controls_is_kept_and_read_back(
-    recipe: Recipe, full: Services, tmp_path: Path
-) -> None:
+def test_a_sweep_of_several_controls_is_kept_and_read_back(recipe, full, tmp_path):
     axes = {control.name: values_of(control)[:2] for control in recipe.controls}
     settings = read_settings(home=tmp_path)
     result = ev.tune(recipe, ev.sample(axes, 6), NDCG, DEV, TEST, fresh(full))
@@ -100,7 +91,7 @@ def test_a_sweep_of_several_controls_is_kept_and_read_back(
         ("merge=max,first", ["max", "first"]),
     ],
 )
-def test_axes_of_any_kind_as_they_are_typed(text: str, values: list[object]) -> None:
+def test_axes_of_any_kind_as_they_are_typed(text, values):
     recipe = RECIPES["multi_query"]
     name, parsed = ev.parse_axis(recipe, text)
     control = next(one for one in recipe.controls if one.name == name)

@@ -1,12 +1,9 @@
 """The safeguards' figures, counted on small sets written out here, and the command that prints them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from helpers.small import Rag
 
 from rag_core.evaluation import trust
 from rag_core.evaluation.statistics import wilson
@@ -21,7 +18,7 @@ def write(path: Path, *rows: dict[str, object]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def test_private_pieces_are_found_whole_right_or_needlessly(tmp_path: Path):
+def test_private_pieces_are_found_whole_right_or_needlessly(tmp_path):
     phone = "Call 07700 900854 now"
     write(
         tmp_path / "private" / "test.jsonl",
@@ -75,7 +72,7 @@ def pair(sentence: str, supported: bool, heading: str = "Naps") -> dict[str, obj
     }
 
 
-def test_a_sentence_is_compared_with_its_own_section(tmp_path: Path):
+def test_a_sentence_is_compared_with_its_own_section(tmp_path):
     (tmp_path / "corpus" / "en").mkdir(parents=True)
     (tmp_path / "corpus" / "en" / "cats.md").write_text(DOCUMENT, encoding="utf-8")
     write(
@@ -92,15 +89,13 @@ def test_a_sentence_is_compared_with_its_own_section(tmp_path: Path):
         trust.grounding_measures(tmp_path, Agrees())
 
 
-def test_a_row_without_its_keys_is_named(tmp_path: Path):
+def test_a_row_without_its_keys_is_named(tmp_path):
     write(tmp_path / "private" / "test.jsonl", {"text": "Is cheese safe?"})
     with pytest.raises(DataError, match=r"test\.jsonl, line 1"):
         trust.privacy_measures(tmp_path)
 
 
-def test_the_command_prints_each_safeguard_and_each_strategy(
-    rag: Rag, ready: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_command_prints_each_safeguard_and_each_strategy(rag, ready, monkeypatch):
     """And the figures of grounding that the app shows are those it measured: on the whole test part."""
     grounding: list[trust.Measure] = []
     measure = trust.grounding_measures
@@ -117,7 +112,6 @@ def test_the_command_prints_each_safeguard_and_each_strategy(
         assert line in lines
     for one in grounding[:2]:
         share = one.share
-        assert share
         right = round(share.mean * share.n)
         assert f"{100 * share.mean:.0f} %" in HOW_GROUNDED
         assert f"{right} of {share.n}; " in HOW_GROUNDED

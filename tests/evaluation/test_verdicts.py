@@ -1,8 +1,7 @@
-"""Verdicts on answers: the table of what is what, and their shares."""
-
-from __future__ import annotations
+"""Verdicts on answers and their shares, and the simple answers that whatever chooses what to quote must beat."""
 
 import dataclasses
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -15,17 +14,20 @@ from rag_core.documents.answer_set import AnswerSet, JudgedAnswer, Needed, Unwan
 from rag_core.documents.benchmark import Question
 from rag_core.evaluation.statistics import wilson
 from rag_core.evaluation.verdicts import (
+    BASELINES,
     COVERED,
     AnswerVerdict,
     Assessment,
     VerdictScores,
     VerdictShares,
+    answer_by,
     assess,
 )
 from rag_core.language.patterns import Pattern
 from rag_core.values.answers import Citation
 from rag_core.values.errors import ProviderError
 from rag_core.values.trace import Trace
+from rag_core.values.types import Passage
 
 
 def question(identity: str, language: str = "en", kind: str = "clear") -> Question:
@@ -48,7 +50,6 @@ NOISE, HARM, OTHER = " Wear a belt [1].", " Wait and see [1].", "Bananas are yel
 
 
 def citing(text: str, document: str = "other", position: int = 0, *, abstained: bool = False) -> Trace:
-    """An answer that cites one passage."""
     one = dataclasses.replace(passage("Text."), id=f"{document}:{position}:abcd", doc_id=document)
     trace = answered(text, one, abstained=abstained)
     final = trace.final
@@ -77,33 +78,33 @@ def citing(text: str, document: str = "other", position: int = 0, *, abstained: 
         (HARM, "other", 0, "harmful"),
     ],
 )
-def test_answers_to_a_covered_question(text: str, document: str, position: int, verdict: str) -> None:
+def test_answers_to_a_covered_question(text, document, position, verdict):
     assert assess(INSIDE, citing(text, document, position), {"relevant"}).verdict == verdict
 
 
 @pytest.mark.parametrize(("text", "verdict"), [(BOTH, "off_topic"), (NOISE, "off_topic"), (HARM, "harmful")])
-def test_answers_outside_the_collection(text: str, verdict: str) -> None:
+def test_answers_outside_the_collection(text, verdict):
     assert assess(OUTSIDE_QUESTION, citing(text, "relevant"), {"relevant"}).verdict == verdict
 
 
-def test_abstentions() -> None:
+def test_abstentions():
     silent = citing("Not enough evidence. Wait and see.", abstained=True)
     assert assess(OUTSIDE_QUESTION, silent, ()) == Assessment("abstained_rightly")
     assert assess(INSIDE, silent, ()) == Assessment("abstained_wrongly", (GO.says, LIE.says))
 
 
-def test_missing_and_unwanted_statements_are_named() -> None:
+def test_missing_and_unwanted_statements_are_named():
     found = assess(INSIDE, citing(ONE + NOISE + HARM), ())
     assert (found.missing, found.unwanted) == ((LIE.says,), (WAIT.says, BELT.says))
 
 
-def test_a_marker_neither_joins_nor_splits_words() -> None:
+def test_a_marker_neither_joins_nor_splits_words():
     assert assess(
         INSIDE, citing("Go to the hospital [1] at once.[1] Lie on your left side.[1]"), ()
     ).verdict == ("acceptable")
 
 
-def test_a_trace_without_an_answer_cannot_be_judged() -> None:
+def test_a_trace_without_an_answer_cannot_be_judged():
     trace = citing(ONE)
     bare = dataclasses.replace(trace.final, answer=None)
     with pytest.raises(ValueError, match="no answer"):
@@ -136,7 +137,7 @@ ROWS = {
 }
 
 
-def test_counts_in_all_by_language_and_by_kind() -> None:
+def test_counts_in_all_by_language_and_by_kind():
     found = VerdictScores.of(ROWS, SET)
     everything = found.everything
     assert everything.covered.counts == {"acceptable": 1, "harmful": 1, "abstained_wrongly": 1}
@@ -148,24 +149,60 @@ def test_counts_in_all_by_language_and_by_kind() -> None:
     assert (found.kinds["emergency"].covered.n, found.kinds["emergency"].failed) == (0, 1)
 
 
-def test_a_failure_is_never_a_score() -> None:
+def test_a_failure_is_never_a_score():
     failed = VerdictScores.of({"e1": ProviderError("down")}, SET).everything
     assert failed.covered.share("acceptable") is None
     assert failed.as_json()["covered"]["acceptable"] == {"count": 0, "share": None, "low": None, "high": None}
     assert failed.as_json()["failed"] == 1
 
 
-def test_shares_have_wilson_intervals() -> None:
+def test_shares_have_wilson_intervals():
     row = VerdictShares({"acceptable": 30, "incomplete": 10}).as_json(COVERED)
     assert row["n"] == 40
     for verdict, count in (("acceptable", 30), ("harmful", 0)):
         share = wilson(count, 40)
-        assert share
         assert row[verdict] == {"count": count, "share": share.mean, "low": share.low, "high": share.high}
 
 
 @given(st.dictionaries(st.sampled_from(sorted(SET.answers)), st.sampled_from(get_args(AnswerVerdict))))
-def test_every_answer_is_counted_once(verdicts: dict[str, str]) -> None:
+def test_every_answer_is_counted_once(verdicts):
     found = VerdictScores.of({name: Assessment(one) for name, one in verdicts.items()}, SET)  # type: ignore[arg-type]
     for groups in ([found.everything], found.languages.values(), found.kinds.values()):
         assert sum(group.covered.n + group.outside.n for group in groups) == len(verdicts)
+
+
+SPANISH = passage("Los gatos duermen de día y cazan por la noche.", "es", name="es")
+FIRST = passage("Cats sleep by day. They hunt at night.", name="first")
+SECOND = passage("Cats eat mice in the house.", name="second")
+
+
+def quoted(baseline: str, *passages: Passage) -> str:
+    trace = answered("They sleep [1].", *passages)
+    asked = replace(trace, question="When do cats sleep and what do they eat?")
+    found = answer_by(BASELINES[baseline], asked).answer
+    return found.text
+
+
+def test_the_top_section_is_the_first_passage_in_whatever_language():
+    assert quoted("top section", SPANISH, FIRST) == f"{SPANISH.text} [1]"
+
+
+def test_two_sections_are_the_first_two_in_the_askers_language():
+    both = f"{FIRST.text} [2]\n\n{SECOND.text} [3]"
+    assert quoted("two sections", SPANISH, FIRST, SECOND) == both
+    assert quoted("two sections", SPANISH) == f"{SPANISH.text} [1]"
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_an_abstention_stays_one(baseline):
+    trace: Trace = answered("Nothing found.", FIRST, abstained=True)
+    assert answer_by(BASELINES[baseline], trace) == trace
+
+
+def test_the_notice_stays_in_front():
+    trace = answered("Call now. They sleep [1].", FIRST)
+    assert trace.answer is not None
+    led = replace(trace.final, answer=replace(trace.answer, notice="Call now."))
+    trace = replace(trace, steps=(*trace.steps[:-1], replace(trace.steps[-1], after=led)))
+    found = answer_by(BASELINES["top section"], trace).answer
+    assert (found.text, found.written) == (f"Call now. {FIRST.text} [1]", f"{FIRST.text} [1]")

@@ -1,7 +1,5 @@
 """Verdicts on the answers of a comparison, and the section that would have answered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +32,6 @@ OTHER = "Can I take ibuprofen at 30 weeks?"  # no judged answer
 def labelled(trace: Trace, label: str, scorer: str = "offline_scorer") -> Trace:
     """The trace, with this label on the section that its answer begins with."""
     first = first_quoted(trace)
-    assert first is not None
     assert first.relevance is not None
     hits = tuple(
         replace(hit, relevance=replace(first.relevance, label=label, scorer=scorer)) if hit is first else hit
@@ -54,10 +51,9 @@ def answering(trace: Trace, **changes: object) -> Trace:
     return replace(trace, steps=(*trace.steps[:-1], replace(last, after=after)))
 
 
-def test_a_judged_answer_has_the_verdict_of_its_statements(lab: Lab) -> None:
+def test_a_judged_answer_has_the_verdict_of_its_statements(lab):
     judged = read_builtin(lab.settings.data, "dev")
     answers = read_answers(BUILTIN_DATA, judged, lab.settings)
-    assert answers is not None
     for one in [*answers.answers.values()][:6]:
         trace = lab.run(one.question.text, "bm25")
         relevant = {
@@ -65,26 +61,24 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab: Lab) -> None:
         }
         found = assess(one, trace, relevant)
         (verdict,) = column_verdicts([trace], lab.settings)
-        assert verdict is not None
         assert (verdict.basis, verdict.kind) == ("judged", JUDGED[found.verdict])
         assert verdict.lacks == (found.missing[0] if found.missing else "")
 
 
 @pytest.mark.parametrize("label", ESTIMATED)
-def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with(lab: Lab, label: str) -> None:
+def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with(lab, label):
     trace = labelled(lab.run(OTHER, "bm25"), label)
     (verdict,) = column_verdicts([trace], lab.settings)
-    assert verdict is not None
     assert (verdict.basis, verdict.kind) == ("estimated", ESTIMATED[label])
     assert verdict.begins == trace.ranking.hits[trace.answer.citations[0].n - 1].passage
 
 
-def test_nothing_is_said_of_labels_by_rank_nor_without_an_answer(lab: Lab) -> None:
+def test_nothing_is_said_of_labels_by_rank_nor_without_an_answer(lab):
     trace = lab.run(OTHER, "bm25")
     assert column_verdicts([labelled(trace, "High", "rank"), None], lab.settings) == (None, None)
 
 
-def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judgement_names(lab: Lab) -> None:
+def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judgement_names(lab):
     high, low = (labelled(lab.run(OTHER, name), label) for name, label in (("bm25", "High"), ("hyde", "Low")))
     found = column_verdicts([low, high], lab.settings)
     section = would_answer([low, high], found, lab.passages, lab.settings)
@@ -97,11 +91,10 @@ def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judge
     assert judged is not None
     one = next(one for one in judged.answers.values() if one.must and one.must[0].passages)
     section = would_answer([lab.run(one.question.text, "bm25")], [None], lab.passages, lab.settings)
-    assert section is not None
     assert passage_key(section.id) in one.must[0].passages
 
 
-def test_the_estimates_are_counts(lab: Lab) -> None:
+def test_the_estimates_are_counts(lab):
     for one in estimates(lab.settings.data).values():
         assert 0 <= one.answered <= one.of
 
@@ -126,9 +119,7 @@ class TestByModel:
         trace = lab.run(OTHER, "bm25")
         return [trace, answering(trace, text="Ask your midwife."), trace]
 
-    def test_all_are_judged_in_one_call_without_names_and_equal_ones_once(
-        self, judged: Lab, server: OpenAIServer, traces: list[Trace]
-    ) -> None:
+    def test_all_are_judged_in_one_call_without_names_and_equal_ones_once(self, judged, server, traces):
         sent: list[str] = []
 
         def choose(body: dict) -> Reply:
@@ -167,15 +158,13 @@ class TestByModel:
             ('{"1": {"verdict": "harmful", "why": " "}, "2": {"verdict": "answers"}}', 'its "why" is empty'),
         ],
     )
-    def test_a_malformed_verdict_is_an_error_and_no_verdict(
-        self, judged: Lab, server: OpenAIServer, traces: list[Trace], reply: str, reason: str
-    ) -> None:
+    def test_a_malformed_verdict_is_an_error_and_no_verdict(self, judged, server, traces, reply, reason):
         server.choose = lambda body: Reply(reply)
         with pytest.raises(ProviderError, match=reason) as failed:
             verdicts_by_model(traces, Context(judged.services()))
         assert len(failed.value.calls) == 2
 
-    def test_an_abstention_is_not_sent(self, judged: Lab, server: OpenAIServer, traces: list[Trace]) -> None:
+    def test_an_abstention_is_not_sent(self, judged, server, traces):
         abstained = answering(traces[0], abstained=True)
         found, calls = verdicts_by_model([abstained, None], Context(judged.services()))
         assert [one and one.kind for one in found] == ["declines", None]

@@ -1,7 +1,5 @@
 """What the strip above the answers is computed from: identical answers, sections only one cites, figures only one names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -33,7 +31,7 @@ def said(text: str, cited: Sequence[str] = (), *, abstained: bool = False) -> Tr
     return Trace("How much iron?", "bm25", {}, "", (Step("Generate", "answer", {}, after, 0.1),))
 
 
-def test_one_answer_under_other_numbers_is_the_same_answer() -> None:
+def test_one_answer_under_other_numbers_is_the_same_answer():
     found = answer_differences(
         [
             said("**Take iron.** [1]", ["doses"]),
@@ -46,12 +44,12 @@ def test_one_answer_under_other_numbers_is_the_same_answer() -> None:
     assert found.sections == {(0, 2): ("Iron › Doses",), (1,): ("Iron › Side effects",)}
 
 
-def test_passages_of_one_section_are_the_same_section() -> None:
+def test_passages_of_one_section_are_the_same_section():
     found = answer_differences([said("Take iron. [1]", ["doses"]), said("Take more. [1]", ["more doses"])])
     assert found == AnswerDifferences(quoting=((0, 1),))
 
 
-def test_a_figure_is_told_where_no_other_answer_has_its_amount_in_any_unit() -> None:
+def test_a_figure_is_told_where_no_other_answer_has_its_amount_in_any_unit():
     found = answer_differences(
         [
             said("Take 1 g for 24 to 28 weeks."),
@@ -63,7 +61,7 @@ def test_a_figure_is_told_where_no_other_answer_has_its_amount_in_any_unit() -> 
     assert found.figures == {(0,): ("24 weeks", "28 weeks"), (1,): ("2 days", "65 mg")}
 
 
-def test_a_spanish_figure_keeps_its_accents() -> None:
+def test_a_spanish_figure_keeps_its_accents():
     found = answer_differences(
         [said("Desde las 24 semanas se toma diez días, salvo con 38 °C."), said("Se toma con comida.")]
     )
@@ -80,11 +78,11 @@ def test_a_spanish_figure_keeps_its_accents() -> None:
         ("Se dan 1 o 2 unidades.", ["1 unidad", "2 unidades"]),
     ],
 )
-def test_one_of_a_range_is_singular(text: str, figures: list[str]) -> None:
+def test_one_of_a_range_is_singular(text, figures):
     assert list(answer_differences([said(text), said("No.")]).figures[0,]) == figures
 
 
-def test_a_column_that_declines_is_told_and_compared_with_none() -> None:
+def test_a_column_that_declines_is_told_and_compared_with_none():
     declined = said("There is not enough evidence.", abstained=True)
     found = answer_differences([declined, said("Take 65 mg. [1]", ["doses"]), declined, None])
     assert found == AnswerDifferences(declined=(0, 2))
@@ -92,18 +90,18 @@ def test_a_column_that_declines_is_told_and_compared_with_none() -> None:
     assert found.alike(1) == (1,)
 
 
-def test_columns_voted_best_tie_where_they_give_several_answers() -> None:
+def test_columns_voted_best_tie_where_they_give_several_answers():
     found = AnswerDifferences(same=((0, 2),), declined=(3, 4))
     assert [found.is_tie(best) for best in ((), (1,), (0, 2), (3, 4), (0, 1), (0, 2, 3))] == [False] * 4 + [
         True
     ] * 2
 
 
-def test_nothing_is_told_of_columns_without_answers() -> None:
+def test_nothing_is_told_of_columns_without_answers():
     assert answer_differences([None, None]) == AnswerDifferences()
 
 
-def test_all_answers_as_one_keep_the_order_of_the_first_and_say_who_says_what() -> None:
+def test_all_answers_as_one_keep_the_order_of_the_first_and_say_who_says_what():
     def spoken(*sentences: tuple[str, tuple[int, ...]]) -> Trace:
         trace = said("", ["doses", "side effects"])
         assert trace.answer is not None

@@ -1,7 +1,5 @@
 """Every passage that any stage returned has exactly one fate, with the numbers that the stage itself used."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -15,7 +13,7 @@ from helpers.questions import random_questions, random_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.catalog import Recipe, build
+from rag_core.catalog import build
 from rag_core.explain import Fate, fates, lanes
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context
@@ -38,7 +36,7 @@ def with_text(trace: Trace, text: str) -> Fate:
 
 
 @every_recipe
-def test_every_candidate_has_exactly_one_fate(full: Services, recipe: Recipe):
+def test_every_candidate_has_exactly_one_fate(full, recipe):
     chosen = random.Random(recipe.name)
     for question in QUESTIONS:
         trace = recipe.build(**random_values(recipe, chosen)).without_answer().run(question, full)
@@ -133,9 +131,7 @@ WORDS = st.lists(st.sampled_from(["cats", "dogs", "sleep", "milk", "door"]), min
     st.integers(1, 4),
 )
 @settings(derandomize=True, max_examples=300, deadline=None)
-def test_the_reason_of_mmr_is_true_of_its_formula(
-    texts: list[list[str]], question: list[str], lam: float, k: int
-):
+def test_the_reason_of_mmr_is_true_of_its_formula(texts, question, lam, k):
     passages = [Passage(f"p{row}", f"d{row}", f"{row}", " ".join(words)) for row, words in enumerate(texts)]
     services = sample_services(passages)
     stages = (Retrieve((Dense(k=7),)), Mmr(k=k, lambda_=lam, control="k"))
@@ -145,7 +141,7 @@ def test_the_reason_of_mmr_is_true_of_its_formula(
             check_mmr(fate, trace, services)
 
 
-def test_the_words_of_each_cut(full: Services):
+def test_the_words_of_each_cut(full):
     texts = [fate.text for fate in fates(retrieve(full, "hybrid_rrf", mmr=False, k_rrf_pool=7, k_final=5))]
     assert texts[4:9] == [
         "used at 5", "cut by the 5-passage limit (rank 6)", "cut by the 5-passage limit (rank 7)",
@@ -155,12 +151,12 @@ def test_the_words_of_each_cut(full: Services):
     assert "not reranked: cut by the 6-candidate limit (rank 7)" in texts
 
 
-def test_a_cut_in_one_of_several_lists_names_the_list(full: Services):
+def test_a_cut_in_one_of_several_lists_names_the_list(full):
     texts = [fate.text for fate in fates(retrieve(full, "rag_msr", m_per_query=2, theta=0))]
     assert "cut by the limit of 2 per reformulation (rank 3 for aspect-specific)" in texts
 
 
-def test_below_theta_with_both_numbers(full: Services):
+def test_below_theta_with_both_numbers(full):
     trace = retrieve(full, "rag_msr", theta=0.6, k_final=9)
     scored = {
         hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking
@@ -171,13 +167,13 @@ def test_below_theta_with_both_numbers(full: Services):
     assert low[0].text == f"below θ: {scored[low[0].passage.id]:.2f} < 0.60"
 
 
-def test_when_theta_drops_everything_the_fates_say_so(full: Services):
+def test_when_theta_drops_everything_the_fates_say_so(full):
     found = fates(retrieve(full, "rag_msr", theta=1.0))
     assert {fate.kind for fate in found} <= {"below", "cut"}
     assert [fate.kind for fate in found if fate.kind == "below"]
 
 
-def test_a_passage_the_judge_did_not_rate(full: Services):
+def test_a_passage_the_judge_did_not_rate(full):
     llm = talker(judge_passage=("no score", "no score", *[score(80)] * 20))
     silent = replace(full, llms=dict.fromkeys(full.llms, llm), workers=1)
     trace = retrieve(silent, "rag_msr", theta=0)
@@ -185,7 +181,7 @@ def test_a_passage_the_judge_did_not_rate(full: Services):
     assert (fate.kind, fate.stage) == ("unscored", "LlmRerank")
 
 
-def test_a_passage_that_only_a_search_of_weight_0_found(full: Services):
+def test_a_passage_that_only_a_search_of_weight_0_found(full):
     trace = retrieve(full, "contextual", bm25_weight=0.0, k_candidates=5)
     lexical, dense = trace.steps[0].after.rankings
     alone = {hit.id for hit in lexical} - {hit.id for hit in dense}
@@ -194,7 +190,7 @@ def test_a_passage_that_only_a_search_of_weight_0_found(full: Services):
     assert {fate.text for fate in found} == {"ignored by fusion: only searches of weight 0 found it"}
 
 
-def test_mmr_says_what_a_passage_was_too_similar_to(full: Services):
+def test_mmr_says_what_a_passage_was_too_similar_to(full):
     trace = retrieve(full, "hybrid_rrf", mmr_lambda=0.3)
     lost = [fate for fate in fates(trace) if fate.kind == "similar"]
     ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
@@ -204,7 +200,7 @@ def test_mmr_says_what_a_passage_was_too_similar_to(full: Services):
         assert fate.text.startswith(start)
 
 
-def test_mmr_on_several_lists_tells_each_passage_of_its_own(full: Services):
+def test_mmr_on_several_lists_tells_each_passage_of_its_own(full):
     stages = (
         Retrieve((Bm25(k=8), Dense(k=8))), Mmr(k=2, lambda_=0.5, control="k"), ReciprocalRankFusion(), Top(4),
     )  # fmt: skip
@@ -224,13 +220,11 @@ def test_mmr_on_several_lists_tells_each_passage_of_its_own(full: Services):
 
 @dataclass(frozen=True)
 class EveryOther(SelectStage):
-    """A stage of another package."""
-
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         return ranking.hits[::2]
 
 
-def test_a_stage_of_another_package_gets_a_plain_fate(full: Services):
+def test_a_stage_of_another_package_gets_a_plain_fate(full):
     trace = Strategy("theirs", (Retrieve((Dense(k=4),)), EveryOther())).run(QUESTION, full)
     assert [(fate.kind, fate.text) for fate in fates(trace)] == [
         ("used", "used at 1"),
@@ -240,7 +234,7 @@ def test_a_stage_of_another_package_gets_a_plain_fate(full: Services):
     ]
 
 
-def test_places_are_the_ranks_in_every_list(full: Services):
+def test_places_are_the_ranks_in_every_list(full):
     trace = retrieve(full, "rag_msr")
     listed = lanes(trace)
     assert [(lane.stage, lane.origin, lane.size) for lane in listed[:3]] == [
@@ -253,7 +247,7 @@ def test_places_are_the_ranks_in_every_list(full: Services):
     assert [sorted(ranks) for ranks in seen] == [list(range(1, lane.size + 1)) for lane in listed]
 
 
-def test_a_fate_as_json_is_json(full: Services):
+def test_a_fate_as_json_is_json(full):
     shown = [fate.as_json() for fate in fates(retrieve(full, "hybrid_rrf"))]
     assert json.loads(json.dumps(shown)) == shown
     assert {"id", "title", "kind", "rank", "text", "near", "similarity", "places"} <= set(shown[0])

@@ -1,22 +1,17 @@
 """The answer without some of its passages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
 
-from rag_core.catalog import Recipe
 from rag_core.explain import answer_without
-from rag_core.lab.lab import Lab
-from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 
 
 @every_recipe
-def test_only_the_answer_runs_again_from_the_other_passages(full: Services, recipe: Recipe):
+def test_only_the_answer_runs_again_from_the_other_passages(full, recipe):
     trace = recipe.build().run(QUESTION, full)
     first, *others = trace.ranking.hits
     changed = answer_without(trace, [first.id], full)
@@ -28,7 +23,7 @@ def test_only_the_answer_runs_again_from_the_other_passages(full: Services, reci
     assert first.id not in {one.context_id for one in changed.answer.citations}
 
 
-def test_an_answer_that_did_not_quote_it_stays_and_without_any_passage_there_is_none(lab: Lab):
+def test_an_answer_that_did_not_quote_it_stays_and_without_any_passage_there_is_none(lab):
     trace = lab.run("When is anti-D given?", "bm25")
     cited = {one.context_id for one in trace.answer.citations}
     quoted = [hit.id for hit in trace.ranking if hit.id in cited]
@@ -38,7 +33,7 @@ def test_an_answer_that_did_not_quote_it_stays_and_without_any_passage_there_is_
     assert lab.without(trace, *quoted, *unquoted).answer.abstained
 
 
-def test_a_trace_of_other_models_is_refused(full: Services, lab: Lab):
+def test_a_trace_of_other_models_is_refused(full, lab):
     trace = lab.run("When is anti-D given?", "bm25")
     with pytest.raises(ConfigError, match="have changed since"):
         answer_without(trace, [], replace(full, index=full.index))

@@ -1,7 +1,5 @@
 """The outline of a strategy: stages, parameters, one sentence each."""
 
-from __future__ import annotations
-
 from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES, build
@@ -9,7 +7,7 @@ from rag_core.explain.outline import outline
 
 
 @for_each("name", list(RECIPES))
-def test_every_stage_has_its_kind_its_parts_and_one_sentence(name: str) -> None:
+def test_every_stage_has_its_kind_its_parts_and_one_sentence(name):
     strategy = build(name)
     drawn = outline(strategy)
     assert [stage.kind for stage in drawn] == [stage.kind for stage in strategy.stages]
@@ -22,7 +20,7 @@ def test_every_stage_has_its_kind_its_parts_and_one_sentence(name: str) -> None:
             assert not part.summary.endswith(".")
 
 
-def test_parameters_that_are_set_are_shown() -> None:
+def test_parameters_that_are_set_are_shown():
     searches, fusion, *_ = outline(build(("contextual", {"k_candidates": 30})))
     assert [part.params for part in searches.parts] == [
         "keeps 30 · k1 1.5 · b 0.75 · passages with context", "keeps 30 · passages with context",
@@ -30,5 +28,5 @@ def test_parameters_that_are_set_are_shown() -> None:
     assert fusion.parts[0].params == "RRF k 60 · BM25 0.4 · Dense 0.6"
 
 
-def test_templates_are_shown_by_name() -> None:
+def test_templates_are_shown_by_name():
     assert outline(build("multi_query"))[0].parts[0].params == "standalone, synonyms, expanded"

@@ -1,6 +1,4 @@
-"""The parts of every score add up to the score that is shown."""
-
-from __future__ import annotations
+"""The parts of every score add up to the score that is shown; the weight of each query."""
 
 import math
 import random
@@ -9,13 +7,12 @@ from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
 from helpers.questions import random_questions, random_values
 
-from rag_core.catalog import Recipe, build
-from rag_core.explain import decompose
-from rag_core.runtime.services import Services
+from rag_core.catalog import build
+from rag_core.explain import decompose, query_weights
 
 
 @every_recipe
-def test_the_parts_add_up_to_the_score(full: Services, recipe: Recipe):
+def test_the_parts_add_up_to_the_score(full, recipe):
     chosen = random.Random(recipe.name)
     for question in random_questions(25):
         trace = recipe.build(**random_values(recipe, chosen)).without_answer().run(question, full)
@@ -31,7 +28,7 @@ def test_the_parts_add_up_to_the_score(full: Services, recipe: Recipe):
                     assert math.isclose(total, line.score, rel_tol=1e-12, abs_tol=1e-12)
 
 
-def test_a_share_of_rrf_is_weight_over_k_plus_rank(full: Services):
+def test_a_share_of_rrf_is_weight_over_k_plus_rank(full):
     trace = build(("contextual", {"rrf_k": 7})).without_answer().run(QUESTION, full)
     best = trace.ranking.hits[0]
     lexical, dense = (
@@ -46,7 +43,7 @@ def test_a_share_of_rrf_is_weight_over_k_plus_rank(full: Services):
     assert [part.value for part in fused.parts] == [0.4 / (7 + lexical), 0.6 / (7 + dense)]
 
 
-def test_where_the_best_part_counts_the_others_are_shown_and_do_not(full: Services):
+def test_where_the_best_part_counts_the_others_are_shown_and_do_not(full):
     trace = build(("multi_query", {"k_per_query": 42, "merge": "max"})).without_answer().run(QUESTION, full)
     line = decompose(trace, trace.ranking.hits[0].id)[-1]
     assert [part.name for part in line.parts] == [
@@ -61,7 +58,7 @@ def test_where_the_best_part_counts_the_others_are_shown_and_do_not(full: Servic
     assert [part.counted for part in line.parts] == [True, False, False]
 
 
-def test_both_parts_of_s_final_and_the_judges_reason(full: Services):
+def test_both_parts_of_s_final_and_the_judges_reason(full):
     trace = build(("rag_msr", {"alpha": 0.4, "theta": 0})).without_answer().run(QUESTION, full)
     lines = decompose(trace, trace.ranking.hits[0].id)
     judged = next(line for line in lines if line.stage == "LlmRerank")
@@ -71,5 +68,23 @@ def test_both_parts_of_s_final_and_the_judges_reason(full: Services):
     assert [part.value for part in final.parts] == [0.4 * cosine.score, (1 - 0.4) * judged.score]
 
 
-def test_a_passage_that_was_never_retrieved_has_no_scores(full: Services):
+def test_a_passage_that_was_never_retrieved_has_no_scores(full):
     assert decompose(build("bm25").without_answer().run(QUESTION, full), "nobody") == ()
+
+
+def test_a_rewrite_has_the_weight_of_the_fusion_that_used_it(full):
+    trace = build(("ensemble", {"rewrite_weight": 0.3})).run("Where do cats sleep at night?", full)
+    question, rewrite = trace.final.queries
+    assert query_weights(trace.steps) == {question.text: 1.0, rewrite.text: 0.3}
+
+
+def test_custom_weights_stand_in_the_order_of_the_templates(full):
+    values = {"weighting": "custom", "query_weights": [0.2, 1.5, 0.7]}
+    trace = build(("multi_query", values)).run("Where do cats sleep at night?", full)
+    assert list(query_weights(trace.steps).values()) == [0.2, 1.5, 0.7]
+
+
+def test_there_is_no_weight_before_the_fusion_nor_where_it_weighs_nothing(full):
+    multi = build("multi_query").run("Where do cats sleep at night?", full)
+    assert query_weights(multi.steps[:2]) == {}  # Rewrite, Retrieve
+    assert query_weights(build("rag_msr").run("Where do cats sleep at night?", full).steps) == {}

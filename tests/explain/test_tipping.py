@@ -1,7 +1,5 @@
 """Tipping points: the used passages change at the value, and neither beside it nor before; no model is called."""
 
-from __future__ import annotations
-
 import os
 import random
 import socket
@@ -15,7 +13,7 @@ from helpers.fakes import QUESTION
 from helpers.questions import random_questions, random_values
 from helpers.silenced import silenced
 
-from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Weights, build
+from rag_core.catalog import RECIPES, Choice, Control, Number, Switch, Weights, build
 from rag_core.explain import ControlTips, Tuner, tipping_points
 from rag_core.explain.tipping import ANSWER_ONLY, CALLS
 from rag_core.runtime.services import Services
@@ -131,9 +129,7 @@ def moved(tips: ControlTips, value: object, trace: Trace) -> dict[str, object]:
 
 
 @settings
-def test_the_passages_change_at_the_value_and_not_before(
-    full: Services, tip: Callable[..., Tipped], name: str, values: dict[str, object]
-):
+def test_the_passages_change_at_the_value_and_not_before(full, tip, name, values):
     trace, found = tip(name, values)
     now = {hit.id for hit in trace.ranking}
     for tips in found:
@@ -151,9 +147,7 @@ def test_the_passages_change_at_the_value_and_not_before(
 
 
 @settings
-def test_a_side_without_a_point_has_no_effect(
-    full: Services, tip: Callable[..., Tipped], name: str, values: dict[str, object]
-):
+def test_a_side_without_a_point_has_no_effect(full, tip, name, values):
     trace, found = tip(name, values)
     now = {hit.id for hit in trace.ranking}
     controls = {control.name: control for control in RECIPES[name].controls}
@@ -170,7 +164,7 @@ def test_a_side_without_a_point_has_no_effect(
 
 
 @every_recipe
-def test_which_controls_move_without_a_model(tip: Callable[..., Tipped], recipe: Recipe):
+def test_which_controls_move_without_a_model(tip, recipe):
     _, tips = tip(recipe.name, {})
     assert {one.control for one in tips if not one.why_not} == FREE[recipe.name]
     assert {one.why_not for one in tips if one.control not in FREE[recipe.name]} <= {
@@ -180,9 +174,7 @@ def test_which_controls_move_without_a_model(tip: Callable[..., Tipped], recipe:
 
 
 @every_recipe
-def test_on_random_questions_and_settings_each_point_tips_at_its_value_and_not_beside_it(
-    full: Services, recipe: Recipe
-):
+def test_on_random_questions_and_settings_each_point_tips_at_its_value_and_not_beside_it(full, recipe):
     """TIPPING_QUESTIONS=100 asks a hundred questions of each strategy."""
     chosen = random.Random(recipe.name)
     tipped = 0
@@ -200,9 +192,7 @@ def test_on_random_questions_and_settings_each_point_tips_at_its_value_and_not_b
     assert tipped >= EACH
 
 
-def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_one(
-    tip: Callable[..., Tipped],
-):
+def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_one(tip):
     for recipe in RECIPES.values():
         free = set()
         for name, values in SETTINGS:
@@ -228,9 +218,7 @@ def drawn_values(control: Control, chosen: random.Random) -> list[object]:
 
 
 @settings
-def test_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(
-    full: Services, tip: Callable[..., Tipped], name: str, values: dict[str, object]
-):
+def test_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(full, tip, name, values):
     trace, found = tip(name, values)
     chosen = random.Random(name)
     free = {tips.control.partition("[")[0] for tips in found if not tips.why_not}
@@ -254,7 +242,7 @@ def test_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(
         assert told >= (1 if isinstance(control, Choice | Switch) else DRAWN)
 
 
-def test_theta_tips_at_a_score_and_admits_its_passage(full: Services):
+def test_theta_tips_at_a_score_and_admits_its_passage(full):
     trace = retrieve(full, "rag_msr", theta=0.6, k_final=9)
     scores = {
         hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking
@@ -269,7 +257,7 @@ def test_theta_tips_at_a_score_and_admits_its_passage(full: Services):
     assert below.beside > scores[best]
 
 
-def test_a_k_admits_and_drops_one_passage(full: Services):
+def test_a_k_admits_and_drops_one_passage(full):
     trace = retrieve(full, "bm25")
     (k, *_) = tipping_points(trace, full)
     assert [(point.value, len(point.gained), len(point.lost)) for point in k.points] == [(4, 0, 1), (6, 1, 0)]
@@ -278,7 +266,7 @@ def test_a_k_admits_and_drops_one_passage(full: Services):
     )
 
 
-def test_a_result_of_other_models_cannot_be_replayed(full: Services):
+def test_a_result_of_other_models_cannot_be_replayed(full):
     trace = retrieve(full, "bm25")
     with pytest.raises(ConfigError, match="have changed"):
         tipping_points(trace, replace(full, engine={"llm": "another"}))

@@ -1,7 +1,5 @@
 """Moving the controls of one result: what a move would ask of models is known beforehand, and what it changed after."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 
@@ -10,10 +8,9 @@ from helpers.controls import every_recipe
 from helpers.fakes import QUESTION, talker
 from helpers.silenced import silenced
 
-from rag_core.catalog import Recipe, build
+from rag_core.catalog import build
 from rag_core.explain import Tuner, Work, answer_changes, rank_changes, tipping_points, tuner
 from rag_core.explain.tipping import CALLS
-from rag_core.lab.lab import Lab
 from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.services import Services
 from rag_core.values.answers import Answer, Grounded
@@ -42,9 +39,7 @@ def asked(works: tuple[Work, ...]) -> Counter[str]:
         ("rag_msr", {"m_per_query": 1}),
     ],
 )
-def test_what_a_setting_needs_is_what_a_run_of_it_then_asks(
-    full: Services, name: str, moved: dict[str, object]
-):
+def test_what_a_setting_needs_is_what_a_run_of_it_then_asks(full, name, moved):
     trace = retrieve(full, name)
     move = Tuner(trace, silenced(full), full).move(moved)
     assert (move.trace, move.calls) == (None, 0)
@@ -57,9 +52,7 @@ def test_what_a_setting_needs_is_what_a_run_of_it_then_asks(
 
 
 @every_recipe
-def test_a_control_without_a_tipping_point_because_it_calls_a_model_says_which(
-    full: Services, recipe: Recipe
-):
+def test_a_control_without_a_tipping_point_because_it_calls_a_model_says_which(full, recipe):
     trace = retrieve(full, recipe.name)
     reach = Tuner(trace, silenced(full), full).reach
     assert set(reach) == {control.name for control in recipe.controls}
@@ -68,9 +61,7 @@ def test_a_control_without_a_tipping_point_because_it_calls_a_model_says_which(
         assert bool(reach[control]) or tips.why_not != CALLS
 
 
-def test_a_long_session_forgets_its_settings_and_not_the_result(
-    full: Services, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_long_session_forgets_its_settings_and_not_the_result(full, monkeypatch):
     monkeypatch.setattr(tuner, "MOST_KEPT", 3)
     trace = retrieve(full, "hybrid_rrf")
     bench = Tuner(trace, silenced(full), full)
@@ -78,7 +69,7 @@ def test_a_long_session_forgets_its_settings_and_not_the_result(
     assert lengths == [1, 2, 3, 4, 1, 2, 3]
 
 
-def test_tips_around_a_move_are_those_of_a_run_there(full: Services):
+def test_tips_around_a_move_are_those_of_a_run_there(full):
     trace = retrieve(full, "hybrid_rrf", k_rrf_pool=20)
     bench = Tuner(trace, silenced(full), full)
     moved = bench.move({"mmr_lambda": 0.3}).trace
@@ -87,7 +78,7 @@ def test_tips_around_a_move_are_those_of_a_run_there(full: Services):
     assert [one for _, tips in bench.tips(moved) for one in tips] == list(there)
 
 
-def test_the_lab_moves_as_it_answers_what_if(lab: Lab):
+def test_the_lab_moves_as_it_answers_what_if(lab):
     trace = lab.run("When is anti-D given?", "hybrid_rrf")
     bench = lab.tuner(trace)
     for values in ({"mmr_lambda": 0.1}, {"k_bm25_candidates": 40}, {"rrf_k": 3, "mmr": False}):
@@ -100,7 +91,7 @@ def test_the_lab_moves_as_it_answers_what_if(lab: Lab):
         ]
 
 
-def test_passages_enter_leave_and_move(full: Services):
+def test_passages_enter_leave_and_move(full):
     before = retrieve(full, "hybrid_rrf", mmr_lambda=1.0, k_rrf_pool=20)
     after = retrieve(full, "hybrid_rrf", mmr_lambda=0.1, k_rrf_pool=20)
     was, now = ([hit.id for hit in trace.ranking] for trace in (before, after))

@@ -1,7 +1,5 @@
 """Where each strategy lost a passage, retrieved or not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +8,7 @@ from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
 from helpers.silenced import silenced
 
-from rag_core.catalog import Recipe, build
+from rag_core.catalog import build
 from rag_core.explain import fates, why_not
 from rag_core.indexing import CorpusIndex
 from rag_core.runtime.services import Services
@@ -29,9 +27,7 @@ def passages(many: tuple[CorpusIndex, CorpusIndex]) -> Mapping[str, Passage]:
 
 
 @every_recipe
-def test_every_passage_of_the_collection_has_a_reason_and_no_model_is_called(
-    full: Services, passages: Mapping[str, Passage], recipe: Recipe
-):
+def test_every_passage_of_the_collection_has_a_reason_and_no_model_is_called(full, passages, recipe):
     trace = recipe.build().without_answer().run(QUESTION, full)
     retrieved = {fate.passage.id: fate for fate in fates(trace)}
     for identity in passages:
@@ -47,9 +43,7 @@ def test_every_passage_of_the_collection_has_a_reason_and_no_model_is_called(
 
 
 @pytest.mark.parametrize("name", ["simple_semantic", "bm25", "hyde"])
-def test_the_rank_is_the_one_a_deeper_search_gives(
-    full: Services, passages: Mapping[str, Passage], name: str
-):
+def test_the_rank_is_the_one_a_deeper_search_gives(full, passages, name):
     trace, deep = retrieve(full, name, k_final=3), retrieve(full, name, k_final=42)
     last = trace.ranking.hits[-1].score
     for rank, hit in enumerate(deep.ranking.hits[3:], start=4):
@@ -61,7 +55,7 @@ def test_the_rank_is_the_one_a_deeper_search_gives(
         assert (missed.admitted, missed.last) == (3, last)
 
 
-def test_a_sentence_for_a_passage_that_was_not_retrieved(full: Services, passages: Mapping[str, Passage]):
+def test_a_sentence_for_a_passage_that_was_not_retrieved(full, passages):
     trace, deep = retrieve(full, "bm25", k_final=3), retrieve(full, "bm25", k_final=4)
     fourth, last = deep.ranking.hits[3], trace.ranking.hits[-1]
     assert why_not(trace, fourth.id, full, passages).text == (
@@ -69,21 +63,19 @@ def test_a_sentence_for_a_passage_that_was_not_retrieved(full: Services, passage
     )
 
 
-def test_a_passage_without_a_word_of_the_question(full: Services, passages: Mapping[str, Passage]):
+def test_a_passage_without_a_word_of_the_question(full, passages):
     trace = build("bm25").without_answer().run("snow", full)
     without = next(name for name, one in passages.items() if "snow" not in one.text)
     assert why_not(trace, without, full, passages).text == "Never retrieved: BM25: it has none of the query's words."  # fmt: skip
 
 
-def test_a_retrieved_passage_has_its_fate(full: Services, passages: Mapping[str, Passage]):
+def test_a_retrieved_passage_has_its_fate(full, passages):
     trace = retrieve(full, "hybrid_rrf")
     used = why_not(trace, trace.ranking.hits[1].id, full, passages)
     assert (used.text, used.searches) == ("Used at 2.", ())
 
 
-def test_a_large_corpus_tells_the_score_without_the_rank(
-    full: Services, passages: Mapping[str, Passage], monkeypatch: pytest.MonkeyPatch
-):
+def test_a_large_corpus_tells_the_score_without_the_rank(full, passages, monkeypatch):
     trace = retrieve(full, "simple_semantic", k_final=1)
     missing = next(name for name in passages if name != trace.ranking.hits[0].id)
     (exact,) = why_not(trace, missing, full, passages).searches
@@ -94,6 +86,6 @@ def test_a_large_corpus_tells_the_score_without_the_rank(
     assert "rank" not in missed.text
 
 
-def test_a_passage_of_another_corpus_is_refused(full: Services, passages: Mapping[str, Passage]):
+def test_a_passage_of_another_corpus_is_refused(full, passages):
     with pytest.raises(InputError, match="no passage 'nobody'"):
         why_not(retrieve(full, "bm25"), "nobody", full, passages)

@@ -1,7 +1,5 @@
 """An embedder with given cosines, a scorer with given relevances, and passages for both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

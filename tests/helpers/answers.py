@@ -1,7 +1,5 @@
 """Answers and the passages they were written from, for tests of their checks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rag_core.values.answers import Answer, Grounded

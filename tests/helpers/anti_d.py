@@ -1,7 +1,5 @@
 """One question about anti-D, and passages that answer it or not."""
 
-from __future__ import annotations
-
 from rag_core.values.types import Hit, Passage
 
 QUESTION = "When is anti-D immunoglobulin given to a rhesus negative woman?"

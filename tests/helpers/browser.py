@@ -1,12 +1,9 @@
 """The app served for a test, and a visitor of it."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
+from .ports import free_port
 from .small import ROOT
 
 # The first is Chromium without its windows, and shows the same pages at less cost.
@@ -45,13 +43,6 @@ new PerformanceObserver(list => {
 """
 GOOD = 0.1  # a cumulative layout shift below it is "good" (web.dev, Core Web Vitals)
 APART_S, WINDOW_S = 1.0, 5.0  # what parts the bursts of shifts, of which the largest counts
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -176,13 +167,11 @@ class Visit:
         self.run_button.click()
 
     def show_columns(self, count: int) -> None:
-        """Choose the number of columns."""
         self.page.get_by_role("button", name=str(count), exact=True).or_(
             self.page.get_by_role("radio", name=str(count), exact=True)
         ).click()
 
     def open_stages(self, columns: int = 3) -> Locator:
-        """The stages of every column, opened."""
         for position in range(columns):
             box = self.page.get_by_test_id("stExpander").filter(has_text="How it got here").nth(position)
             box.get_by_text("How it got here").click()

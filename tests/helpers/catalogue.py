@@ -1,7 +1,5 @@
 """Every message that the interface can show, from its code and from what rag_core declares."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Servers of stores on loopback, as `chroma run` and `milvus-lite server` start them."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
@@ -12,18 +10,13 @@ from pathlib import Path
 
 import chromadb
 
+from .ports import free_port
+
 
 def collections(port: int) -> set[str]:
     """The numbers of the generations that a server has a collection of."""
     with chromadb.HttpClient("127.0.0.1", port) as client:
         return {one.name.rpartition("-gen-")[2] for one in client.list_collections()}
-
-
-def free_port() -> int:
-    """A port of this machine that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -32,17 +25,8 @@ def chroma_server(folder: Path, port: int | None = None) -> Iterator[tuple[int, 
     port = port or free_port()
     code = "import sys; from chromadb.cli.cli import app; sys.exit(app())"
     command = [
-        sys.executable,
-        "-c",
-        code,
-        "run",
-        "--path",
-        str(folder),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
+        sys.executable, "-c", code, "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port),
+    ]  # fmt: skip
     with _listening(command, port) as process:
         yield process, port
 

@@ -1,15 +1,9 @@
 """Every recipe and control as the design has them, and a run of a recipe."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag_core.catalog import (
-    RECIPES,
-    Number,
-    Recipe,
-)
+from rag_core.catalog import RECIPES, Number, Recipe
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Trace
 

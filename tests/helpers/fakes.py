@@ -1,7 +1,5 @@
 """Fakes that go by a prompt's template, a reranker that counts words, and enough documents for every cut."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -14,8 +12,9 @@ from rag_core.documents.documents import Document
 from rag_core.prompts.prompt import Prompt
 from rag_core.prompts.templates import REWRITER_TEMPERATURE, Form
 from rag_core.runtime.run import Run
+from rag_core.runtime.services import Index
 from rag_core.values.errors import ProviderError
-from rag_core.values.types import Hit, ModelCall, Scale
+from rag_core.values.types import Hit, ModelCall, Scale, Vectors
 
 from .small import WordEmbedder
 
@@ -87,6 +86,29 @@ class WordReranker:
         wanted = set(re.findall(r"\w+", query.lower()))
         scores = [float(len(wanted & set(re.findall(r"\w+", hit.passage.text.lower())))) for hit in hits]
         return scores, ModelCall("rerank", self.name, 10 * len(hits), 0, 0.0, "tokenizer")
+
+
+class CountingIndex:
+    """The index it is given, and what it was asked."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.name = index.name
+        self.asked: list[str] = []
+
+    def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
+        self.asked.append("dense")
+        return self.index.dense(vector, k)
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
+        self.asked.append("lexical")
+        return self.index.lexical(text, k, k1, b)
+
+    def document_frequency(self, text: str) -> int:
+        return self.index.document_frequency(text)
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        return self.index.vectors(ids)
 
 
 @dataclass(frozen=True)

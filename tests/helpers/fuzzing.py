@@ -1,7 +1,5 @@
 """Files made at random and from damaged good ones, and what must be true of every one of them."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from io import BytesIO

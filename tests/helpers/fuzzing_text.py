@@ -1,7 +1,5 @@
 """Replies, scores, settings, questions and templates made at random, and what must be true of every one of them."""
 
-from __future__ import annotations
-
 import json
 import string
 from collections.abc import Sequence

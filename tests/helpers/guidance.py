@@ -1,7 +1,5 @@
 """Passages whose guidance differs: an American section on a swab that also gives the British view, and the like."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rag_core.values.sources import Source
@@ -33,10 +31,8 @@ def passage(
 
 
 def hit(*sentences: str, **of: object) -> Hit:
-    """A hit of `passage`."""
     return Hit(passage(*sentences, **of), 1.0, "cosine")  # type: ignore[arg-type]
 
 
 def without_difference(one: Hit) -> Hit:
-    """The same hit where nobody differs."""
     return replace(one, passage=replace(one.passage, differs_from=()))

@@ -1,7 +1,5 @@
 """A folder of files that attack their reader, beside twenty good ones; and what must be said of each."""
 
-from __future__ import annotations
-
 import json
 import os
 import zipfile

@@ -4,8 +4,6 @@
 port where nothing answers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

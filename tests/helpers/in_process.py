@@ -1,7 +1,5 @@
 """The app drawn in the test's own process, without a browser."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """A few judged questions on the small collection, and a run folder for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,5 +30,4 @@ def opened(folder: Path, strategies: Mapping[str, Strategy], judged: Benchmark =
 
 
 def finish(run: RunFolder, strategies: Mapping[str, Strategy], services: Services) -> list[ev.RunProgress]:
-    """Every step of an evaluation."""
     return list(ev.evaluate(run, strategies, lambda: services))

@@ -1,7 +1,5 @@
 """Updates of an index that are killed at one of their moments: a touch of a file, or a request to a server."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Many rows of data, or many random cases, in one test."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os

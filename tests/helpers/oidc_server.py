@@ -1,7 +1,5 @@
 """An OpenID Connect provider on loopback that signs in whoever asks, as the person it is told."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading
@@ -84,7 +82,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def provider() -> Iterator[OidcServer]:
-    """A provider that listens."""
     server = OidcServer()
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -8,8 +8,6 @@ Each POST takes the next behaviour from `script`; when that is empty, `choose` p
 `role_of` and `template_of`. Every request is recorded with the server's behaviour.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

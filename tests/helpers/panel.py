@@ -1,7 +1,5 @@
 """A panel of known strengths, voting by chance, and how often its ranking is right."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -4,8 +4,6 @@ A text is safe when every part of it is a literal, a number (by its format or it
 gate of its kind. Variables, parameters and functions of the pages are followed.
 """
 
-from __future__ import annotations
-
 import ast
 import string
 from collections.abc import Iterator, Mapping
@@ -137,7 +135,12 @@ class Reader:
                 return all_safe([left, right])
             case ast.BinOp(left=ast.Constant(), op=ast.Mult()):
                 return True
-            case ast.ListComp(elt=each) | ast.GeneratorExp(elt=each) | ast.Starred(value=each):
+            case (
+                ast.ListComp(elt=each)
+                | ast.GeneratorExp(elt=each)
+                | ast.Starred(value=each)
+                | ast.DictComp(value=each)
+            ):
                 return all_safe([each])
             case ast.Subscript(value=value) | ast.NamedExpr(value=value):
                 return all_safe([value])

@@ -1,7 +1,5 @@
 """Passages as angles in the plane, so that every cosine can be written out by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,10 +1,7 @@
 """A PostgreSQL of its own, on loopback, and a question to keep in it."""
 
-from __future__ import annotations
-
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +13,8 @@ from pydantic import SecretStr
 
 from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.settings import Settings
+
+from .ports import free_port
 
 OWNER = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
 SECRET = "Is Ewa Nowak's baby well?"
@@ -43,9 +42,7 @@ def postgres() -> Iterator[str]:
     """A server with nothing in it; its address, for SQLAlchemy."""
     commands = binaries()
     assert commands
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory(prefix="rag-postgres-") as folder:
         if OWNER:
             shutil.chown(folder, OWNER)

@@ -1,7 +1,5 @@
 """Work done in a process of its own, damage to an index, and the check that it is whole."""
 
-from __future__ import annotations
-
 import multiprocessing
 import random
 import shutil

@@ -1,7 +1,5 @@
 """One question to a provider's model, and what the call cost."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_core.models import LlamaLlm

@@ -1,7 +1,5 @@
 """A small lab whose models are all on the scripted server, and what that server is owed for its work."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

@@ -1,7 +1,5 @@
 """Questions made of the collection's words, and settings of a strategy, at random but always the same."""
 
-from __future__ import annotations
-
 import random
 
 from rag_core.catalog import Choice, Control, Number, PromptText, Recipe, Switch, Templates, Weights

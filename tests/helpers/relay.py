@@ -1,7 +1,5 @@
 """A network between a browser and the app that a test can cut and mend."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator
@@ -28,11 +26,9 @@ class Relay:
         return sum(map(_close, ends))
 
     def mend(self) -> None:
-        """Pass connections on again."""
         self._broken.clear()
 
     def close(self) -> None:
-        """End."""
         self.cut()
         self._listener.close()
 
@@ -67,7 +63,6 @@ def _close(one: socket.socket) -> bool:
 
 @contextmanager
 def relayed(target: str) -> Iterator[Relay]:
-    """A relay to an address."""
     relay = Relay(target)
     try:
         yield relay

@@ -1,7 +1,5 @@
 """What the benchmarks measured: notes, and the goals of the table in README.md beside what was found."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """Services whose models raise when they are called."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

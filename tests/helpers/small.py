@@ -1,7 +1,5 @@
 """A small collection, fakes that record what they were asked, and a command that was run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

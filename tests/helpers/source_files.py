@@ -1,7 +1,5 @@
 """Files of every supported type, and what is read from them."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
@@ -49,7 +47,6 @@ def pdf(*lines: str) -> bytes:
 
 
 def locked_pdf() -> bytes:
-    """A PDF with a password."""
     from pypdf import PdfReader, PdfWriter
 
     writer = PdfWriter(PdfReader(BytesIO(pdf("Words."))))

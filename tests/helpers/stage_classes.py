@@ -1,7 +1,5 @@
 """Every stage and retriever that a strategy can be built from."""
 
-from __future__ import annotations
-
 from rag_core import stages
 from rag_core.llamaindex.parts import EmbedBy
 from rag_core.stages import FusionStage, RerankStage, Retriever, SelectStage, Stage, TransformStage

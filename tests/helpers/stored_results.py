@@ -3,8 +3,6 @@
 `python -m helpers.stored_results` (part of `make results`) writes the rows that the suite compares with.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from dataclasses import replace
@@ -57,7 +55,6 @@ def rows(run: ev.RunFolder) -> Rows:
 
 
 def main() -> None:
-    """Write the rows."""
     lab = open_lab(settings=Settings(llm="offline"))
     with tempfile.TemporaryDirectory() as folder, measured_again(lab, Path(folder), SAMPLE) as run:
         ROWS.write_text(json.dumps(rows(run), indent=1) + "\n", encoding="utf-8")

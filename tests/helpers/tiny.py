@@ -1,7 +1,5 @@
 """A tiny embedding model on disk."""
 
-from __future__ import annotations
-
 import string
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Passages and what an update touches: where documents are cut, their ids, and incremental indexing."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable
@@ -56,9 +54,7 @@ def builtin(count_pieces: Count) -> list[list[Passage]]:
     return [cut(document, count_pieces) for document in BUILTIN]
 
 
-def test_a_built_in_passage_is_a_whole_section_and_the_model_reads_all_of_it(
-    builtin: list[list[Passage]], count_pieces: Count
-) -> None:
+def test_a_built_in_passage_is_a_whole_section_and_the_model_reads_all_of_it(builtin, count_pieces):
     data = ROOT / "data"
     gloss = Gloss.read(data / "gloss" / "es.tsv", Thesaurus.read(data / "thesaurus.toml"))
     for document, passages in zip(BUILTIN, builtin, strict=True):
@@ -70,18 +66,14 @@ def test_a_built_in_passage_is_a_whole_section_and_the_model_reads_all_of_it(
             assert count_pieces(read) + 2 <= 256, passage.id
 
 
-def test_cutting_the_built_in_documents_loses_no_word_and_keeps_their_order(
-    builtin: list[list[Passage]],
-) -> None:
+def test_cutting_the_built_in_documents_loses_no_word_and_keeps_their_order(builtin):
     for document, passages in zip(BUILTIN, builtin, strict=True):
         body = "\n".join(line for line in document.text.splitlines() if not line.startswith("#"))
         found = iter(" ".join(passage.text for passage in passages).split())
         assert all(word in found for word in body.split()), document.id
 
 
-def test_every_section_of_a_built_in_document_is_named_in_its_passages(
-    builtin: list[list[Passage]],
-) -> None:
+def test_every_section_of_a_built_in_document_is_named_in_its_passages(builtin):
     for document, passages in zip(BUILTIN, builtin, strict=True):
         named = "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages)
         for name in re.findall(r"^#{2,} (.+)$", document.text, re.MULTILINE):
@@ -89,7 +81,7 @@ def test_every_section_of_a_built_in_document_is_named_in_its_passages(
         assert not any(passage.heading.startswith(document.title) for passage in passages)
 
 
-def test_no_built_in_passage_begins_or_ends_inside_a_sentence(builtin: list[list[Passage]]) -> None:
+def test_no_built_in_passage_begins_or_ends_inside_a_sentence(builtin):
     for passage in [passage for passages in builtin for passage in passages]:
         assert passage.text.rstrip("*_)\"'»”")[-1] in ".!?:;", passage.text[-40:]
         assert not passage.text[0].islower(), passage.text[:40]
@@ -110,16 +102,14 @@ def prose(words: int, word: str = "w") -> str:
         (1, 250, [1, 250]),
     ],
 )
-def test_a_short_section_takes_in_the_next_while_both_fit_below_title_and_heading(
-    first: int, second: int, lengths: list[int]
-) -> None:
+def test_a_short_section_takes_in_the_next_while_both_fit_below_title_and_heading(first, second, lengths):
     text = f"# T\n\n## A\n\n{prose(first)}\n\n## B\n\n{prose(second)}"
     passages = cut(Document("x", "T", "en", text))
     assert [count_words(passage.text) for passage in passages] == lengths
     assert [passage.heading for passage in passages] == ["A", "B"][: len(lengths)]
 
 
-def test_a_joined_section_keeps_its_name_as_a_line_of_the_text() -> None:
+def test_a_joined_section_keeps_its_name_as_a_line_of_the_text():
     text = "# T\n\n## A\n\nfirst\n\n### B\n\nsecond\n\n## C\n\nthird"
     (passage,) = cut(Document("x", "T", "en", text))
     assert passage.heading == "A"
@@ -142,11 +132,11 @@ def test_a_joined_section_keeps_its_name_as_a_line_of_the_text() -> None:
         (f"# T\n\n```\n# code\n```\n\n{prose(150)}", [""]),
     ],
 )
-def test_a_passage_carries_the_path_of_headings_below_the_title(text: str, headings: list[str]) -> None:
+def test_a_passage_carries_the_path_of_headings_below_the_title(text, headings):
     assert [passage.heading for passage in cut(Document("x", "T", "en", text))] == headings
 
 
-def test_a_long_section_is_split_between_sentences_without_overlap() -> None:
+def test_a_long_section_is_split_between_sentences_without_overlap():
     spoken = [f"Sentence number {number} has exactly eight words here." for number in range(100)]
     passages = cut(Document("x", "T", "en", f"# T\n\n## A\n\n{' '.join(spoken)}"))
     assert len(passages) == 4
@@ -155,7 +145,7 @@ def test_a_long_section_is_split_between_sentences_without_overlap() -> None:
     assert {passage.heading for passage in passages} == {"A"}
 
 
-def test_a_sentence_longer_than_a_passage_is_split_at_words() -> None:
+def test_a_sentence_longer_than_a_passage_is_split_at_words():
     passages = cut(Document("x", "T", "en", prose(450)))
     assert all(count_words(passage.text) <= 252 for passage in passages)
     assert sum(count_words(passage.text) for passage in passages) == 450
@@ -164,18 +154,18 @@ def test_a_sentence_longer_than_a_passage_is_split_at_words() -> None:
 @pytest.mark.parametrize(
     "text", ["#1 tip: drink water.", "#5minutes is enough rest.", "# T\n\n#hashtag first"]
 )
-def test_a_line_that_only_looks_like_a_heading_is_text(text: str) -> None:
+def test_a_line_that_only_looks_like_a_heading_is_text(text):
     (passage,) = cut(Document("x", "T", "en", text))
     assert passage.text == text.removeprefix("# T\n\n")
 
 
-def test_a_whole_document_stays_in_one_passage() -> None:
+def test_a_whole_document_stays_in_one_passage():
     text = f"# T\n\n## A\n\n{prose(500)}"
     (passage,) = cut(Document("x", "T", "en", text), whole=True)
     assert passage.text == text
 
 
-def test_an_id_is_the_document_the_position_and_the_hash_of_what_is_indexed() -> None:
+def test_an_id_is_the_document_the_position_and_the_hash_of_what_is_indexed():
     text = f"# T\n\n## A\n\n{prose(150)}\n\n## B\n\n{prose(150)}"
     passages = cut(Document("d:1", "T", "en", text))
     for position, (name, passage) in enumerate(zip("AB", passages, strict=True)):
@@ -184,7 +174,7 @@ def test_an_id_is_the_document_the_position_and_the_hash_of_what_is_indexed() ->
         assert passage.doc_id == "d:1"
 
 
-def test_only_the_changed_passage_gets_another_id() -> None:
+def test_only_the_changed_passage_gets_another_id():
     text = f"# T\n\n## A\n\n{prose(150)}\n\n## B\n\n{prose(150)}\n\n## C\n\n{prose(150)}"
     before = cut(Document("x", "T", "en", text))
     after = cut(Document("x", "T", "en", text.replace("## B\n\nw", "## B\n\nv")))
@@ -212,7 +202,7 @@ def everything(index: CorpusIndex) -> list[str]:
     return sorted(hit.passage.doc_id for hit in index.dense(vector[0], 100))
 
 
-def test_indexing_again_embeds_and_writes_nothing(store: CorpusStore, embedder: WordEmbedder) -> None:
+def test_indexing_again_embeds_and_writes_nothing(store, embedder):
     _, before = update(store, FIRST)
     embedder.asked.clear()
     report, after = update(store, list(reversed(FIRST)))
@@ -222,7 +212,7 @@ def test_indexing_again_embeds_and_writes_nothing(store: CorpusStore, embedder: 
     assert after.generation == before.generation
 
 
-def test_only_what_changed_is_embedded(store: CorpusStore, embedder: WordEmbedder) -> None:
+def test_only_what_changed_is_embedded(store, embedder):
     update(store, FIRST)
     embedder.asked.clear()
     changed = [replace(FIRST[0], text="Cats meow."), FIRST[1], Document("c", "Fish", "en", "Fish swim.")]
@@ -236,7 +226,7 @@ def test_only_what_changed_is_embedded(store: CorpusStore, embedder: WordEmbedde
 
 
 @pytest.mark.parametrize("after", [[FIRST[0]], [FIRST[0], replace(FIRST[1], text="Dogs sleep.")]])
-def test_nothing_is_left_of_a_removed_or_changed_document(store: CorpusStore, after: list[Document]) -> None:
+def test_nothing_is_left_of_a_removed_or_changed_document(store, after):
     _, old = update(store, FIRST)
     assert found(old, BARK) == ["b"]
     assert (old.generation / "docstore.json").read_text(encoding="utf-8").count(BARK) == 1
@@ -249,7 +239,7 @@ def test_nothing_is_left_of_a_removed_or_changed_document(store: CorpusStore, af
     assert BARK not in (new.generation / "docstore.json").read_text(encoding="utf-8")
 
 
-def test_removing_every_document_leaves_an_index_that_finds_nothing(store: CorpusStore) -> None:
+def test_removing_every_document_leaves_an_index_that_finds_nothing(store):
     update(store, FIRST)
     report, index = update(store, [])
     assert report.removed == ["a", "b"]
@@ -258,16 +248,14 @@ def test_removing_every_document_leaves_an_index_that_finds_nothing(store: Corpu
     assert update(store, FIRST)[0].added == ["a", "b"]
 
 
-def test_a_new_title_is_a_change_and_a_new_order_is_not(store: CorpusStore) -> None:
+def test_a_new_title_is_a_change_and_a_new_order_is_not(store):
     update(store, FIRST)
     report, index = update(store, [FIRST[1], replace(FIRST[0], title="Felines")])
     assert (report.changed, report.unchanged) == (["a"], ["b"])
     assert found(index, "felines") == ["a"]
 
 
-def test_documents_with_identical_text_are_both_found_and_embedded_once(
-    store: CorpusStore, embedder: WordEmbedder
-) -> None:
+def test_documents_with_identical_text_are_both_found_and_embedded_once(store, embedder):
     twins = [replace(FIRST[0], id=name) for name in ("y", "x", "z")]
     report, index = update(store, twins)
     assert embedder.asked == [("Cats\nCats purr.",)]
@@ -278,7 +266,7 @@ def test_documents_with_identical_text_are_both_found_and_embedded_once(
     assert everything(fewer) == ["x", "y"]
 
 
-def test_each_root_of_a_corpus_is_updated_on_its_own(store: CorpusStore) -> None:
+def test_each_root_of_a_corpus_is_updated_on_its_own(store):
     update(store, FIRST, "/one")
     report, _ = update(store, [Document("c", "Fish", "en", "Fish swim.")], "/two")
     assert (report.added, report.removed) == (["c"], [])
@@ -290,7 +278,7 @@ def test_each_root_of_a_corpus_is_updated_on_its_own(store: CorpusStore) -> None
     assert everything(index) == ["a"]
 
 
-def test_a_document_of_another_root_is_never_replaced(store: CorpusStore) -> None:
+def test_a_document_of_another_root_is_never_replaced(store):
     update(store, FIRST, "/one")
     with pytest.raises(DataError, match="'a' from another folder"):
         store.update(SourceFiles("/two", [replace(FIRST[0], text="Others.")]))
@@ -311,7 +299,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "files"
 
 
-def test_a_file_that_cannot_be_read_this_time_keeps_its_old_version(store: CorpusStore, folder: Path) -> None:
+def test_a_file_that_cannot_be_read_this_time_keeps_its_old_version(store, folder):
     store.update(read_path(folder))
     (folder / "a.txt").write_bytes(b"\xff\xfe garbled!")
     report = store.update(read_path(folder))
@@ -325,7 +313,7 @@ def test_a_file_that_cannot_be_read_this_time_keeps_its_old_version(store: Corpu
 
 
 @pytest.mark.parametrize("last", ["{broken", '{"_id": "b9", "text": ""}', '{"_id": "b1", "text": "Twice."}'])
-def test_a_file_with_one_bad_line_can_be_indexed_again(store: CorpusStore, folder: Path, last: str) -> None:
+def test_a_file_with_one_bad_line_can_be_indexed_again(store, folder, last):
     with (folder / "b.jsonl").open("a") as lines:
         lines.write(last)
     assert sorted(store.update(read_path(folder)).added) == ["a.txt", "b1", "b2"]
@@ -334,7 +322,7 @@ def test_a_file_with_one_bad_line_can_be_indexed_again(store: CorpusStore, folde
     assert [file for file, _ in report.failed] == ["b.jsonl"]
 
 
-def test_a_line_that_breaks_later_keeps_the_documents_behind_it(store: CorpusStore, folder: Path) -> None:
+def test_a_line_that_breaks_later_keeps_the_documents_behind_it(store, folder):
     store.update(read_path(folder))
     (folder / "b.jsonl").write_text('{"_id": "b1", "text": "Dogs howl."}\n{broken\n')
     report = store.update(read_path(folder))
@@ -344,9 +332,7 @@ def test_a_line_that_breaks_later_keeps_the_documents_behind_it(store: CorpusSto
     assert (found(index, "howl"), found(index, "swim")) == (["b1"], ["b2"])
 
 
-def test_a_vector_is_computed_once_for_all_corpora(
-    store: CorpusStore, tmp_path: Path, embedder: WordEmbedder
-) -> None:
+def test_a_vector_is_computed_once_for_all_corpora(store, tmp_path, embedder):
     update(store, FIRST)
     embedder.asked.clear()
     other = CorpusStore(tmp_path / "home", "other", embedder)
@@ -354,7 +340,7 @@ def test_a_vector_is_computed_once_for_all_corpora(
     assert embedder.asked == []
 
 
-def test_an_open_index_goes_on_answering_while_a_new_one_is_written(store: CorpusStore) -> None:
+def test_an_open_index_goes_on_answering_while_a_new_one_is_written(store):
     _, old = update(store, FIRST)
     update(store, FIRST[:1])
     assert store.open() is not old
@@ -367,7 +353,7 @@ def test_an_open_index_goes_on_answering_while_a_new_one_is_written(store: Corpu
     assert [path.name for path in store.folder.glob("gen-*")] == ["gen-000004"]
 
 
-def test_dense_search_ranks_by_the_cosine_of_the_stored_vectors(index: CorpusIndex) -> None:
+def test_dense_search_ranks_by_the_cosine_of_the_stored_vectors(index):
     question, _ = WordEmbedder().embed(["cats sleep in a house"])
     ids = list(index.passages)
     texts = [index.passages[identity].indexed_text for identity in ids]

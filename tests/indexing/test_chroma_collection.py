@@ -1,9 +1,6 @@
 """The Chroma collection of each generation: what other programs read, and what becomes of answers without it."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import chromadb
@@ -19,7 +16,7 @@ from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceF
 from rag_core.indexing.chroma import COLLECTION, FOLDER
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.llamaindex import Embedding
-from rag_core.values.errors import IndexDamaged, MissingResource, RagError, StorageError
+from rag_core.values.errors import IndexDamaged, MissingResource, StorageError
 from rag_core.values.settings import Settings
 
 QUESTION = "cats sleep in a house"
@@ -50,7 +47,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> CorpusIndex:
     return index
 
 
-def test_a_plain_chroma_program_finds_text_metadata_and_the_vectors_of_the_file(index: CorpusIndex) -> None:
+def test_a_plain_chroma_program_finds_text_metadata_and_the_vectors_of_the_file(index):
     with chromadb.PersistentClient(str(index.generation / FOLDER)) as client:
         (collection,) = client.list_collections()
         assert (collection.name, collection.configuration_json["hnsw"]["space"]) == (COLLECTION, "cosine")
@@ -67,7 +64,7 @@ def test_a_plain_chroma_program_finds_text_metadata_and_the_vectors_of_the_file(
         assert about.get("context", "") == passage.context
 
 
-def test_a_llamaindex_program_finds_what_the_lab_finds(index: CorpusIndex) -> None:
+def test_a_llamaindex_program_finds_what_the_lab_finds(index):
     with chromadb.PersistentClient(str(index.generation / FOLDER)) as client:
         store = ChromaVectorStore(chroma_collection=client.get_collection(COLLECTION))
         own = VectorStoreIndex.from_vector_store(store, embed_model=Embedding(WordEmbedder()))
@@ -82,7 +79,7 @@ def test_a_llamaindex_program_finds_what_the_lab_finds(index: CorpusIndex) -> No
     assert best[0].passage.text in shown
 
 
-def test_batches_are_as_large_as_chroma_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_as_large_as_chroma_takes(tmp_path, monkeypatch):
     sizes, add = [], chromadb.Collection.add
     monkeypatch.setattr(
         chromadb.Collection,
@@ -106,9 +103,7 @@ def test_batches_are_as_large_as_chroma_takes(tmp_path: Path, monkeypatch: pytes
         ("index_metadata.pickle", remove, IndexDamaged),
     ],
 )
-def test_damage_keeps_no_question_from_its_answer_and_indexing_again_mends_it(
-    tmp_path: Path, name: str, damage: Callable[[Path], None], error: type[RagError]
-) -> None:
+def test_damage_keeps_no_question_from_its_answer_and_indexing_again_mends_it(tmp_path, name, damage, error):
     (vector,), _ = WordEmbedder().embed([QUESTION])
     index = opened(indexed(tmp_path))
     before = index.dense(vector, 9)
@@ -125,7 +120,7 @@ def test_damage_keeps_no_question_from_its_answer_and_indexing_again_mends_it(
     assert again.vector_store().client.count() == len(index.passages)
 
 
-def test_fewer_passages_than_the_index_has_are_noticed(tmp_path: Path) -> None:
+def test_fewer_passages_than_the_index_has_are_noticed(tmp_path):
     index = opened(indexed(tmp_path))
     collection = index.vector_store().client
     collection.delete(ids=collection.get(limit=1)["ids"])
@@ -133,7 +128,7 @@ def test_fewer_passages_than_the_index_has_are_noticed(tmp_path: Path) -> None:
         opened(open_store(tmp_path)).vector_store()
 
 
-def test_the_file_alone_has_no_collection_and_one_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_the_file_alone_has_no_collection_and_one_is_written_where_it_is_asked_for(tmp_path):
     index = opened(indexed(tmp_path, "mapped"))
     assert not (index.generation / FOLDER).exists()
     with pytest.raises(MissingResource, match="the store 'mapped', not in embedded Chroma") as told:
@@ -144,5 +139,5 @@ def test_the_file_alone_has_no_collection_and_one_is_written_where_it_is_asked_f
     assert opened(indexed(tmp_path, "mapped")).generation == kept, "the file answers as it did"
 
 
-def test_a_corpus_without_passages_has_an_empty_collection(tmp_path: Path) -> None:
+def test_a_corpus_without_passages_has_an_empty_collection(tmp_path):
     assert opened(indexed(tmp_path, documents=0)).vector_store().client.count() == 0

@@ -1,11 +1,9 @@
 """Chunk size and overlap: what they do to passages, and that they are part of an index's identity."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
-from helpers.small import DOCUMENTS, WordEmbedder
+from helpers.small import DOCUMENTS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,18 +31,17 @@ def indexed(store: CorpusStore, chunking: Chunking | None = None) -> list[Passag
 
 def passages(store: CorpusStore) -> list[Passage]:
     index = store.open()
-    assert index is not None
     return sorted(index.passages.values(), key=lambda one: int(one.id.rsplit(":", 2)[1]))
 
 
-def test_passages_have_at_most_the_chosen_size_and_lose_nothing(store: CorpusStore) -> None:
+def test_passages_have_at_most_the_chosen_size_and_lose_nothing(store):
     found = indexed(store, Chunking(100))
     assert all(words(one.indexed_text) <= 100 for one in found)
     assert " ".join(one.text for one in found) == LONG.text
     assert len(found) == 5  # 98 words are left beside the title, 14 sentences: 60 / 14 = 4.3
 
 
-def test_overlap_repeats_the_last_sentences_of_the_part_before(store: CorpusStore) -> None:
+def test_overlap_repeats_the_last_sentences_of_the_part_before(store):
     found = indexed(store, Chunking(100, 20))
     assert all(words(one.indexed_text) <= 100 for one in found)
     for before, after in pairwise(found):
@@ -59,7 +56,7 @@ def test_overlap_repeats_the_last_sentences_of_the_part_before(store: CorpusStor
 @given(
     st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=5), min_size=1, max_size=6), st.integers(0, 20)
 )
-def test_overlap_is_whole_sentences_of_at_most_that_many_words(lengths: list[list[int]], most: int) -> None:
+def test_overlap_is_whole_sentences_of_at_most_that_many_words(lengths, most):
     parts = [" ".join(" ".join(["Word"] * length) + "." for length in part) for part in lengths]
     found = overlapping(parts, "en", most, words)
     assert found[0] == parts[0]
@@ -74,25 +71,23 @@ def test_overlap_is_whole_sentences_of_at_most_that_many_words(lengths: list[lis
 @pytest.mark.parametrize(
     "values", [(63, 0), (401, 0), (-1, 0), (100, 51), (100, -1), (0, 128)], ids=lambda pair: f"{pair}"
 )
-def test_values_out_of_range_are_refused(values: tuple[int, int]) -> None:
+def test_values_out_of_range_are_refused(values):
     with pytest.raises(ConfigError, match="out of range"):
         Chunking(*values)
 
 
-def test_the_default_keeps_the_identity_it_had() -> None:
+def test_the_default_keeps_the_identity_it_had():
     assert Chunking().key == CHUNKER
     assert len({Chunking().key, Chunking(100).key, Chunking(100, 20).key, Chunking(0, 20).key}) == 4
 
 
-def test_another_size_is_another_index_with_the_same_documents(store: CorpusStore) -> None:
+def test_another_size_is_another_index_with_the_same_documents(store):
     indexed(store)
     before = store.open()
-    assert before is not None
     digest, documents = before.manifest.digest, before.manifest.documents
     del before
     report = store.rechunk(Chunking(100))
     index = store.open()
-    assert index is not None
     assert (report.changed, report.passages) == (["long"], len(index.passages))
     assert index.manifest.digest != digest
     assert index.manifest.documents == documents
@@ -100,20 +95,17 @@ def test_another_size_is_another_index_with_the_same_documents(store: CorpusStor
     assert CorpusIndex.open(index.generation).manifest.chunking == Chunking(100)
 
 
-def test_the_size_stays_when_documents_are_added_forgotten_or_rebuilt(
-    store: CorpusStore, embedder: WordEmbedder
-) -> None:
+def test_the_size_stays_when_documents_are_added_forgotten_or_rebuilt(store, embedder):
     indexed(store, Chunking(100, 20))
     store.update(SourceFiles("/farm", list(DOCUMENTS)))
     store.forget(["a"])
     store.rebuild()
     index = store.open()
-    assert index is not None
     assert index.manifest.chunking == Chunking(100, 20)
     assert len([one for one in index.passages.values() if one.doc_id == "long"]) > 5
 
 
-def test_the_same_size_again_writes_nothing(store: CorpusStore) -> None:
+def test_the_same_size_again_writes_nothing(store):
     indexed(store, Chunking(100))
     index = store.open()
     assert store.rechunk(Chunking(100)).unchanged == ["long"]
@@ -122,19 +114,18 @@ def test_the_same_size_again_writes_nothing(store: CorpusStore) -> None:
     assert store.open() is index
 
 
-def test_the_enriched_index_follows_the_size(store: CorpusStore) -> None:
+def test_the_enriched_index_follows_the_size(store):
     for chunking in (Chunking(), Chunking(100)):
         store.rechunk(chunking) if store.exists else indexed(store, chunking)
         plain = store.open()
         assert plain is not None
         store.enriched.follow(plain, OFFLINE)
         enriched = store.enriched.open()
-        assert enriched is not None
         assert enriched.passages.keys() == plain.passages.keys()
     store.enriched.remove()
     assert store.enriched.open() is None
 
 
-def test_a_corpus_without_documents_cannot_be_cut(store: CorpusStore) -> None:
+def test_a_corpus_without_documents_cannot_be_cut(store):
     with pytest.raises(DataError, match="no documents to cut"):
         store.rechunk(Chunking(100))

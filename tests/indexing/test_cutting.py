@@ -1,7 +1,5 @@
 """Cutting a section: nothing lost, nothing repeated but a lead-in, lists whole, signs with their action."""
 
-from __future__ import annotations
-
 import itertools
 import re
 
@@ -46,7 +44,7 @@ SECTIONS = st.lists(BLOCK, min_size=1, max_size=6).map(numbered)
 
 @settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
-def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section: tuple[str, list[str], list[str]]) -> None:
+def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section):
     text, leads, _ = section
     found = [word for part in cut(text, "en", SIZE, count) for word in re.findall(r"\w+", part)]
     assert list(dict.fromkeys(found)) == re.findall(r"\w+", text)
@@ -56,9 +54,7 @@ def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section: tuple[str, list
 
 @settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
-def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concludes(
-    section: tuple[str, list[str], list[str]],
-) -> None:
+def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concludes(section):
     text, _, lists = section
     parts = [set(re.findall(r"\w+", part)) for part in cut(text, "en", SIZE, count)]
     neighbours = len(lists) > 1  # what concludes one list may lead in the next
@@ -69,9 +65,7 @@ def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concl
 
 @settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
-def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(
-    section: tuple[str, list[str], list[str]],
-) -> None:
+def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(section):
     text, _, _ = section
     for part in cut(text, "en", SIZE, count):
         assert count(part) <= (HARD * SIZE if "\n- " in f"\n{part}" else SIZE)
@@ -79,9 +73,7 @@ def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(
 
 @settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
-def test_a_list_that_is_cut_begins_each_part_with_its_lead_in(
-    section: tuple[str, list[str], list[str]],
-) -> None:
+def test_a_list_that_is_cut_begins_each_part_with_its_lead_in(section):
     assert not any(part.startswith("- ") for part in cut(section[0], "en", SIZE, count))
 
 
@@ -89,27 +81,27 @@ def sentence(length: int, word: str) -> str:
     return " ".join([word.title(), *[word] * (length - 1)]) + "."
 
 
-def test_a_section_that_fits_is_not_touched() -> None:
+def test_a_section_that_fits_is_not_touched():
     text = f"{sentence(29, 'a')}  {sentence(30, 'b')}\n- c"
     assert cut(text, "en", SIZE, count) == [text]
 
 
-def test_paragraphs_that_fit_are_never_cut() -> None:
+def test_paragraphs_that_fit_are_never_cut():
     paragraphs = [" ".join(sentence(10, word) for _ in range(4)) for word in ("a", "b", "c")]
     assert cut("\n\n".join(paragraphs), "en", SIZE, count) == paragraphs
 
 
-def test_a_paragraph_that_does_not_fit_is_cut_evenly_between_sentences() -> None:
+def test_a_paragraph_that_does_not_fit_is_cut_evenly_between_sentences():
     parts = cut(" ".join(sentence(10, "a") for _ in range(8)), "en", SIZE, count)
     assert [count(part) for part in parts] == [40, 40]
 
 
-def test_a_short_end_is_joined_to_what_fits_best() -> None:
+def test_a_short_end_is_joined_to_what_fits_best():
     first, second, third = (sentence(length, word) for length, word in ((40, "a"), (30, "b"), (10, "c")))
     assert cut(f"{first}\n\n{second}\n\n{third}", "en", SIZE, count) == [first, f"{second}\n\n{third}"]
 
 
-def test_a_list_past_the_limit_is_cut_between_items_and_its_lead_in_repeated() -> None:
+def test_a_list_past_the_limit_is_cut_between_items_and_its_lead_in_repeated():
     items = [f"- {sentence(20, word)}" for word in "abcdef"]
     listed = "\n".join(items)
     parts = cut(f"Go at once for:\n\n{listed}\n\nSay that you are pregnant.", "en", SIZE, count)
@@ -118,7 +110,7 @@ def test_a_list_past_the_limit_is_cut_between_items_and_its_lead_in_repeated() -
     assert parts[-1].endswith("Say that you are pregnant.")
 
 
-def test_an_action_stays_with_the_signs_before_it() -> None:
+def test_an_action_stays_with_the_signs_before_it():
     filler = " ".join(sentence(9, "b") for _ in range(5))
     signs = "Heavy bleeding, fever and severe pain are signs of danger."
     action = "Any of these means that you should go to the hospital at once."
@@ -127,7 +119,7 @@ def test_an_action_stays_with_the_signs_before_it() -> None:
         assert any(signs in part and action in part for part in cut(text, "en", SIZE, count))
 
 
-def test_an_action_stays_with_the_signs_after_it() -> None:
+def test_an_action_stays_with_the_signs_after_it():
     action, signs = "Call the emergency number at once.", "The reasons are heavy bleeding and chest pain."
     for before in range(0, 8):
         text = (
@@ -136,7 +128,7 @@ def test_an_action_stays_with_the_signs_after_it() -> None:
         assert any(action in part and signs in part for part in cut(text.strip(), "en", SIZE, count))
 
 
-def test_rows_of_a_table_are_not_cut_from_its_head() -> None:
+def test_rows_of_a_table_are_not_cut_from_its_head():
     rows = "\n".join(f"| {sentence(4, word)} | {sentence(4, word)} |" for word in "abcd")
     table = f"| Drug | Dose |\n|---|---|\n{rows}"
     parts = cut(f"{sentence(50, 'x')}\n\n{table}", "en", SIZE, count)

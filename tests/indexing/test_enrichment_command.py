@@ -1,7 +1,5 @@
 """The built-in enriched index, and `rag index --enrich`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,11 +9,10 @@ from typing import Any
 import pytest
 from helpers.behaviours import Reply, Status
 from helpers.openai_server import OpenAIServer, serve
-from helpers.small import ROOT, Rag
+from helpers.small import ROOT
 
 from rag_core.documents.asked import asked_folder, read_asked
 from rag_core.indexing import EnrichmentEstimate, OfflineEnricher, write_questions
-from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.prompts.prompt import QUESTIONS_PROMPT
 from rag_core.testing import ScriptedLlm
@@ -25,14 +22,13 @@ from rag_core.values.types import Passage
 
 
 class TestBuiltIn:
-    def test_both_indexes_hold_the_same_passages(self, lab: Lab) -> None:
-        assert lab.enriched is not None
+    def test_both_indexes_hold_the_same_passages(self, lab):
         assert list(lab.enriched.passages) == list(lab.index.passages)
         for identity, passage in lab.enriched.passages.items():
             assert passage.context
             assert replace(passage, context="") == lab.index.passages[identity]
 
-    def test_opening_it_again_writes_nothing(self, lab: Lab, real_home: Path) -> None:
+    def test_opening_it_again_writes_nothing(self, lab, real_home):
         (current,) = (real_home / "corpora").glob("obstetrics/*+enriched/CURRENT")
         before = current.stat().st_mtime_ns
         enricher = OfflineEnricher(Thesaurus.read(ROOT / "data" / "thesaurus.toml"))
@@ -73,9 +69,7 @@ ENRICH = ("--corpus", "tides", "--enrich", "--json", "--yes")
 
 
 class TestCommand:
-    def test_the_flags_of_contextual_search_a_corpus_without_contexts_as_it_is(
-        self, notes: Path, rag: Rag
-    ) -> None:
+    def test_the_flags_of_contextual_search_a_corpus_without_contexts_as_it_is(self, notes, rag):
         rag("index", str(notes), "--corpus", "tides")
         query = ("query", "How often does the sea rise?", "--corpus", "tides", "--json")
         ran = rag(*query, "--search-type", "vector")
@@ -84,9 +78,7 @@ class TestCommand:
         assert rag(*query, "--search-type", "vector", "--set", "enriched=true").code == 1
         assert rag(*query, "--strategy", "contextual").code == 1
 
-    def test_enrich_makes_both_indexes_and_a_later_plain_run_keeps_both_current(
-        self, notes: Path, rag: Rag
-    ) -> None:
+    def test_enrich_makes_both_indexes_and_a_later_plain_run_keeps_both_current(self, notes, rag):
         first = rag("index", str(notes), "--corpus", "tides", "--enrich", "--json").json
         assert first["added"] == ["moon.md", "tides.md"]
         made = first["enriched"]
@@ -98,17 +90,14 @@ class TestCommand:
         assert later["enriched"]["embedded"] == 1
         assert rag("index", str(notes), "--corpus", "tides", "--json").json["enriched"] is None
 
-    def test_without_it_there_is_no_enriched_index(self, notes: Path, rag: Rag) -> None:
-        assert rag("index", str(notes), "--corpus", "tides", "--json").json["enriched"] is None
-
-    def test_it_needs_a_path(self, rag: Rag) -> None:
+    def test_it_needs_a_path(self, rag):
         ran = rag("index", "--check", "--enrich")
         assert ran.code == 2
         assert "--enrich" in ran.err
 
     def test_a_configured_model_writes_the_contexts_and_its_bill_is_shown(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, notes, rag, server, monkeypatch
+    ):
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Reply("On the sea and the moon.", usage=(1000, 200))] * 2
         server.script += [Reply("Who rose?", usage=(1000, 100))] * 2
@@ -124,9 +113,7 @@ class TestCommand:
         assert "rag index PATH --corpus tides --enrich" in later.out
         assert len(server.requests) == 4
 
-    def test_nothing_is_paid_without_consent(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_nothing_is_paid_without_consent(self, notes, rag, server, monkeypatch):
         asked = ("index", str(notes), "--corpus", "tides", "--enrich")
         ran = rag(*asked)
         assert ran.code == 1
@@ -139,9 +126,7 @@ class TestCommand:
         assert "Embedding the documents would cost at most about $" in ran.err
         assert server.requests == []
 
-    def test_another_prompt_is_what_is_sent_and_writes_every_context_again(
-        self, notes: Path, rag: Rag, server: OpenAIServer, mine: Path
-    ) -> None:
+    def test_another_prompt_is_what_is_sent_and_writes_every_context_again(self, notes, rag, server, mine):
         asked = ("index", str(notes), *ENRICH)
         usual = rag(*asked).json["enriched"]["enricher"]
         assert usual.endswith("/enrich")
@@ -156,9 +141,7 @@ class TestCommand:
         assert rag(*asked, "--context-prompt", str(mine)).json["enriched"] is None
         assert server.requests == []
 
-    def test_a_prompt_of_ones_own_is_kept_until_the_standard_one_is_asked_for(
-        self, notes: Path, rag: Rag, server: OpenAIServer, mine: Path
-    ) -> None:
+    def test_a_prompt_of_ones_own_is_kept_until_the_standard_one_is_asked_for(self, notes, rag, server, mine):
         asked = ("index", str(notes), *ENRICH)
         first = rag(*asked, "--context-prompt", str(mine)).json
         assert first["notes"] == []
@@ -176,8 +159,8 @@ class TestCommand:
         assert rag(*asked).json["enriched"] is None
 
     def test_a_prompt_that_cannot_work_is_refused_before_anything_is_written(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
+        self, notes, rag, server, monkeypatch, tmp_path
+    ):
         bad = tmp_path / "bad.txt"
         bad.write_text("Place it in {title} of {library}")
         asked = ("index", str(notes), "--corpus", "tides", "--context-prompt", str(bad))
@@ -192,9 +175,7 @@ class TestCommand:
         assert "is empty" in rag(*asked, "--enrich").err
         assert server.requests == []
 
-    def test_a_model_that_fails_leaves_plain_passages_and_says_so(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_model_that_fails_leaves_plain_passages_and_says_so(self, notes, rag, server, monkeypatch):
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Status(401)] * 2
         ran = rag("index", str(notes), "--corpus", "tides", "--enrich", "--yes")
@@ -222,9 +203,7 @@ class TestQuestions:
     def asked_for_questions(server: OpenAIServer) -> int:
         return sum(WANTED in str(one.body) for one in server.requests)
 
-    def test_each_text_is_asked_for_once_and_its_questions_are_kept(
-        self, notes: Path, rag: Rag, server: OpenAIServer
-    ) -> None:
+    def test_each_text_is_asked_for_once_and_its_questions_are_kept(self, notes, rag, server):
         home = Path(os.environ["RAG_HOME"])
         first = rag("index", str(notes), *ENRICH)
         assert "Questions by" in first.err
@@ -249,9 +228,7 @@ class TestQuestions:
         rag("forget", str(notes / "moon.md"), "--yes")
         assert {one.document for one in read_asked(asked_folder(home, "tides"))} == {"tides.md"}
 
-    def test_what_fails_is_said_and_asked_for_again(
-        self, notes: Path, rag: Rag, server: OpenAIServer
-    ) -> None:
+    def test_what_fails_is_said_and_asked_for_again(self, notes, rag, server):
         choose, failing = server.choose, [True]
 
         def sometimes(body: dict[str, Any]) -> Reply:
@@ -268,9 +245,7 @@ class TestQuestions:
         assert (again["passages"], again["without_context"], again["calls"]) == (2, 0, 1)
         assert self.asked_for_questions(server) == 3
 
-    def test_a_run_that_is_stopped_goes_on_where_it_was(
-        self, tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_run_that_is_stopped_goes_on_where_it_was(self, tmp_path, server, monkeypatch):
         monkeypatch.setattr("rag_core.indexing.enrich.BATCH", 2)
         passages = [Passage(f"d:{place}:{place:08d}", "d", "T", f"Text {place}.") for place in range(5)]
         llm, stopped = ScriptedLlm("When is it?\nWho is it?"), [Stopped()]
@@ -292,7 +267,7 @@ class TestQuestions:
         ]
         assert len(read_asked(asked_folder(tmp_path, "notes"))) == 10
 
-    def test_the_prompt_is_that_of_llamaindex_without_summaries(self) -> None:
+    def test_the_prompt_is_that_of_llamaindex_without_summaries(self):
         from llama_index.core.extractors.metadata_extractors import DEFAULT_QUESTION_GEN_TMPL
 
         theirs = " ".join(DEFAULT_QUESTION_GEN_TMPL.partition("Higher-level")[0].split())

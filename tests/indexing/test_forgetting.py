@@ -1,7 +1,5 @@
 """`rag forget`: documents leave every index with their text, also those of a folder that no longer exists."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -64,9 +62,7 @@ def enrich(store: CorpusStore, home: Path, *replies: str) -> None:
     store.enriched.follow(plain, writer)
 
 
-def test_the_documents_of_a_moved_folder_go_with_their_text_and_the_others_stay(
-    store: CorpusStore, tmp_path: Path, ward: Path
-) -> None:
+def test_the_documents_of_a_moved_folder_go_with_their_text_and_the_others_stay(store, tmp_path, ward):
     home = tmp_path / "home"
     plain = store.open()
     assert plain is not None
@@ -82,9 +78,7 @@ def test_the_documents_of_a_moved_folder_go_with_their_text_and_the_others_stay(
         assert held_by_each_part(index) == [kept] * 3
 
 
-def test_a_moved_folder_can_be_indexed_again_after_it_was_forgotten(
-    store: CorpusStore, tmp_path: Path, ward: Path
-) -> None:
+def test_a_moved_folder_can_be_indexed_again_after_it_was_forgotten(store, tmp_path, ward):
     moved = reading(tmp_path / "moved", ("a.md", "Give nothing."))
     with pytest.raises(DataError, match="from another folder") as clash:
         store.update(moved)
@@ -98,21 +92,16 @@ def test_a_moved_folder_can_be_indexed_again_after_it_was_forgotten(
     ("target", "documents"),
     [("ward/a.md", {"a.md"}), ("ward/sub", {"sub/b.md"}), ("ward/", {"a.md", "sub/b.md"})],
 )
-def test_a_file_or_folder_below_the_one_that_was_indexed_can_be_forgotten(
-    store: CorpusStore, tmp_path: Path, target: str, documents: set[str]
-) -> None:
+def test_a_file_or_folder_below_the_one_that_was_indexed_can_be_forgotten(store, tmp_path, target, documents):
     (found,) = find_forgettable(tmp_path / "home", f"{tmp_path}/{target}")
     assert found.documents == documents
     forget_documents(tmp_path / "home", found, WordEmbedder(), lambda subject: OFFLINE)
     index = open_store(tmp_path / "home").open()
-    assert index is not None
     assert not documents & set(index.manifest.documents)
 
 
 @pytest.mark.parametrize("target", ["nothing", "/nowhere", "", " ", "ward-round", "../home"])
-def test_a_target_with_no_documents_names_what_is_indexed(
-    store: CorpusStore, tmp_path: Path, ward: Path, target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_target_with_no_documents_names_what_is_indexed(store, tmp_path, ward, target, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match="No corpus") as unknown:
         find_forgettable(tmp_path / "home", target)
@@ -120,9 +109,7 @@ def test_a_target_with_no_documents_names_what_is_indexed(
     assert str(ward) in unknown.value.next_step
 
 
-def test_a_corpus_goes_with_everything_even_when_its_index_is_damaged(
-    store: CorpusStore, tmp_path: Path
-) -> None:
+def test_a_corpus_goes_with_everything_even_when_its_index_is_damaged(store, tmp_path):
     home = tmp_path / "home"
     open_store(home, "birds").update(reading(tmp_path, ("c.md", "Hens lay.")))
     enrich(store, home, f"It is about {SECRET}.")
@@ -136,9 +123,7 @@ def test_a_corpus_goes_with_everything_even_when_its_index_is_damaged(
     assert [path.name for path in (home / "corpora").iterdir()] == ["birds"]
 
 
-def test_contexts_that_a_model_wrote_go_and_those_of_other_documents_stay(
-    store: CorpusStore, tmp_path: Path, ward: Path
-) -> None:
+def test_contexts_that_a_model_wrote_go_and_those_of_other_documents_stay(store, tmp_path, ward):
     home = tmp_path / "home"
     enrich(store, home, *(f"It is about {word}." for word in ("cats", "dogs", "hens", "goats", "fish", "eels")),
            f"It is about {SECRET}.", "It is about soap.", "Last.")  # fmt: skip
@@ -150,7 +135,7 @@ def test_contexts_that_a_model_wrote_go_and_those_of_other_documents_stay(
     assert "vectors/contexts.sqlite" in files_with(home, "about")
 
 
-def test_the_index_for_another_model_goes_with_a_note(store: CorpusStore, tmp_path: Path, ward: Path) -> None:
+def test_the_index_for_another_model_goes_with_a_note(store, tmp_path, ward):
     home = tmp_path / "home"
     CorpusStore(home, "animals", OtherModel()).update(
         reading(ward, ("a.md", f"Give {SECRET} daily."), ("c.md", "Rest."))
@@ -161,7 +146,7 @@ def test_the_index_for_another_model_goes_with_a_note(store: CorpusStore, tmp_pa
     assert files_with(home) == []
 
 
-def test_an_index_that_is_being_written_is_not_forgotten(store: CorpusStore, tmp_path: Path) -> None:
+def test_an_index_that_is_being_written_is_not_forgotten(store, tmp_path):
     writer = Writer(tmp_path / "home", "animals", "/hens")
     try:
         with pytest.raises(IndexBusy, match="Another process is writing"):
@@ -171,9 +156,7 @@ def test_an_index_that_is_being_written_is_not_forgotten(store: CorpusStore, tmp
     assert store.open() is not None
 
 
-def test_text_that_a_reader_has_open_is_forgotten_and_the_reader_finds_the_new_index(
-    store: CorpusStore, tmp_path: Path, ward: Path
-) -> None:
+def test_text_that_a_reader_has_open_is_forgotten_and_the_reader_finds_the_new_index(store, tmp_path, ward):
     home = tmp_path / "home"
     reader = open_store(home)
     before = reader.open()
@@ -182,11 +165,10 @@ def test_text_that_a_reader_has_open_is_forgotten_and_the_reader_finds_the_new_i
     assert files_with(home) == []
     after = reader.open()
     assert after is not before
-    assert after is not None
     assert "a.md" not in after.manifest.documents
 
 
-def test_a_state_folder_that_is_not_there_has_nothing(tmp_path: Path) -> None:
+def test_a_state_folder_that_is_not_there_has_nothing(tmp_path):
     shutil.rmtree(tmp_path / "home", ignore_errors=True)
     with pytest.raises(DataError, match="No corpus"):
         find_forgettable(tmp_path / "home", "animals")

@@ -1,19 +1,20 @@
-"""Damaged, moved and busy indexes: what is wrong is named, and opening or indexing mends it."""
+"""Damaged, shuffled, moved and busy indexes: what is wrong is named, and opening or indexing mends it."""
 
-from __future__ import annotations
-
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.processes import Writer, garble, held_by_each_part, open_store, remove, word_engines
-from helpers.small import DOCUMENTS
+from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import BUILTIN, Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
+from rag_core.indexing.bm25 import Bm25Index
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import index_path, open_lab
 from rag_core.testing import ScriptedLlm
@@ -92,7 +93,7 @@ def assert_whole(index: CorpusIndex | None) -> None:
 
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
-def test_opening_a_damaged_index_names_the_part(built: Path, home: Path, name: str, damage: Damage) -> None:
+def test_opening_a_damaged_index_names_the_part(built, home, name, damage):
     store = damaged(built, home, "animals", name, damage)
     with pytest.raises(IndexDamaged, match=NAMED[name]) as found:
         store.open()
@@ -101,9 +102,7 @@ def test_opening_a_damaged_index_names_the_part(built: Path, home: Path, name: s
 
 
 @pytest.mark.parametrize(("corpus", "name"), LABS)
-def test_opening_a_lab_rebuilds_a_damaged_index_and_says_so(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str, name: str
-) -> None:
+def test_opening_a_lab_rebuilds_a_damaged_index_and_says_so(built, home, open_corpus, corpus, name):
     damaged(built, home, corpus, name, remove)
     if corpus != BUILTIN and name in LOSES_DOCUMENTS:
         with pytest.raises(IndexDamaged, match=NAMED[name]) as lost:
@@ -120,9 +119,7 @@ def test_opening_a_lab_rebuilds_a_damaged_index_and_says_so(
 
 
 @pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
-def test_opening_a_lab_renews_an_index_made_with_another_gloss(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
-) -> None:
+def test_opening_a_lab_renews_an_index_made_with_another_gloss(built, home, open_corpus, corpus):
     def another_gloss(manifest: Path) -> None:
         text = manifest.read_text(encoding="utf-8")
         manifest.write_text(text.replace('"words-1"', '"words-1+gloss@1a2b3c4d"'), encoding="utf-8")
@@ -135,18 +132,14 @@ def test_opening_a_lab_renews_an_index_made_with_another_gloss(
 
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
-def test_indexing_again_mends_a_damaged_index_and_embeds_nothing(
-    built: Path, reading: SourceFiles, home: Path, name: str, damage: Damage
-) -> None:
+def test_indexing_again_mends_a_damaged_index_and_embeds_nothing(built, reading, home, name, damage):
     store = damaged(built, home, "animals", name, damage)
     assert store.update(reading).embedded == 0
     assert_whole(store.open())
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "lexical", "vectors.npy"])
-def test_mending_keeps_the_documents_of_other_roots(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab], name: str
-) -> None:
+def test_mending_keeps_the_documents_of_other_roots(built, home, open_corpus, name):
     shutil.copytree(built / BUILTIN, home / "before")
     open_store(home / "before", BUILTIN).update(
         SourceFiles("/hens", [Document("h", "Hens", "en", "Hens lay.")])
@@ -164,7 +157,6 @@ TOADS = Document("t", "Toads", "en", "Toads hop.")
 
 
 def lose(store: CorpusStore, *parts: str) -> None:
-    """Delete files of the newest generation."""
     newest = max(store.folder.glob("gen-*"))
     for part in parts:
         remove(newest / part)
@@ -172,8 +164,8 @@ def lose(store: CorpusStore, *parts: str) -> None:
 
 @pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
 def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
-) -> None:
+    built, home, open_corpus, corpus
+):
     shutil.copytree(built / corpus, home)
     open_corpus(corpus)
     store = open_store(home, corpus)
@@ -193,12 +185,11 @@ def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in
     assert open_corpus(corpus).warnings == []
 
 
-def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_generation(home: Path) -> None:
+def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_generation(home):
     store = open_store(home)
     store.update(SourceFiles("/farm", [HENS, GOATS]))
     reader = store.open()  # keeps the older generation
     store.update(SourceFiles("/farm", [GOATS]))
-    assert reader
     assert reader.generation.is_dir()
     lose(store, "docstore.json")
     assert open_store(home).rebuild().failed == []
@@ -215,9 +206,7 @@ def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_gener
     ids=["documents", "documents and their list", "whole generation"],
 )
 @pytest.mark.parametrize("older", [True, False], ids=["an older generation", "no older generation"])
-def test_indexing_one_folder_again_tells_what_is_lost_of_the_others(
-    home: Path, parts: list[str], told: tuple[str, str], older: bool
-) -> None:
+def test_indexing_one_folder_again_tells_what_is_lost_of_the_others(home, parts, told, older):
     store = open_store(home)
     store.update(SourceFiles("animals", list(DOCUMENTS)))  # as the built-in corpus reads its own documents
     store.update(SourceFiles("/farm", [HENS]))
@@ -235,8 +224,8 @@ def test_indexing_one_folder_again_tells_what_is_lost_of_the_others(
 
 @pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
 def test_an_index_that_has_not_changed_is_opened_and_checked_once(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch, corpus: str
-) -> None:
+    built, home, open_corpus, monkeypatch, corpus
+):
     shutil.copytree(built / corpus, home)
     lab = open_corpus(corpus)
     before = [index.generation for index in (lab.index, lab.enriched) if index]
@@ -254,17 +243,15 @@ def test_an_index_that_has_not_changed_is_opened_and_checked_once(
 
 
 def test_the_built_in_corpus_opens_after_its_documents_moved_to_another_folder(
-    built: Path, home: Path, tmp_path: Path, open_corpus: Callable[[str], Lab]
-) -> None:
+    built, home, tmp_path, open_corpus
+):
     shutil.copytree(built / BUILTIN, home)
     shutil.copytree(built / "data", tmp_path / "moved")
     moved = Settings(home=home, data=tmp_path / "moved", llm="offline")
     assert_whole(open_lab(settings=moved).index)
 
 
-def test_the_built_in_corpus_opens_while_another_process_writes_it(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab]
-) -> None:
+def test_the_built_in_corpus_opens_while_another_process_writes_it(built, home, open_corpus):
     shutil.copytree(built / BUILTIN, home)
     writer = Writer(home, BUILTIN, "/hens")
     try:
@@ -273,9 +260,7 @@ def test_the_built_in_corpus_opens_while_another_process_writes_it(
         writer.finish()
 
 
-def test_an_open_lab_answers_from_what_another_process_wrote(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab]
-) -> None:
+def test_an_open_lab_answers_from_what_another_process_wrote(built, home, open_corpus):
     shutil.copytree(built / BUILTIN, home)
     lab = open_corpus(BUILTIN)
     before = lab.index
@@ -288,8 +273,8 @@ def test_an_open_lab_answers_from_what_another_process_wrote(
 
 @pytest.mark.parametrize("files", [None, [], ["photo.jpg"]], ids=["missing", "empty", "no document"])
 def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str] | None
-) -> None:
+    home, tmp_path, monkeypatch, files
+):
     monkeypatch.setattr(
         "rag_core.lab.opening.load_engines", lambda settings, tell=None: pytest.fail("loaded")
     )
@@ -305,11 +290,53 @@ def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded
 
 
 @pytest.mark.parametrize("corpus", ["", ".", "..", "../x", "a/b", "a b", ".hidden", "a\0b"])
-def test_a_corpus_name_that_is_no_folder_name_is_refused(
-    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
-) -> None:
+def test_a_corpus_name_that_is_no_folder_name_is_refused(built, home, open_corpus, corpus):
     with pytest.raises(RagError, match="is not a valid corpus name"):
         open_corpus(corpus)
     with pytest.raises(RagError, match="is not a valid corpus name"):
         index_path(built / "data" / "corpus", corpus, settings=Settings(home=home))
     assert not home.exists()
+
+
+def reopened(store: CorpusStore) -> CorpusStore:
+    """The same corpus as another process sees it."""
+    return CorpusStore(store.folder.parents[2], store.corpus, WordEmbedder())
+
+
+def test_vectors_that_changed_places_are_noticed(store, index):
+    path = index.generation / "vectors.npy"
+    rows = np.load(path)
+    path.unlink()  # the open index maps the file
+    np.save(path, rows[::-1])
+    with pytest.raises(IndexDamaged, match="vector store"):
+        reopened(store).open()
+
+
+@pytest.mark.parametrize("gone", ["docstore.json", "passages/", "lexical/", "vectors.npy", ""])
+def test_a_manifest_without_a_checksum_is_not_accepted(store, index, gone):
+    path = index.generation / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["checksums"] = {
+        name: value for name, value in manifest["checksums"].items() if not name.startswith(gone)
+    }
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(IndexDamaged, match=f"no checksum of .*{gone.rstrip('/')}"):
+        reopened(store).open()
+
+
+def test_an_index_that_another_model_made_is_rebuilt_and_not_searched(store, index):
+    path = index.generation / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**manifest, "embedding": "other-1"}), encoding="utf-8")
+    again = reopened(store)
+    with pytest.raises(IndexDamaged, match="made with other-1, not with words-1"):
+        again.open()
+    again.update(SourceFiles("test", list(DOCUMENTS)))
+    assert again.open().manifest.embedding == "words-1"
+
+
+def test_statistics_of_other_passages_score_otherwise_than_rank_bm25(index):
+    questions = ["When do cats purr?", "Do zebras swim?"]
+    assert index.differs_from_rank_bm25(questions) == []
+    index._bm25 = Bm25Index.fit([["cat"], *([["dog", "purr"]] * 9)][: len(index.passages)])
+    assert questions[0] in index.differs_from_rank_bm25(questions)

@@ -1,7 +1,5 @@
 """Kills at any moment of an update, and single flipped bits: nothing acknowledged is lost, nothing wrong is served."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import signal
@@ -21,7 +19,7 @@ from rag_core.values.settings import Settings
 KILLS = 8
 
 
-def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path):
     open_store(tmp_path).update(SourceFiles("test", documents_of(0)))
     moments = writer_moments(tmp_path, 1)
     assert len(moments) > KILLS
@@ -36,7 +34,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path: P
         assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
 
 
-def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_path):
     """At three requests; tests/benchmarks/stores.py kills at twenty moments, for each store."""
     with chroma_server(tmp_path / "server") as (_, port):
         settings = Settings(vectors=SecretStr(f"http://127.0.0.1:{port}"))
@@ -65,7 +63,7 @@ def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_
         assert collections(port) == {one.name[4:] for one in after.folder.glob("gen-*")}
 
 
-def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path: Path) -> None:
+def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path):
     open_store(tmp_path / "whole").update(SourceFiles("test", list(DOCUMENTS)))
     vector, _ = WordEmbedder().embed(["cats sleep in a house"])
 

@@ -1,9 +1,6 @@
 """Whatever a text is made of, it is split in reasonable time into passages of limited size, and nothing is lost."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from helpers.looping import for_each
@@ -43,7 +40,7 @@ def characters(text: str) -> str:
 
 @for_each("name", TEXTS)
 @for_each("count", [lambda text: -(-len(text) // 4), lambda text: len(text.split())])
-def test_any_text_becomes_passages_of_limited_size(name: str, count) -> None:
+def test_any_text_becomes_passages_of_limited_size(name, count):
     nodes = split(TEXTS[name], count=count)
     assert all(0 < len(node.text) <= LONGEST for node in nodes)
     assert all(len(node.metadata["heading"]) <= LONGEST for node in nodes)
@@ -51,17 +48,17 @@ def test_any_text_becomes_passages_of_limited_size(name: str, count) -> None:
         assert characters("".join(node.text for node in nodes)) == characters(TEXTS[name])
 
 
-def test_a_long_run_without_spaces_becomes_several_passages() -> None:
+def test_a_long_run_without_spaces_becomes_several_passages():
     assert len(split("a" * 200_000)) >= 100
 
 
-def test_a_heading_as_long_as_a_book_is_cut() -> None:
+def test_a_heading_as_long_as_a_book_is_cut():
     (node,) = split(TEXTS["long heading"])
     assert node.text == "words"
     assert len(node.metadata["heading"]) == MAX_TITLE
 
 
-def test_a_whole_document_is_one_passage_up_to_its_limit() -> None:
+def test_a_whole_document_is_one_passage_up_to_its_limit():
     assert len(split("words " * 8_000, whole=True)) == 1
     parts = split("words " * 100_000, whole=True)
     assert len(parts) > 1
@@ -69,7 +66,7 @@ def test_a_whole_document_is_one_passage_up_to_its_limit() -> None:
 
 
 @pytest.mark.parametrize("error", [TimeoutError, RecursionError, ValueError])
-def test_a_text_that_the_sentence_splitter_gives_up_on_is_cut_by_length(error: type[Exception]) -> None:
+def test_a_text_that_the_sentence_splitter_gives_up_on_is_cut_by_length(error):
     def count(text: str) -> int:
         if len(text) > 3_000:
             raise error("gave up")
@@ -80,7 +77,7 @@ def test_a_text_that_the_sentence_splitter_gives_up_on_is_cut_by_length(error: t
     assert all(len(node.text) <= LONGEST for node in nodes)
 
 
-def test_a_timeout_of_a_tokenizer_is_not_a_full_disk(tmp_path: Path) -> None:
+def test_a_timeout_of_a_tokenizer_is_not_a_full_disk(tmp_path):
     class Slow(WordEmbedder):
         def count(self, text: str) -> int:
             raise TimeoutError("the tokenizer took too long")
@@ -92,7 +89,7 @@ def test_a_timeout_of_a_tokenizer_is_not_a_full_disk(tmp_path: Path) -> None:
     assert "disk" not in str(refused.value)
 
 
-def test_splitting_can_be_stopped(tmp_path: Path) -> None:
+def test_splitting_can_be_stopped(tmp_path):
     def stop(what: str, done: int, total: int) -> None:
         if what == "split" and done:
             raise Stopped
@@ -104,10 +101,9 @@ def test_splitting_can_be_stopped(tmp_path: Path) -> None:
     assert store.open() is None
 
 
-def test_hundreds_of_rows_with_the_same_text_are_no_damaged_index(tmp_path: Path) -> None:
+def test_hundreds_of_rows_with_the_same_text_are_no_damaged_index(tmp_path):
     store = CorpusStore(tmp_path, "animals", WordEmbedder())
     rows = [Document(f"row {number}", "Row", "en", "Hens lay eggs.") for number in range(700)]
     store.update(SourceFiles("test", [*rows, Document("other", "O", "en", "Goats give milk.")]))
     opened = store.open()
-    assert opened is not None
     assert len(opened.passages) == 701

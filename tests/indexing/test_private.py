@@ -1,10 +1,9 @@
-"""What stays on disk: only its owner can open it, and the text of a removed document does not stay."""
-
-from __future__ import annotations
+"""What stays on disk: only its owner can open it, and neither removed text nor a dead process's folder stays."""
 
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from helpers.small import DOCUMENTS
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.indexing.chroma import DATABASE
+from rag_core.indexing.uploads import clear_leftovers, temporary_folder
 from rag_core.language.thesaurus import Thesaurus
 
 SECRET = "xyloquine"
@@ -43,7 +43,7 @@ def follow(store: CorpusStore, index: CorpusIndex | None) -> None:
     store.enriched.follow(index, OfflineEnricher(Thesaurus(())))
 
 
-def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path: Path, umask: None) -> None:
+def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path, umask):
     home = tmp_path / "new" / "home"
     store = open_store(home)
     store.update(SourceFiles("test", list(DOCUMENTS)))
@@ -52,7 +52,7 @@ def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path: Path, umask:
     assert len(list(home.rglob("*"))) > 10
 
 
-def test_a_state_folder_that_others_can_read_becomes_private_when_it_is_written(tmp_path: Path) -> None:
+def test_a_state_folder_that_others_can_read_becomes_private_when_it_is_written(tmp_path):
     home = tmp_path / "home"
     open_store(home).update(SourceFiles("test", list(DOCUMENTS)))
     for path in [home, *home.rglob("*")]:
@@ -61,7 +61,7 @@ def test_a_state_folder_that_others_can_read_becomes_private_when_it_is_written(
     assert open_to_others(home) == []
 
 
-def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path: Path) -> None:
+def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path):
     tmp_path.chmod(0o755)
     (tmp_path / "letters").mkdir(mode=0o755)
     open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
@@ -70,9 +70,7 @@ def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [[], [CORRECTED]], ids=["removed", "changed"])
-def test_the_text_of_a_removed_or_changed_document_does_not_stay(
-    tmp_path: Path, after: list[Document]
-) -> None:
+def test_the_text_of_a_removed_or_changed_document_does_not_stay(tmp_path, after):
     store = open_store(tmp_path)
     store.update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     follow(store, store.open())
@@ -82,7 +80,7 @@ def test_the_text_of_a_removed_or_changed_document_does_not_stay(
     assert files_with(tmp_path, SECRET) == []
 
 
-def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp_path: Path) -> None:
+def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp_path):
     open_store(tmp_path).update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     reader = open_store(tmp_path)
     index = reader.open()
@@ -95,14 +93,14 @@ def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp
     assert files_with(tmp_path, SECRET) == []
 
 
-def test_a_generation_whose_documents_are_all_current_is_kept_to_recover_from(tmp_path: Path) -> None:
+def test_a_generation_whose_documents_are_all_current_is_kept_to_recover_from(tmp_path):
     store = open_store(tmp_path)
     store.update(SourceFiles("test", list(DOCUMENTS)))
     store.update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     assert len(list(store.folder.glob("gen-*"))) == 2
 
 
-def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_path: Path) -> None:
+def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_path):
     for documents in (DOCUMENTS[:1], DOCUMENTS):
         waste = [bytearray(SECRET.encode() * 20_000) for _ in range(50)]
         del waste
@@ -116,3 +114,23 @@ def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_pat
     lengths = header.with_name("length.bin").read_bytes()
     assert len(lengths) == capacity * 4
     assert set(lengths[elements * 4 :]) == {0}
+
+
+PREFIX = "rag-test-"
+
+
+def test_a_folder_that_a_killed_process_left_goes_and_nothing_else_does(tmp_path):
+    for name in ("mine", f"{PREFIX}left", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "mine")
+    (tmp_path / f"{PREFIX}new").mkdir()  # not locked yet
+    with ExitStack() as served:
+        used = temporary_folder(tmp_path, served, PREFIX)
+        (used / "file").touch()
+        clear_leftovers(tmp_path, PREFIX)
+        assert {path.name for path in tmp_path.iterdir()} == {
+            "mine", "other", f"{PREFIX}link", f"{PREFIX}new", used.name,
+        }  # fmt: skip
+        assert [(tmp_path / name / "file").exists() for name in ("mine", "other", used.name)] == [True] * 3
+    assert not used.exists()

@@ -1,7 +1,5 @@
 """Files into documents: every kind, broken ones, and what a folder may hold."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -41,7 +39,7 @@ def read_path(path: Path) -> indexing.SourceFiles:
     [FRONT_MATTER, FRONT_MATTER.replace("\n", "\r\n"), BOM + FRONT_MATTER.encode()],
     ids=["plain", "CRLF", "BOM"],
 )
-def test_markdown_with_front_matter_keeps_its_id_and_sources(tmp_path: Path, content: bytes | str) -> None:
+def test_markdown_with_front_matter_keeps_its_id_and_sources(tmp_path, content):
     document = read_one(tmp_path, "any-name.md", content)
     assert document == Document(
         id="en-epidural",
@@ -63,15 +61,15 @@ def test_markdown_with_front_matter_keeps_its_id_and_sources(tmp_path: Path, con
     ],
 )
 def test_markdown_without_front_matter_takes_its_first_heading_or_its_file_name_for_title(
-    tmp_path: Path, content: str, title: str
-) -> None:
+    tmp_path, content, title
+):
     document = read_one(tmp_path, "notes.md", content)
     assert (document.id, document.title, document.language) == ("notes.md", title, "en")
     assert "Gas and air help many women." in document.text
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.csv", "a.jsonl"])
-def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path, name: str) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path, name):
     bodies = {
         "a.csv": "text\nThe placenta follows the baby.\n",
         "a.jsonl": json.dumps({"_id": "a.jsonl", "text": "The placenta follows the baby."}),
@@ -82,7 +80,7 @@ def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.csv", "a.jsonl", "a.docx", "a.xlsx"])
-def test_letters_in_another_form_are_ordinary_ones_in_every_format(tmp_path: Path, name: str) -> None:
+def test_letters_in_another_form_are_ordinary_ones_in_every_format(tmp_path, name):
     said = "The \ufb01rst \uff15\uff10\uff10 mg, 10⁹/L, the cesa\u0301rea."
     bodies: dict[str, str | bytes] = {
         "a.csv": f'text\n"{said}"\n',
@@ -94,12 +92,12 @@ def test_letters_in_another_form_are_ordinary_ones_in_every_format(tmp_path: Pat
     assert document.text.strip() == "The first 500 mg, 10⁹/L, the cesárea."
 
 
-def test_a_text_file_is_one_document_named_after_its_path(tmp_path: Path) -> None:
+def test_a_text_file_is_one_document_named_after_its_path(tmp_path):
     document = read_one(tmp_path, "wards/es/Notas.TXT", "El bebé nace antes de la placenta.")
     assert (document.id, document.title, document.language) == ("wards/es/Notas.TXT", "Notas", "es")
 
 
-def test_html_gives_its_words_and_headings_and_nothing_of_its_machinery(tmp_path: Path) -> None:
+def test_html_gives_its_words_and_headings_and_nothing_of_its_machinery(tmp_path):
     page = """<html><head><title> Labour </title><style>p {color: red}</style></head>
     <body><nav>Home</nav><header>Logo</header><h1>Labour</h1><p>It has <b>three</b> stages.</p>
     <h2>First <i>stage</i></h2><p>The cervix opens.</p>
@@ -130,23 +128,11 @@ def test_html_gives_its_words_and_headings_and_nothing_of_its_machinery(tmp_path
         ("<p><input type=checkbox checked>aspirin <input type=checkbox>heparin</p>", "☒ aspirin ☐ heparin"),
     ],
 )
-def test_words_of_neighbouring_html_elements_stay_apart(tmp_path: Path, html: str, expected: str) -> None:
+def test_words_of_neighbouring_html_elements_stay_apart(tmp_path, html, expected):
     assert words(read_one(tmp_path, "page.htm", html)) == expected
 
 
-def test_a_pdf_gives_its_text(tmp_path: Path) -> None:
-    document = read_one(tmp_path, "leaflet.pdf", pdf("Drink enough water.", "Rest when you can."))
-    assert (document.id, document.title) == ("leaflet.pdf", "leaflet")
-    assert words(document) == "Drink enough water. Rest when you can."
-
-
-def test_a_word_document_gives_its_paragraphs(tmp_path: Path) -> None:
-    document = read_one(tmp_path, "letter.docx", docx("Dear midwife,", "the baby is well."))
-    assert (document.id, document.title) == ("letter.docx", "letter")
-    assert words(document) == "Dear midwife, the baby is well."
-
-
-def test_a_csv_row_with_a_text_column_is_a_document(tmp_path: Path) -> None:
+def test_a_csv_row_with_a_text_column_is_a_document(tmp_path):
     table = 'id,title,language,text\n7,Iron,en,"Iron, daily"\n,,es,Hierro cada día\n'
     reading = read_path(write(tmp_path, {"rows.csv": table}))
     assert [(d.id, d.title, d.language, d.text) for d in reading.documents] == [
@@ -155,7 +141,7 @@ def test_a_csv_row_with_a_text_column_is_a_document(tmp_path: Path) -> None:
     ]
 
 
-def test_a_csv_row_without_a_text_column_is_all_its_filled_columns(tmp_path: Path) -> None:
+def test_a_csv_row_without_a_text_column_is_all_its_filled_columns(tmp_path):
     document = read_one(tmp_path, "drugs.csv", "drug,dose,note\nOxytocin,10 IU,\n")
     assert document.text == "drug: Oxytocin\ndose: 10 IU"
 
@@ -176,28 +162,25 @@ def test_a_csv_row_without_a_text_column_is_all_its_filled_columns(tmp_path: Pat
     ids=["text column", "all columns", "quoted names", "name on two lines"],
 )
 def test_a_csv_is_cut_at_commas_semicolons_or_tabs_whichever_its_header_uses(
-    tmp_path: Path, delimiter: str, header: str, row: str, text: str
-) -> None:
+    tmp_path, delimiter, header, row, text
+):
     document = read_one(tmp_path, "drugs.csv", f"{header}\n{row}\n".format(d=delimiter))
     assert (document.id, document.text) == ("drugs.csv#x", text)
 
 
-def test_a_csv_of_one_column_is_cut_nowhere(tmp_path: Path) -> None:
+def test_a_csv_of_one_column_is_cut_nowhere(tmp_path):
     document = read_one(tmp_path, "notes.csv", 'text\n"Rest; drink, often."\n')
     assert document.text == "Rest; drink, often."
 
 
-def test_a_jsonl_line_is_a_document_under_its_own_id(tmp_path: Path) -> None:
+def test_a_jsonl_line_is_a_document_under_its_own_id(tmp_path):
     lines = [
         {"_id": 5, "title": "Iron", "text": "Iron daily"},
         {"_id": "x", "text": "Ñame", "language": "es"},
     ]
     content = "\n\n".join(json.dumps(line) for line in lines)
     reading = read_path(write(tmp_path, {"some.jsonl": content}))
-    assert reading.documents == [
-        Document("5", "Iron", "en", "Iron daily"),
-        Document("x", "", "es", "Ñame"),
-    ]
+    assert reading.documents == [Document("5", "Iron", "en", "Iron daily"), Document("x", "", "es", "Ñame")]
     assert reading.whole is False
 
 
@@ -212,9 +195,7 @@ def test_a_jsonl_line_is_a_document_under_its_own_id(tmp_path: Path) -> None:
     ],
     ids=["array in lines", "array", "lines in json", "names of Pyserini", "UTF-16"],
 )
-def test_rows_of_json_are_read_as_programs_write_them(
-    tmp_path: Path, name: str, content: str | bytes
-) -> None:
+def test_rows_of_json_are_read_as_programs_write_them(tmp_path, name, content):
     reading = read_path(write(tmp_path, {name: content}))
     assert [(one.id, one.text) for one in reading.documents] == [("k", "Red."), ("l", "Blue.")]
     assert reading.failed == []
@@ -230,20 +211,18 @@ def test_rows_of_json_are_read_as_programs_write_them(
     ],
     ids=["no text", "cut in a row", "cut between rows", "more behind it"],
 )
-def test_a_fault_in_a_json_array_is_told_by_its_line_and_leaves_the_rows_above(
-    tmp_path: Path, rest: str, reason: str
-) -> None:
+def test_a_fault_in_a_json_array_is_told_by_its_line_and_leaves_the_rows_above(tmp_path, rest, reason):
     reading = read_path(write(tmp_path, {"bad.json": f'[\n {{"_id": "1", "text": "a"}}{rest}'}))
     assert [document.id for document in reading.documents] == ["1"]
     assert reason in failures(reading)["bad.json"]
 
 
-def test_fields_of_a_json_row_that_are_not_read_are_reported(tmp_path: Path) -> None:
+def test_fields_of_a_json_row_that_are_not_read_are_reported(tmp_path):
     row = {"_id": "k", "text": "Red.", "source": "ward 4", "metadata": {}}
     assert read_one(tmp_path, "keys.jsonl", json.dumps(row)).hidden == ("source: ward 4",)
 
 
-def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path: Path) -> None:
+def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path):
     corpus = (
         '{"_id": "2", "title": "T", "text": "two words"}\n{"_id": "1", "title": "Only title", "text": ""}\n'
     )
@@ -269,7 +248,7 @@ def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path: Path) -> None
         ('[\n {"_id": "1", "text": "a"}\n]', "line 1: a JSON array, not one object a line"),
     ],
 )
-def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path: Path, lines: str, reason: str) -> None:
+def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path, lines, reason):
     with pytest.raises(DataError, match=reason):
         read_path(write(tmp_path, {"corpus.jsonl": lines}))
 
@@ -301,9 +280,7 @@ def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path: Path, line
         ("bad.pdf", locked_pdf(), "it has a password; save it without one"),
     ],
 )  # fmt: skip
-def test_a_broken_file_is_listed_with_its_reason_and_the_others_go_on(
-    tmp_path: Path, name: str, content: bytes | str, reason: str
-) -> None:
+def test_a_broken_file_is_listed_with_its_reason_and_the_others_go_on(tmp_path, name, content, reason):
     reading = read_path(write(tmp_path, {name: content, "a.txt": "Good words.", "z.txt": "More words."}))
     assert [document.id for document in reading.documents] == ["a.txt", "z.txt"]
     assert list(failures(reading)) == [name]
@@ -313,13 +290,13 @@ def test_a_broken_file_is_listed_with_its_reason_and_the_others_go_on(
     assert "\n" not in told
 
 
-def test_good_rows_of_a_file_are_kept_beside_its_broken_one(tmp_path: Path) -> None:
+def test_good_rows_of_a_file_are_kept_beside_its_broken_one(tmp_path):
     reading = read_path(write(tmp_path, {"a.jsonl": '{"_id": "1", "text": "one two"}\n{broken'}))
     assert [document.id for document in reading.documents] == ["1"]
     assert "line 2" in failures(reading)["a.jsonl"]
 
 
-def test_an_id_used_twice_keeps_the_first_document_and_names_both_files(tmp_path: Path) -> None:
+def test_an_id_used_twice_keeps_the_first_document_and_names_both_files(tmp_path):
     second = FRONT_MATTER.replace("An epidural numbs", "It numbs")
     reading = read_path(write(tmp_path, {"1.md": FRONT_MATTER, "2.md": second}))
     (document,) = reading.documents
@@ -327,19 +304,19 @@ def test_an_id_used_twice_keeps_the_first_document_and_names_both_files(tmp_path
     assert failures(reading) == {"2.md": "its id 'en-epidural' is also used by 1.md"}
 
 
-def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path):
     reading = read_path(write(tmp_path, {"a/x.txt": "Same words.", "b/x.txt": "Same words."}))
     assert [document.id for document in reading.documents] == ["a/x.txt", "b/x.txt"]
 
 
-def test_documents_come_in_order_of_id_with_the_file_each_came_from(tmp_path: Path) -> None:
+def test_documents_come_in_order_of_id_with_the_file_each_came_from(tmp_path):
     reading = read_path(write(tmp_path, {"b.txt": "b b", "c/a.txt": "c c", "a.md": FRONT_MATTER}))
     assert [document.id for document in reading.documents] == ["b.txt", "c/a.txt", "en-epidural"]
     assert reading.files == {"b.txt": "b.txt", "c/a.txt": "c/a.txt", "en-epidural": "a.md"}
     assert reading.root == str(tmp_path.resolve())
 
 
-def test_hidden_files_and_folders_and_unknown_kinds_are_passed_over(tmp_path: Path) -> None:
+def test_hidden_files_and_folders_and_unknown_kinds_are_passed_over(tmp_path):
     files = {
         ".a.txt": "no",
         ".git/b.txt": "no",
@@ -352,13 +329,13 @@ def test_hidden_files_and_folders_and_unknown_kinds_are_passed_over(tmp_path: Pa
     assert reading.failed == []
 
 
-def test_a_folder_that_links_to_itself_is_read_once(tmp_path: Path) -> None:
+def test_a_folder_that_links_to_itself_is_read_once(tmp_path):
     write(tmp_path, {"a.txt": "Words once."})
     (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
     assert [document.id for document in read_path(tmp_path).documents] == ["a.txt"]
 
 
-def test_a_single_file_is_read_by_its_own_name(tmp_path: Path) -> None:
+def test_a_single_file_is_read_by_its_own_name(tmp_path):
     write(tmp_path, {"a.txt": "Words.", "b.txt": "Others."})
     reading = read_path(tmp_path / "a.txt")
     assert [document.id for document in reading.documents] == ["a.txt"]
@@ -375,15 +352,13 @@ def test_a_single_file_is_read_by_its_own_name(tmp_path: Path) -> None:
         ({"a.txt": "x"}, "a.txt/b", "cannot be opened"),
     ],
 )
-def test_a_path_that_gives_nothing_is_refused(
-    tmp_path: Path, files: dict[str, bytes | str], name: str, reason: str
-) -> None:
+def test_a_path_that_gives_nothing_is_refused(tmp_path, files, name, reason):
     with pytest.raises(InputError, match=reason) as refused:
         read_path(write(tmp_path, files) / name)
     assert refused.value.next_step
 
 
-def test_a_workbook_gives_a_document_a_row_as_a_csv_does(tmp_path: Path) -> None:
+def test_a_workbook_gives_a_document_a_row_as_a_csv_does(tmp_path):
     rows = [
         ["id", "title", "text"],
         ["a", "Iron", "Take iron with vitamin C."],
@@ -398,7 +373,7 @@ def test_a_workbook_gives_a_document_a_row_as_a_csv_does(tmp_path: Path) -> None
     assert [(one.title, one.text) for one in book] == [(one.title, one.text) for one in sheet]
 
 
-def test_every_sheet_is_read_and_a_row_without_text_is_its_columns(tmp_path: Path) -> None:
+def test_every_sheet_is_read_and_a_row_without_text_is_its_columns(tmp_path):
     content = xlsx(
         Drugs=[["drug", "mg"], ["iron", 60]], Visits=[["week", "what"], [12, "scan"], [20, "scan"]]
     )
@@ -412,7 +387,7 @@ def test_every_sheet_is_read_and_a_row_without_text_is_its_columns(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"no workbook", xlsx(Empty=[]), xlsx(Head=[["drug", "mg"]])])
-def test_a_workbook_without_rows_has_failed_with_its_reason(tmp_path: Path, content: bytes) -> None:
+def test_a_workbook_without_rows_has_failed_with_its_reason(tmp_path, content):
     (tmp_path / "a.xlsx").write_bytes(content)
     (tmp_path / "b.md").write_text("Iron.")
     reading = read_path(tmp_path)
@@ -422,7 +397,7 @@ def test_a_workbook_without_rows_has_failed_with_its_reason(tmp_path: Path, cont
     assert [one.id for one in reading.documents] == ["b.md"]
 
 
-def test_every_file_of_another_kind_is_named_as_skipped(tmp_path: Path) -> None:
+def test_every_file_of_another_kind_is_named_as_skipped(tmp_path):
     (tmp_path / "deep").mkdir()
     for name in ("notes.md", "photo.jpg", "deep/slides.pptx", "deep/LICENSE", ".hidden.jpg"):
         (tmp_path / name).write_text("Iron.")

@@ -1,7 +1,5 @@
 """A passage carries the sources of its own section, from the file to the index and back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -40,7 +38,7 @@ def indexed(tmp_path: Path, body: str, header: str = HEADER, *, trusted: bool = 
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_each_passage_has_the_sources_of_its_section(tmp_path: Path, trusted: bool) -> None:
+def test_each_passage_has_the_sources_of_its_section(tmp_path, trusted):
     body = (
         f"\n## One\n<!-- source: WHO2018, NICE2023 -->\n{LONG}\n\n## Two\n<!-- source: NICE2023; differs_from: ACOG2020 -->\n"
         f"{LONG}\n\n## Three\n{LONG}"
@@ -55,13 +53,13 @@ def test_each_passage_has_the_sources_of_its_section(tmp_path: Path, trusted: bo
     assert {passage.text for passage in (one, two, three)} == {LONG.strip()}
 
 
-def test_a_long_section_gives_its_sources_to_each_part_and_to_its_subsections(tmp_path: Path) -> None:
+def test_a_long_section_gives_its_sources_to_each_part_and_to_its_subsections(tmp_path):
     found = indexed(tmp_path, f"\n## One\n<!-- source: WHO2018 -->\n{LONG * 8}\n\n### Part\n{LONG}")
     assert len(found) > 2
     assert {passage.sources for passage in found} == {(WHO,)}
 
 
-def test_short_sections_that_are_joined_have_the_sources_of_both(tmp_path: Path) -> None:
+def test_short_sections_that_are_joined_have_the_sources_of_both(tmp_path):
     body = "\n## One\n<!-- source: WHO2018 -->\nRest.\n\n## Two\n<!-- source: NICE2023; differs_from: ACOG2020 -->\nWalk."
     (passage,) = indexed(tmp_path, body)
     assert (passage.sources, passage.differs_from) == ((WHO, NICE, ACOG), (ACOG,))
@@ -77,13 +75,13 @@ def test_short_sections_that_are_joined_have_the_sources_of_both(tmp_path: Path)
         "Text first.\n<!-- source: NICE2023 -->",
     ],
 )
-def test_any_other_comment_is_hidden(tmp_path: Path, comment: str) -> None:
+def test_any_other_comment_is_hidden(tmp_path, comment):
     (passage,) = indexed(tmp_path, f"\n## One\n{comment}\n{LONG}")
     assert passage.text == f"{comment.partition('<')[0]}\n{LONG}".strip()
     assert passage.sources == (WHO, NICE, ACOG)
 
 
-def test_a_comment_in_a_file_whose_sources_have_no_keys_is_hidden(tmp_path: Path) -> None:
+def test_a_comment_in_a_file_whose_sources_have_no_keys_is_hidden(tmp_path):
     header = "---\nid: a\ntitle: T\nlanguage: en\ntopic: t\nsources:\n- {organisation: WHO, title: Care, year: 2018}\n---\n"
     (passage,) = indexed(tmp_path, f"# T\n\n## One\n<!-- source: WHO2018 -->\n{LONG}", header)
     assert passage.text == LONG.strip()
@@ -92,27 +90,25 @@ def test_a_comment_in_a_file_whose_sources_have_no_keys_is_hidden(tmp_path: Path
 
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize(("line", "patient"), [("", ""), ("patient: baby\n", "baby")])
-def test_a_passage_says_whom_its_document_is_about(
-    tmp_path: Path, line: str, patient: str, trusted: bool
-) -> None:
+def test_a_passage_says_whom_its_document_is_about(tmp_path, line, patient, trusted):
     header = HEADER.replace("topic: labour\n", f"topic: labour\n{line}")
     (passage,) = indexed(tmp_path, f"\n## One\n{LONG}", header, trusted=trusted)
     assert passage.patient == patient
 
 
-def test_a_passage_of_a_file_without_sources_has_none(tmp_path: Path) -> None:
+def test_a_passage_of_a_file_without_sources_has_none(tmp_path):
     (passage,) = indexed(tmp_path, LONG, "")
     assert (passage.source, passage.sources, passage.difference) == ("", (), "")
 
 
-def test_a_difference_names_each_body_once() -> None:
+def test_a_difference_names_each_body_once():
     assert difference((WHO, NICE), (ACOG,)) == (
         "Guidance differs: WHO 2018 (International) and NICE 2023 (UK) say one thing, ACOG 2020 (US) another."
     )
     assert difference((WHO,), ()) == ""
 
 
-def test_changing_a_mark_changes_the_document(tmp_path: Path) -> None:
+def test_changing_a_mark_changes_the_document(tmp_path):
     (before,) = indexed(tmp_path, f"\n## One\n<!-- source: WHO2018 -->\n{LONG}")
     (tmp_path / "files" / "a.md").write_text(f"{HEADER}\n## One\n<!-- source: NICE2023 -->\n{LONG}")
     store = CorpusStore(tmp_path, "c", WordEmbedder())

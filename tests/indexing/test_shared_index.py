@@ -1,7 +1,5 @@
 """Several processes before one index, with the vectors on a Chroma server: what one writes, and what becomes of the old."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil
@@ -15,8 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers.chroma_server import chroma_server, collections, free_port
+from helpers.chroma_server import chroma_server, collections
 from helpers.kills import documents_of, version_served
+from helpers.ports import free_port
 from helpers.processes import held_by_each_part, run, word_engines
 from helpers.small import WordEmbedder
 from pydantic import SecretStr
@@ -61,7 +60,7 @@ def lab_of(home: Path, port: int) -> Lab:
     return open_lab(ANIMALS, settings=settings_of(home, port), engines=word_engines())
 
 
-def test_an_index_that_another_process_renews_is_seen_at_the_next_question(tmp_path: Path, port: int) -> None:
+def test_an_index_that_another_process_renews_is_seen_at_the_next_question(tmp_path, port):
     corpus(tmp_path, port).update(SourceFiles("test", documents_of(1)))
     pool = LabPool(lambda name: lab_of(tmp_path, port))
     lab = pool.get(ANIMALS)
@@ -74,9 +73,7 @@ def test_an_index_that_another_process_renews_is_seen_at_the_next_question(tmp_p
         assert pool.get(ANIMALS) is lab
 
 
-def test_a_reader_whose_locks_do_not_reach_here_has_an_hour_to_finish(
-    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_whose_locks_do_not_reach_here_has_an_hour_to_finish(tmp_path, port, monkeypatch):
     reader = corpus(tmp_path, port)
     reader.update(SourceFiles("test", documents_of(1)))
     with monkeypatch.context() as elsewhere:
@@ -103,7 +100,7 @@ def test_a_reader_whose_locks_do_not_reach_here_has_an_hour_to_finish(
     assert collections(port) == {name[4:] for name in names(now)}
 
 
-def test_what_a_killed_writer_left_neither_stays_nor_shortens_the_hour(tmp_path: Path, port: int) -> None:
+def test_what_a_killed_writer_left_neither_stays_nor_shortens_the_hour(tmp_path, port):
     store = corpus(tmp_path, port)
     store.update(SourceFiles("test", documents_of(1)))
     left = shutil.copytree(store.folder / "gen-000001", store.folder / "gen-000002")
@@ -113,9 +110,7 @@ def test_what_a_killed_writer_left_neither_stays_nor_shortens_the_hour(tmp_path:
     assert names(corpus(tmp_path, port)) == ["gen-000001", "gen-000003"]
 
 
-def test_an_app_that_goes_on_asking_deletes_what_stayed(
-    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_app_that_goes_on_asking_deletes_what_stayed(tmp_path, port, monkeypatch):
     app = corpus(tmp_path, port)
     for version in (1, 2):
         app.update(SourceFiles("test", documents_of(version)))
@@ -129,7 +124,7 @@ def test_an_app_that_goes_on_asking_deletes_what_stayed(
     assert names(app) == ["gen-000002"]
 
 
-def test_a_forgotten_document_does_not_wait(tmp_path: Path, port: int) -> None:
+def test_a_forgotten_document_does_not_wait(tmp_path, port):
     store = corpus(tmp_path, port)
     store.update(SourceFiles("test", documents_of(1)))
     store.forget({"v"})
@@ -137,9 +132,7 @@ def test_a_forgotten_document_does_not_wait(tmp_path: Path, port: int) -> None:
     assert collections(port) == {"000002"}
 
 
-def test_eight_people_are_told_in_a_line_while_the_server_is_dead_and_served_when_it_is_back(
-    tmp_path: Path,
-) -> None:
+def test_eight_people_are_told_in_a_line_while_the_server_is_dead_and_served_when_it_is_back(tmp_path):
     port, home = free_port(), tmp_path / "home"
     served = [threading.Event() for _ in range(PEOPLE)]
     failed = [threading.Event() for _ in range(PEOPLE)]

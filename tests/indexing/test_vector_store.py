@@ -1,7 +1,5 @@
 """The contract of a vector store: every adapter finds the same passages, with the same cosines and vectors."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -12,7 +10,8 @@ import chromadb
 import numpy as np
 import pytest
 from chromadb import Collection
-from helpers.chroma_server import chroma_server, free_port, milvus_server
+from helpers.chroma_server import chroma_server, milvus_server
+from helpers.ports import free_port
 from helpers.small import WordEmbedder
 from llama_index.core.schema import TextNode
 from pydantic import SecretStr
@@ -37,7 +36,6 @@ WORDS = [
 
 
 def nodes_of(ids: Sequence[str] = IDS) -> list[TextNode]:
-    """Nodes of these ids."""
     return [TextNode(id_=one, text=f"Text of {one}.", metadata={"title": "T"}) for one in ids]
 
 
@@ -54,11 +52,7 @@ def drawn(count: int) -> np.ndarray:
 
 
 def opened(
-    store: VectorBackend,
-    folder: Path,
-    resources: ExitStack,
-    ids: Sequence[str] = IDS,
-    dimensions: int = 8,
+    store: VectorBackend, folder: Path, resources: ExitStack, ids: Sequence[str] = IDS, dimensions: int = 8
 ) -> OpenVectors:
     """What a store kept for a generation, for these ids."""
     texts = folder / "texts"
@@ -115,7 +109,7 @@ def store(name: str, known: Stores) -> VectorBackend:
     return known[name]
 
 
-def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend, tmp_path: Path) -> None:
+def test_it_finds_what_a_comparison_with_every_vector_finds(store, tmp_path):
     vectors, told = drawn(len(IDS)), []
     store.write(tmp_path, nodes_of(), vectors, BM25, told.append)
     assert told[0] == 0
@@ -132,7 +126,7 @@ def test_it_finds_what_a_comparison_with_every_vector_finds(store: VectorBackend
         assert len(held.nearest(vectors[0], 100)) == len(IDS)
 
 
-def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBackend, tmp_path: Path) -> None:
+def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store, tmp_path):
     vectors = drawn(len(IDS))
     store.write(tmp_path, nodes_of(), vectors, BM25, lambda done: None)
     with ExitStack() as resources:
@@ -143,28 +137,24 @@ def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store: VectorBack
 
 
 @pytest.mark.parametrize("ids", [IDS[:-1], [*IDS, "one more"]])
-def test_vectors_of_other_passages_are_damage(
-    store: VectorBackend, tmp_path: Path, ids: Sequence[str]
-) -> None:
+def test_vectors_of_other_passages_are_damage(store, tmp_path, ids):
     store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
     with ExitStack() as resources, pytest.raises(IndexDamaged, match=f"not the {len(ids)} of the index"):
         opened(store, tmp_path, resources, ids)
 
 
-def test_vectors_of_another_length_are_damage(store: VectorBackend, tmp_path: Path) -> None:
+def test_vectors_of_another_length_are_damage(store, tmp_path):
     store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
     with ExitStack() as resources, pytest.raises(IndexDamaged, match=r"of 8 numbers, not of 9|got 9"):
         opened(store, tmp_path, resources, dimensions=9)
 
 
-def test_what_was_never_written_is_damage(store: VectorBackend, tmp_path: Path) -> None:
+def test_what_was_never_written_is_damage(store, tmp_path):
     with ExitStack() as resources, pytest.raises(IndexDamaged):
         opened(store, tmp_path, resources)
 
 
-def test_what_a_writer_left_halfway_is_damage_and_the_next_one_replaces_it(
-    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_writer_left_halfway_is_damage_and_the_next_one_replaces_it(file, tmp_path, monkeypatch):
     def stop(done: int) -> None:
         if done:
             raise InterruptedError
@@ -200,12 +190,11 @@ def index(name: str, known: Stores, tmp_path: Path) -> CorpusIndex:
     store = CorpusStore(tmp_path, "animals", WordEmbedder(), stores=known)
     store.update(texts())
     index = store.open()
-    assert index is not None
     assert index.manifest.store == name
     return index
 
 
-def test_equal_passages_have_equal_cosines_and_stand_in_the_order_of_their_ids(index: CorpusIndex) -> None:
+def test_equal_passages_have_equal_cosines_and_stand_in_the_order_of_their_ids(index):
     (vector,), _ = WordEmbedder().embed(["cats sleep"])
     first = index.dense(vector, 12)
     assert len({hit.score for hit in first}) == 1
@@ -213,14 +202,12 @@ def test_equal_passages_have_equal_cosines_and_stand_in_the_order_of_their_ids(i
     assert {hit.passage.text for hit in first} == {"cats sleep"}
 
 
-def test_an_unknown_passage_has_no_vector(index: CorpusIndex) -> None:
+def test_an_unknown_passage_has_no_vector(index):
     with pytest.raises(KeyError):
         index.vectors([*index.passages, "unknown"])
 
 
-def test_words_find_the_same_passages_with_the_same_scores(
-    index: CorpusIndex, name: str, known: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_find_the_same_passages_with_the_same_scores(index, name, known, monkeypatch):
     embedded = Bm25Index.load(index.generation)
     asked, ids = [], list(index.passages)
     if name == stores.MILVUS:
@@ -291,9 +278,7 @@ def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return request.param
 
 
-def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(
-    outside: Outside, tmp_path: Path
-) -> None:
+def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(outside, tmp_path):
     port = free_port()
     corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
     (vector,), _ = WordEmbedder().embed(["cats sleep"])
@@ -323,9 +308,7 @@ def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(
         assert [hit.id for hit in index.lexical("cats", 1, 1.5, 0.75)] == words
 
 
-def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others(
-    outside: Outside, tmp_path: Path
-) -> None:
+def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others(outside, tmp_path):
     port = free_port()
     with outside.serve(tmp_path / "server", port):
         corpus = CorpusStore(tmp_path / "home", "animals", WordEmbedder(), stores=outside.on(port))
@@ -344,9 +327,7 @@ def test_a_server_keeps_the_collections_of_the_generations_on_disk_and_no_others
         assert outside.generations(port) == set()
 
 
-def test_vectors_move_between_stores_and_are_not_embedded_again(
-    tmp_path: Path, server: str, file: str
-) -> None:
+def test_vectors_move_between_stores_and_are_not_embedded_again(tmp_path, server, file):
     for place, name in (
         ("mapped", stores.MAPPED),
         ("chroma", stores.CHROMA),
@@ -359,12 +340,11 @@ def test_vectors_move_between_stores_and_are_not_embedded_again(
         corpus = CorpusStore(tmp_path, "animals", embedder, stores=known_by(place))
         report = corpus.update(texts())
         index = corpus.open()
-        assert index is not None
         assert index.manifest.store == name
         assert bool(report.embedded) == (index.generation.name == "gen-000001")
 
 
-def test_an_address_of_chroma_without_a_database_is_told() -> None:
+def test_an_address_of_chroma_without_a_database_is_told():
     with pytest.raises(ConfigError, match="RAG_VECTORS is no address of a Chroma server"):
         known_by("http://host/tenant")
 
@@ -373,7 +353,7 @@ def test_an_address_of_chroma_without_a_database_is_told() -> None:
 @pytest.mark.parametrize(
     "place", ["localhost:8000", "http://", "ftp://host/x.db", "http://t0ken@h:x", "http://t0ken@[x"]
 )
-def test_a_malformed_place_is_told_without_its_token(scheme: str, place: str) -> None:
+def test_a_malformed_place_is_told_without_its_token(scheme, place):
     with pytest.raises(SettingsError, match="Setting vectors has an invalid value") as told:
         read_settings(vectors=scheme + place)
     assert "t0ken" not in str(told.value)
@@ -390,24 +370,18 @@ def test_a_malformed_place_is_told_without_its_token(scheme: str, place: str) ->
         ("milvus+https://t0ken@milvus.example:443", stores.MILVUS, ("milvus.example:443",)),
     ],
 )
-def test_a_place_names_its_store_and_another_host_counts_as_outside(
-    file: str, place: str, name: str, hosts: tuple[str, ...]
-) -> None:
+def test_a_place_names_its_store_and_another_host_counts_as_outside(file, place, name, hosts):
     settings = Settings(vectors=place)
     assert (stores.chosen(stores.stores_of(settings)), settings.outside) == (name, hosts)
 
 
-def test_an_index_waits_for_all_of_it_to_be_on_the_server(
-    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_waits_for_all_of_it_to_be_on_the_server(tmp_path, server, monkeypatch):
     corpus = CorpusStore(tmp_path, "animals", WordEmbedder(), stores=known_by(server))
     corpus.update(texts())
     before = corpus.open()
     add = Collection.add
     monkeypatch.setattr(
-        Collection,
-        "add",
-        lambda self, ids, embeddings: add(self, ids=ids[:-1], embeddings=embeddings[:-1]),
+        Collection, "add", lambda self, ids, embeddings: add(self, ids=ids[:-1], embeddings=embeddings[:-1])
     )
     with pytest.raises(StorageError, match=r"not the 60 of the index\. The current index is unch"):
         corpus.update(texts(1))
@@ -420,18 +394,14 @@ def test_an_index_waits_for_all_of_it_to_be_on_the_server(
 @pytest.mark.parametrize(
     ("uri", "package"), [("milvus+http://127.0.0.1:1", "pymilvus"), ("./index.db", "milvus_lite")]
 )
-def test_a_package_that_is_not_installed_is_told(
-    uri: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_that_is_not_installed_is_told(uri, package, monkeypatch):
     monkeypatch.setattr(milvus, "find_spec", lambda name: None if name == package else name)
     with pytest.raises(MissingResource, match=f"needs the package {package}") as missing:
         known_by(uri)
     assert "extra `milvus`" in str(missing.value.next_step)
 
 
-def test_a_server_that_says_nothing_is_given_up(
-    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_says_nothing_is_given_up(file, tmp_path, monkeypatch):
     monkeypatch.setattr(milvus, "SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent, ExitStack() as resources:
         uri = f"milvus+http://127.0.0.1:{silent.getsockname()[1]}"
@@ -440,13 +410,13 @@ def test_a_server_that_says_nothing_is_given_up(
             opened(store, tmp_path, resources)
 
 
-def test_a_file_is_its_owners_alone(file: str, tmp_path: Path) -> None:
+def test_a_file_is_its_owners_alone(file, tmp_path):
     store = known_by(file)[stores.MILVUS]
     store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
     assert Path(file).stat().st_mode & 0o777 == 0o700
 
 
-def test_the_token_is_sent_and_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_is_sent_and_not_told(tmp_path, monkeypatch):
     pymilvus = pytest.importorskip("pymilvus", reason="pymilvus, of the extra milvus, is not installed")
     made = []
 

@@ -1,10 +1,7 @@
 """Weak evidence is declined before any answer is asked for, whoever would write it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from helpers.openai_server import OpenAIServer
@@ -40,16 +37,15 @@ def asked(server: OpenAIServer) -> list[str]:
         ),
     ],
 )
-def test_a_language_model_is_not_asked_to_answer_from_weak_evidence(lab: Lab, server, question, reason):
+def test_a_language_model_is_not_asked_to_answer_from_weak_evidence(lab, server, question, reason):
     trace = answering(lab, server).run(question, "hybrid_rrf")
-    assert trace.answer is not None
     assert trace.answer.abstained
     assert re.fullmatch(reason, trace.answer.reason)
     assert trace.ranking.hits
     assert asked(server) == []
 
 
-def test_it_is_asked_when_there_is_evidence_or_abstention_is_off(lab: Lab, server: OpenAIServer):
+def test_it_is_asked_when_there_is_evidence_or_abstention_is_off(lab, server):
     assert not answering(lab, server).run(INSIDE, "hybrid_rrf").answer.abstained  # type: ignore[union-attr]
     assert asked(server) == ["answer"]
     off = answering(lab, server, thresholds=None)
@@ -66,21 +62,14 @@ def test_it_is_asked_when_there_is_evidence_or_abstention_is_off(lab: Lab, serve
         ("I am afraid of my husband and I am pregnant", "en-intimate-partner-violence:5"),
     ],
 )
-def test_an_emergency_in_words_that_no_document_has_is_answered_with_what_to_do(lab: Lab, question, document):
+def test_an_emergency_in_words_that_no_document_has_is_answered_with_what_to_do(lab, question, document):
     answer = lab.run(question, "hybrid_rrf").answer
     assert answer is not None
     assert [citation.context_id.rpartition(":")[0] for citation in answer.citations] == [document]
 
 
-def test_without_thresholds_for_the_model_nothing_is_declined_and_the_trace_says_so(lab: Lab, server):
-    trace = answering(lab, server, thresholds={}).run(OUTSIDE, "hybrid_rrf")
-    assert asked(server) == ["answer"]
-    assert any("no thresholds for abstention" in warning for warning in trace.warnings)
-
-
-def test_the_offline_engine_names_score_and_threshold_too(lab: Lab):
+def test_the_offline_engine_names_score_and_threshold_too(lab):
     answer = lab.run(OUTSIDE, "simple_semantic").answer
-    assert answer is not None
     assert (answer.abstained, answer.reason.startswith("The evidence in these passages scores 0.")) == (
         True,
         True,
@@ -113,11 +102,10 @@ FOLLETO = Document(
         ("¿Cuál es el horario de visitas?", "El horario de visitas es"),
     ],
 )
-def test_a_leaflet_of_three_lines_can_answer(lab: Lab, tmp_path: Path, question: str, answer: str):
+def test_a_leaflet_of_three_lines_can_answer(lab, tmp_path, question, answer):
     store = CorpusStore(tmp_path, "ward", lab.engines.embedder)
     store.update(SourceFiles("test", [LEAFLET, FOLLETO]))
     trace = Lab(lab.settings, "ward", lab.engines, store).run(question, "hybrid_rrf")
-    assert trace.answer is not None
     assert answer in trace.answer.text
     assert not trace.answer.abstained
 
@@ -132,21 +120,16 @@ NOTICES = Document(
 )
 
 
-def test_notices_answer_in_other_words_than_the_question_and_only_what_they_say(lab: Lab, tmp_path: Path):
+def test_notices_answer_in_other_words_than_the_question_and_only_what_they_say(lab, tmp_path):
     store = CorpusStore(tmp_path, "ward", lab.engines.embedder)
     store.update(SourceFiles("test", [NOTICES]))
     ward = Lab(lab.settings, "ward", lab.engines, store)
 
     def declines(question: str) -> bool:
         answer = ward.run(question, "hybrid_rrf").answer
-        assert answer is not None
         return answer.abstained
 
-    answered = (
-        "Where can my husband park?",
-        "Can my husband spend the night?",
-        "May I use my cell phone?",
-    )
+    answered = ("Where can my husband park?", "Can my husband spend the night?", "May I use my cell phone?")
     assert [one for one in answered if declines(one)] == []
     beside = (
         "How is pre-eclampsia treated?",

@@ -1,7 +1,5 @@
 """A corpus about bicycles meets no word of pregnancy, from indexing to the report."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 
@@ -83,14 +81,14 @@ def of_pregnancy(text: str) -> list[str]:
     return [text[max(0, one.start() - 60) : one.end() + 40] for one in OF_PREGNANCY.finditer(text)]
 
 
-def test_indexing_writes_none(indexed: tuple[Lab, str]):
+def test_indexing_writes_none(indexed):
     _, written = indexed
     assert "handlebar" in written
     assert of_pregnancy(written) == []
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_neither_a_record_nor_a_report_has_one(indexed: tuple[Lab, str], question: str):
+def test_neither_a_record_nor_a_report_has_one(indexed, question):
     opened, _ = indexed
     traces = compared(opened, question)
     session = session_json(traces)

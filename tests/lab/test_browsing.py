@@ -1,7 +1,5 @@
 """Reading a corpus: documents with their passages, and a search for words in them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
@@ -10,7 +8,7 @@ import pytest
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
+from rag_core.indexing import CorpusIndex, SourceFiles
 from rag_core.lab.browsing import (
     MOST_SHOWN,
     indexed_documents,
@@ -30,7 +28,7 @@ def animals(index: CorpusIndex) -> Lab:
     return cast(Lab, SimpleNamespace(index=index, enriched=None, engines=SimpleNamespace(embedder=embedder)))
 
 
-def test_documents_come_by_title_with_their_files(store: CorpusStore) -> None:
+def test_documents_come_by_title_with_their_files(store):
     files = {one.id: f"{one.id}.md" for one in DOCUMENTS}
     store.update(SourceFiles("/farm", list(DOCUMENTS), files))
     index = store.open()
@@ -43,7 +41,7 @@ def test_documents_come_by_title_with_their_files(store: CorpusStore) -> None:
     assert all(one.document.text == by_id[one.document.id].text for one in found)
 
 
-def test_passages_of_a_document_are_its_text_in_reading_order(animals: Lab) -> None:
+def test_passages_of_a_document_are_its_text_in_reading_order(animals):
     found = passages_by_document(animals)
     by_id = {one.id: one for one in DOCUMENTS}
     assert set(found) == set(by_id)
@@ -52,7 +50,7 @@ def test_passages_of_a_document_are_its_text_in_reading_order(animals: Lab) -> N
         assert [position_of(passage) for passage in passages] == list(range(len(passages)))
 
 
-def test_passages_have_the_contexts_of_the_enriched_index(animals: Lab) -> None:
+def test_passages_have_the_contexts_of_the_enriched_index(animals):
     contexts = {name: replace(one, context=f"about {name}") for name, one in animals.index.passages.items()}
     enriched = SimpleNamespace(passages=contexts)
     lab = SimpleNamespace(index=animals.index, enriched=enriched, engines=animals.engines)
@@ -63,7 +61,7 @@ def test_passages_have_the_contexts_of_the_enriched_index(animals: Lab) -> None:
     assert size_of(animals, with_context) == size_of(animals, bare) == len(bare.indexed_text.split())
 
 
-def test_words_find_every_passage_that_has_one_best_first(animals: Lab) -> None:
+def test_words_find_every_passage_that_has_one_best_first(animals):
     found = search_passages(animals, "swim")
     assert found.hits == tuple(animals.index.lexical("swim", 100, 1.5, 0.75))
     assert {hit.passage.doc_id for hit in found.hits} == {"c", "f"}
@@ -72,14 +70,14 @@ def test_words_find_every_passage_that_has_one_best_first(animals: Lab) -> None:
     assert search_passages(animals, "xyloquine").hits == ()
 
 
-def test_what_is_read_in_english_is_said(animals: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_in_english_is_said(animals, monkeypatch):
     monkeypatch.setattr(animals.index, "_read", lambda text: "swim")
     found = search_passages(animals, "nadar")
     assert found.read == "swim"
     assert {hit.passage.doc_id for hit in found.hits} == {"c", "f"}
 
 
-def test_a_long_document_comes_in_parts_that_lose_no_words() -> None:
+def test_a_long_document_comes_in_parts_that_lose_no_words():
     paragraph = "Rest and drink. " * 200  # 3,200 characters
     long = Document("long", "Long", "en", f"{paragraph}\n\n" * 60)
     parts = parts_of(long)

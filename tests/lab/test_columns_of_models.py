@@ -1,24 +1,19 @@
 """Columns with models and corpora of their own: who is asked what, at what price, and what is never shared."""
 
-from __future__ import annotations
-
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from helpers.behaviours import Hang, Status
 from helpers.openai_server import OpenAIServer
-from helpers.provider_lab import QUESTION, aimed, billed, owed, provider_lab
+from helpers.provider_lab import QUESTION, billed, owed, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.catalog.setup import Setup, set_up, titles_of
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
-from rag_core.pipeline.stream import Done, Failed, StoppedEarly, calls_of
+from rag_core.pipeline.stream import Done, Failed, calls_of
 from rag_core.values.errors import ConfigError, MissingResource, RagError, SettingsError
 from rag_core.values.labels import LabelRules
 from rag_core.values.model_choice import ModelChoice
@@ -58,12 +53,11 @@ def two(lab: Lab, tmp_path: Path, embedder: WordEmbedder) -> Lab:
 
 
 def asked(server: OpenAIServer) -> Counter[tuple[str, str]]:
-    """Requests by role and model."""
     return Counter((one.role, one.body["model"]) for one in server.requests if "messages" in one.body)
 
 
 class TestModels:
-    def test_each_column_asks_its_own_model_at_its_own_price(self, lab: Lab, server: OpenAIServer) -> None:
+    def test_each_column_asks_its_own_model_at_its_own_price(self, lab, server):
         plain, mini, unpriced = lab.compare(
             QUESTION, ["bm25", ("bm25", {"model": MINI}), ("bm25", {"model": UNPRICED})]
         )
@@ -76,7 +70,7 @@ class TestModels:
         assert [one.engine["llm"] for one in (plain, mini, unpriced)] == ["gpt-4o", MINI, UNPRICED]
         assert billed(calls_of([plain, mini, unpriced])) == owed(server.requests)
 
-    def test_the_model_is_part_of_what_identifies_a_column(self, lab: Lab) -> None:
+    def test_the_model_is_part_of_what_identifies_a_column(self, lab):
         plain, mini = lab.compare(QUESTION, ["bm25", ("bm25", {"model": MINI})])
         assert plain.fingerprint == set_up("bm25").strategy.fingerprint
         chosen = set_up("bm25", model=MINI)
@@ -86,7 +80,7 @@ class TestModels:
         assert mini.as_json()["models"] == {"model": MINI}
         assert titles_of([plain, mini]) == ["BM25 keywords", f"BM25 keywords · model: {MINI}"]
 
-    def test_rewriter_and_judge_follow_unless_set(self, lab: Lab, server: OpenAIServer) -> None:
+    def test_rewriter_and_judge_follow_unless_set(self, lab, server):
         lab.run(QUESTION, "rag_msr", model=MINI)
         assert {model for _, model in asked(server)} == {MINI}
         server.requests.clear()
@@ -96,56 +90,17 @@ class TestModels:
         lab.run(QUESTION, "rag_msr", judge_model="b")
         assert set(asked(server)) == {("rewrite", "gpt-3.5-turbo"), ("judge", "b"), ("answer", "gpt-4o")}
 
-    def test_equal_calls_of_equal_models_are_made_once_and_no_others_shared(
-        self, lab: Lab, server: OpenAIServer
-    ) -> None:
-        mini = ("hyde", {"model": MINI})
-        lab.compare(
-            QUESTION, ["hyde", mini, mini, ("hyde", {"model": MINI, "rewriter_model": "gpt-3.5-turbo"})]
-        )
-        assert asked(server) == {
-            ("rewrite", "gpt-3.5-turbo"): 1,  # of the first column and the last
-            ("rewrite", MINI): 1,
-            ("answer", "gpt-4o"): 1,
-            # the same passages, found by two hypothetical answers with one text, make one prompt
-            ("answer", MINI): 1,
-        }
-
-    def test_a_model_that_fails_leaves_the_others(self, lab: Lab, server: OpenAIServer) -> None:
-        server.choose = aimed(Status(404, "no such model"), lambda body: body["model"] == "typo")
-        events = list(lab.stream(QUESTION, ["bm25", ("bm25", {"model": "typo"})]))
-        failed = next(one for one in events if isinstance(one, Failed))
-        done = next(one for one in events if isinstance(one, Done))
-        assert (failed.column, done.column) == (1, 0)
-        assert "typo" in failed.error.message
-        assert done.trace.answer is not None
-
-    def test_stop_ends_every_model(self, lab: Lab, server: OpenAIServer) -> None:
-        stop = threading.Event()
-        server.choose = lambda body: Hang(after=1)
-        events = []
-        for event in lab.stream(QUESTION, ["bm25", ("bm25", {"model": MINI})], stop=stop):
-            events.append(event)
-            if type(event).__name__ == "Token":
-                stop.set()
-        ended = [one for one in events if isinstance(one, StoppedEarly)]
-        assert sorted(one.column for one in ended) == [0, 1]
-        assert {call.model for one in ended for call in one.calls if call.of_language_model} <= {
-            "gpt-4o",
-            MINI,
-        }
-
-    def test_without_a_provider_a_model_fails_its_column_alone(self, open_lab: Callable[..., Lab]) -> None:
+    def test_without_a_provider_a_model_fails_its_column_alone(self, open_lab):
         offline = open_lab(openai_base_url=None)
         with pytest.raises(SettingsError, match="gpt-4o-mini needs a provider") as refused:
             offline.services(models=ModelChoice(MINI))
         assert "OPENAI_API_KEY" in refused.value.next_step
 
-    def test_one_client_serves_every_question(self, lab: Lab) -> None:
+    def test_one_client_serves_every_question(self, lab):
         first, second = (lab.services(models=ModelChoice(MINI)).llms for _ in range(2))
         assert first["answer"] is second["answer"] is second["judge"]
 
-    def test_a_what_if_stays_on_its_models(self, lab: Lab, server: OpenAIServer) -> None:
+    def test_a_what_if_stays_on_its_models(self, lab, server):
         trace = lab.run(QUESTION, "hyde", model=MINI)
         server.requests.clear()
         again = lab.what_if(trace, k_final=2)
@@ -155,7 +110,7 @@ class TestModels:
         assert lab.what_if(trace, model="gpt-4o").models == ModelChoice("gpt-4o")
         assert {model for _, model in asked(server)} == {"gpt-4o"}
 
-    def test_explanations_of_a_column_use_its_models(self, lab: Lab) -> None:
+    def test_explanations_of_a_column_use_its_models(self, lab):
         trace = lab.run(QUESTION, "bm25", model=MINI)
         assert {one.control for one in lab.tipping_points(trace)} >= {"k_final"}
         missing = next(name for name in lab.passages if name not in {hit.id for hit in trace.ranking})
@@ -163,7 +118,7 @@ class TestModels:
 
 
 class TestCorpora:
-    def test_columns_search_their_own_corpus(self, two: Lab, server: OpenAIServer) -> None:
+    def test_columns_search_their_own_corpus(self, two, server):
         here, there = two.compare(QUESTION, ["bm25", ("bm25", {"corpus": "ward"})])
         assert (here.corpus, there.corpus) == ("animals", "ward")
         assert {hit.passage.doc_id for hit in here.ranking} <= {one.id for one in DOCUMENTS}
@@ -174,7 +129,7 @@ class TestCorpora:
         ]
         assert two.why_not(there, there.ranking.hits[0].id).text
 
-    def test_a_corpus_that_is_not_there_fails_its_column_alone(self, two: Lab) -> None:
+    def test_a_corpus_that_is_not_there_fails_its_column_alone(self, two):
         failed, done = sorted(
             (one for one in two.stream(QUESTION, [("bm25", {"corpus": "gone"}), "bm25"])
              if isinstance(one, Done | Failed)), key=lambda one: one.column,
@@ -183,13 +138,13 @@ class TestCorpora:
         assert isinstance(failed.error, MissingResource)
         assert isinstance(done, Done)
 
-    def test_a_lab_without_others_says_so(self, lab: Lab) -> None:
+    def test_a_lab_without_others_says_so(self, lab):
         with pytest.raises(RagError, match="searches 'animals' alone"):
             lab.run(QUESTION, "bm25", corpus="ward")
 
 
 class TestSetup:
-    def test_one_declaration_for_names_values_and_setups(self) -> None:
+    def test_one_declaration_for_names_values_and_setups(self):
         one = set_up("bm25", k1=1.2, model=MINI, corpus="ward")
         assert one == set_up(("bm25", {"k1": "1.2", "model": f" {MINI} ", "corpus": "ward"})) == set_up(one)
         assert isinstance(one, Setup)
@@ -199,6 +154,6 @@ class TestSetup:
     @pytest.mark.parametrize(
         "values", [{"model": 3}, {"model": "x" * 201}, {"judge_model": "a\nb"}, {"corpus": 1}]
     )
-    def test_a_name_that_is_none_is_refused(self, values: dict[str, Any]) -> None:
+    def test_a_name_that_is_none_is_refused(self, values):
         with pytest.raises(ConfigError):
             set_up("bm25", **values)

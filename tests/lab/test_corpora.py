@@ -1,9 +1,6 @@
 """Corpora of a state folder: their names, and the labs that sessions share."""
 
-from __future__ import annotations
-
-import threading
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import cast
 
@@ -37,7 +34,7 @@ class Opener:
         return cast(Lab, Opened(corpus=corpus))
 
 
-def test_the_built_in_corpus_comes_first_and_others_count_once_they_are_indexed(tmp_path: Path) -> None:
+def test_the_built_in_corpus_comes_first_and_others_count_once_they_are_indexed(tmp_path):
     assert corpus_names(tmp_path) == [BUILTIN]
     for name in ("ward", "Beta", BUILTIN):
         CorpusStore(tmp_path, name, WordEmbedder()).update(SourceFiles("test", list(DOCUMENTS)))
@@ -45,20 +42,16 @@ def test_the_built_in_corpus_comes_first_and_others_count_once_they_are_indexed(
     assert corpus_names(tmp_path) == [BUILTIN, "Beta", "ward"]
 
 
-def test_a_lab_is_opened_once_for_all_sessions() -> None:
+def test_a_lab_is_opened_once_for_all_sessions():
     opener = Opener()
     pool = LabPool(opener)
-    labs: list[Lab] = []
-    sessions = [threading.Thread(target=lambda: labs.append(pool.get("ward"))) for _ in range(8)]
-    for session in sessions:
-        session.start()
-    for session in sessions:
-        session.join()
+    with ThreadPoolExecutor(8) as threads:
+        labs = list(threads.map(pool.get, ["ward"] * 8))
     assert opener.opened == ["ward"]
     assert len({id(lab) for lab in labs}) == 1
 
 
-def test_the_lab_used_longest_ago_leaves_a_full_pool() -> None:
+def test_the_lab_used_longest_ago_leaves_a_full_pool():
     pool = LabPool(Opener(), most=2)
     for corpus in ("a", "b", "a", "c"):
         pool.get(corpus)
@@ -66,7 +59,7 @@ def test_the_lab_used_longest_ago_leaves_a_full_pool() -> None:
     assert [pool.find(name) is not None for name in ("a", "c")] == [True, True]
 
 
-def test_a_lab_whose_index_was_damaged_is_opened_again() -> None:
+def test_a_lab_whose_index_was_damaged_is_opened_again():
     opener = Opener()
     pool = LabPool(opener)
     first = pool.get("ward")
@@ -75,7 +68,7 @@ def test_a_lab_whose_index_was_damaged_is_opened_again() -> None:
     assert opener.opened == ["ward", "ward"]
 
 
-def test_a_corpus_that_cannot_be_opened_is_tried_again_when_it_is_asked_for_again() -> None:
+def test_a_corpus_that_cannot_be_opened_is_tried_again_when_it_is_asked_for_again():
     def missing(corpus: str) -> Lab:
         raise MissingResource(f"no {corpus}")
 
@@ -86,7 +79,7 @@ def test_a_corpus_that_cannot_be_opened_is_tried_again_when_it_is_asked_for_agai
     assert pool.find("ward") is None
 
 
-def test_a_dropped_lab_is_closed() -> None:
+def test_a_dropped_lab_is_closed():
     pool = LabPool(Opener())
     pool.get("ward")
     pool.drop("ward")

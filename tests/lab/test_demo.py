@@ -1,10 +1,7 @@
 """The demo story shows what it claims, on the shipped index at default settings, and its best answers are acceptable."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
-from typing import Any
 
 import pytest
 from helpers.looping import for_each
@@ -42,7 +39,7 @@ def verdict(text: str, trace: Trace) -> str:
     return assess(judged, trace, {document for document, grade in grades.items() if grade > 0}).verdict
 
 
-def test_there_are_ten_questions_a_language_each_with_a_title_and_what_to_look_at() -> None:
+def test_there_are_ten_questions_a_language_each_with_a_title_and_what_to_look_at():
     assert [one["language"] for one in DEMO] == ["en"] * 10 + ["es"] * 10
     assert all(one["look"] and one["label"] and one["label"] != one["text"] and one["claims"] for one in DEMO)
     assert len({one["label"] for one in DEMO}) == len({one["text"] for one in DEMO}) == 20
@@ -53,7 +50,7 @@ def test_there_are_ten_questions_a_language_each_with_a_title_and_what_to_look_a
     CLAIMS,
     ids=[f"{question['label']}-{'-'.join(map(str, claim))}" for question, claim in CLAIMS],
 )
-def test_a_claim_holds(lab: Lab, question: dict[str, Any], claim: dict[str, Any]) -> None:
+def test_a_claim_holds(lab, question, claim):
     found = traces(lab, question["text"])
     trace = found[claim.get("strategy", COLUMNS[0])]
     answer, documents = trace.answer, [hit.passage.doc_id for hit in trace.ranking]
@@ -92,12 +89,22 @@ def test_a_claim_holds(lab: Lab, question: dict[str, Any], claim: dict[str, Any]
                 pytest.fail(f"no such claim: {kind}")
 
 
-def test_every_demo_question_has_a_judged_answer() -> None:
+def test_every_demo_question_has_a_judged_answer():
     assert sorted(ANSWERS) == sorted(one["text"] for one in DEMO)
 
 
+@for_each("language", ["en", "es"])
+def test_the_first_five_of_a_language_have_a_column_that_answers_and_one_that_does_not(
+    lab: Lab, language: str
+) -> None:
+    for question in [one for one in DEMO if one["language"] == language][:5]:
+        found = {verdict(question["text"], trace) for trace in traces(lab, question["text"]).values()}
+        assert "acceptable" in found
+        assert found - {"acceptable"}
+
+
 @QUESTIONS
-def test_a_column_answers_acceptably_or_fails_as_scripted(lab: Lab, question: dict[str, Any]) -> None:
+def test_a_column_answers_acceptably_or_fails_as_scripted(lab, question):
     scripted = {one["strategy"] for one in question["claims"] if "verdict" in one or "abstains" in one}
     verdicts = {
         strategy: verdict(question["text"], trace)
@@ -109,6 +116,6 @@ def test_a_column_answers_acceptably_or_fails_as_scripted(lab: Lab, question: di
 
 
 @QUESTIONS
-def test_the_columns_differ_unless_all_decline(lab: Lab, question: dict[str, Any]) -> None:
+def test_the_columns_differ_unless_all_decline(lab, question):
     found = answer_differences(list(traces(lab, question["text"]).values()))
     assert found.declined == (0, 1, 2) or max(map(len, found.same), default=0) < 3

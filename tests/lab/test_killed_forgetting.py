@@ -1,7 +1,5 @@
 """A process killed at any step of forgetting: a second call finishes it, and nothing of the text stays or is served."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -57,9 +55,7 @@ def texts(home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_forgetting_that_was_killed_at_any_step_is_finished_by_a_second_call(
-    tmp_path: Path, whole: bool
-) -> None:
+def test_forgetting_that_was_killed_at_any_step_is_finished_by_a_second_call(tmp_path, whole):
     before = tmp_path / "before"
     add_files([VISITS, MEALS], WARD, Settings(home=before), word_engines())
     assert texts(before)

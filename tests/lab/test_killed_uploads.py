@@ -1,7 +1,5 @@
 """A process killed in the middle of an upload: its text does not stay, and nothing that was served vanishes later."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -66,9 +64,7 @@ def held_uploads(home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("then", ["the next start", "the next upload", "rag forget"])
-def test_what_a_killed_upload_staged_goes_at_the_next_start_upload_and_forgetting(
-    tmp_path: Path, then: str
-) -> None:
+def test_what_a_killed_upload_staged_goes_at_the_next_start_upload_and_forgetting(tmp_path, then):
     code, _ = run(kill_at, tmp_path, "store")
     assert code == -signal.SIGKILL
     assert held_uploads(tmp_path) == ["visits.md"]
@@ -86,7 +82,7 @@ def test_what_a_killed_upload_staged_goes_at_the_next_start_upload_and_forgettin
     assert not list((tmp_path / "uploads").glob(".new-*"))
 
 
-def test_an_upload_under_way_in_another_corpus_is_left_alone(tmp_path: Path) -> None:
+def test_an_upload_under_way_in_another_corpus_is_left_alone(tmp_path):
     under_way = UploadFolder(tmp_path, "other")
     with under_way.changing(), under_way.staged([VISITS]) as stage:
         add(tmp_path, MEALS)
@@ -94,9 +90,7 @@ def test_an_upload_under_way_in_another_corpus_is_left_alone(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("after", "served"), [(0, set()), (1, {"visits.md"})])
-def test_what_is_served_after_a_kill_at_the_switch_stays_at_the_next_upload(
-    tmp_path: Path, after: int, served: set[str]
-) -> None:
+def test_what_is_served_after_a_kill_at_the_switch_stays_at_the_next_upload(tmp_path, after, served):
     code, _ = run(kill_at_switch, tmp_path, after)
     assert code == -signal.SIGKILL
     assert documents(tmp_path) == served

@@ -1,7 +1,5 @@
 """Two processes that open the built-in corpus of an empty state folder: one writes, the other waits, both can answer."""
 
-from __future__ import annotations
-
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -30,13 +28,10 @@ def open_and_tell(sender: Connection, go: Connection, home: Path, data: Path, wr
         settings=Settings(home=home, data=data), engines=word_engines(), progress=progress, wait=True
     )
     enriched = lab.enriched
-    assert enriched is not None
     sender.send((sorted(lab.index.manifest.documents), sorted(enriched.manifest.documents), lab.warnings))
 
 
 class Opening:
-    """A process that opens the lab."""
-
     def __init__(self, home: Path, data: Path, stops_at: str) -> None:
         self._told, sender = processes.Pipe(duplex=False)
         go, self._go = processes.Pipe(duplex=False)
@@ -55,9 +50,7 @@ class Opening:
 
 
 @pytest.mark.parametrize("kept_waiting_by", ["store", "enrich"])
-def test_the_second_waits_for_the_first_and_both_have_both_indexes(
-    tmp_path: Path, kept_waiting_by: str
-) -> None:
+def test_the_second_waits_for_the_first_and_both_have_both_indexes(tmp_path, kept_waiting_by):
     data, home = tmp_path / "data", tmp_path / "home"
     (data / "corpus").mkdir(parents=True)
     (data / "corpus" / "visits.md").write_text(LEAFLET)

@@ -1,7 +1,5 @@
 """Questions that come with a person's documents: beside them or in their front matter, for the sections they name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -72,9 +70,7 @@ def known(settings: Settings, lab: Lab) -> dict[str, tuple[str, str, str]]:
     return found
 
 
-def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(
-    folder: Path, settings: Settings, lab: Lab
-) -> None:
+def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(folder, settings, lab):
     report = index_path(folder, "ward", settings=settings)
     assert report.failed == report.skipped == []
     assert known(settings, lab) == {
@@ -95,9 +91,7 @@ def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(
     assert known(settings, lab).keys() == {"Who may come?", "Who has taught this?"}
 
 
-def test_a_malformed_file_fails_alone_and_the_questions_stay(
-    folder: Path, settings: Settings, lab: Lab
-) -> None:
+def test_a_malformed_file_fails_alone_and_the_questions_stay(folder, settings, lab):
     index_path(folder, "ward", settings=settings)
     before = known(settings, lab)
     (folder / "a/asked.tsv").write_text("When may people come?\n")
@@ -110,7 +104,7 @@ def test_a_malformed_file_fails_alone_and_the_questions_stay(
     assert known(settings, lab) == before
 
 
-def test_they_are_uploaded_with_documents_and_go_with_them(settings: Settings, lab: Lab) -> None:
+def test_they_are_uploaded_with_documents_and_go_with_them(settings, lab):
     questions = Upload("asked.tsv", table(("visits.md#Hours", "en", "When may people come?")).encode())
     (alone,) = add_files([questions], "ward", settings, lab.engines).files
     assert (alone.status, "upload them with it" in alone.reason) == ("failed", True)
@@ -124,7 +118,7 @@ def test_they_are_uploaded_with_documents_and_go_with_them(settings: Settings, l
     assert known(settings, lab).keys() == {"Where do I eat?", "¿Dónde se come?"}
 
 
-def test_questions_by_heading_in_front_matter(settings: Settings, lab: Lab, tmp_path: Path) -> None:
+def test_questions_by_heading_in_front_matter(settings, lab, tmp_path):
     header = "---\nquestions:\n  Flowers: [May I bring roses?]\n---\n"
     folder = write(tmp_path / "files", {"visits.md": header + VISITS.format(**TEXTS)})
     index_path(folder, "ward", settings=settings)

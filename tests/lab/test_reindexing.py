@@ -1,12 +1,9 @@
 """A corpus indexed in another way, by the page's job and by `rag index`: no file is needed, all searches go on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from helpers.small import Rag
 
 from rag_core.indexing import Chunking, Upload
 from rag_core.jobs import Jobs, start_reindexing
@@ -29,12 +26,11 @@ def settings(lab: Lab, tmp_path: Path) -> Settings:
     return settings
 
 
-def test_another_size_reaches_every_search_and_the_identity_of_results(lab: Lab, settings: Settings) -> None:
+def test_another_size_reaches_every_search_and_the_identity_of_results(lab, settings):
     ward = open_lab("ward", settings=settings, engines=lab.engines)
     before, engine = len(ward.index.passages), ward.engine
     report = reindex("ward", Chunking(64, 16), settings, lab.engines, enrich=True)
     assert report.enriched is not None
-    assert ward.enriched is not None
     assert ward.enriched.passages.keys() == ward.index.passages.keys()
     assert len(ward.index.passages) > before
     assert all(
@@ -47,7 +43,7 @@ def test_another_size_reaches_every_search_and_the_identity_of_results(lab: Lab,
     assert ward.index.manifest.chunking == Chunking(64, 16)
 
 
-def test_contexts_can_be_taken_away_again(lab: Lab, settings: Settings) -> None:
+def test_contexts_can_be_taken_away_again(lab, settings):
     ward = open_lab("ward", settings=settings, engines=lab.engines)
     reindex("ward", Chunking(), settings, lab.engines, enrich=True)
     assert ward.enriched is not None
@@ -55,7 +51,7 @@ def test_contexts_can_be_taken_away_again(lab: Lab, settings: Settings) -> None:
     assert ward.enriched is None
 
 
-def test_a_stopped_change_leaves_the_index_as_it_was(lab: Lab, settings: Settings) -> None:
+def test_a_stopped_change_leaves_the_index_as_it_was(lab, settings):
     ward = open_lab("ward", settings=settings, engines=lab.engines)
     before = ward.index.name
 
@@ -68,7 +64,7 @@ def test_a_stopped_change_leaves_the_index_as_it_was(lab: Lab, settings: Setting
     assert ward.index.name == before
 
 
-def test_an_index_of_an_earlier_version_is_made_again_without_alarm(lab: Lab, settings: Settings) -> None:
+def test_an_index_of_an_earlier_version_is_made_again_without_alarm(lab, settings):
     reindex("ward", Chunking(), settings, lab.engines, enrich=True)
     manifests = list((settings.home / "corpora").rglob("manifest.json"))
     for path in manifests:
@@ -77,19 +73,18 @@ def test_an_index_of_an_earlier_version_is_made_again_without_alarm(lab: Lab, se
     assert len(manifests) == 2
     ward = open_lab("ward", settings=settings, engines=lab.engines)
     assert ward.warnings == []
-    assert ward.enriched is not None
     assert ward.enriched.passages.keys() == ward.index.passages.keys()
     assert ward.run("Who washes their hands in room 7?", "bm25").ranking.hits
 
 
-def test_what_cannot_be_done_is_refused(lab: Lab, settings: Settings) -> None:
+def test_what_cannot_be_done_is_refused(lab, settings):
     with pytest.raises(ConfigError, match="keeps its contexts"):
         reindex("obstetrics", Chunking(), settings, lab.engines, enrich=False)
     with pytest.raises(DataError, match="no documents to cut"):
         reindex("nothing", Chunking(), settings, lab.engines, enrich=False)
 
 
-def test_it_runs_as_a_background_job(lab: Lab, settings: Settings) -> None:
+def test_it_runs_as_a_background_job(lab, settings):
     jobs = Jobs()
     job = start_reindexing(jobs, lambda: lab.engines, settings, "ward", Chunking(64), enrich=False)
     assert job.wait(60)
@@ -98,9 +93,7 @@ def test_it_runs_as_a_background_job(lab: Lab, settings: Settings) -> None:
     assert open_lab("ward", settings=settings, engines=lab.engines).index.manifest.chunking == Chunking(64)
 
 
-def test_rag_index_takes_size_and_overlap_and_keeps_them(
-    rag: Rag, ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rag_index_takes_size_and_overlap_and_keeps_them(rag, ready, tmp_path, monkeypatch):
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     path = tmp_path / "rules.txt"
     path.write_bytes(RULES.content)
@@ -120,14 +113,12 @@ def test_rag_index_takes_size_and_overlap_and_keeps_them(
         (["--chunk-size", "100", "--overlap", "60"], "An overlap of 60 word pieces is out of range. Use 0 to 50"),
     ],
 )  # fmt: skip
-def test_a_value_out_of_range_is_wrong_usage(
-    rag: Rag, ready: Path, tmp_path: Path, options: list[str], told: str
-) -> None:
+def test_a_value_out_of_range_is_wrong_usage(rag, ready, tmp_path, options, told):
     (tmp_path / "a.txt").write_text("Text.")
     ran = rag("index", str(tmp_path / "a.txt"), "--corpus", "sizes", *options)
     assert ran.code == 2
     assert told in " ".join(ran.err.split())
 
 
-def test_size_without_a_path_is_wrong_usage(rag: Rag) -> None:
+def test_size_without_a_path_is_wrong_usage(rag):
     assert rag("index", "--check", "--chunk-size", "100").code == 2

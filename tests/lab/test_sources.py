@@ -1,10 +1,7 @@
 """Sources are named as a person can find them: a document's title and a section it has, never a number of ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from helpers.looping import for_each
@@ -17,15 +14,9 @@ from rag_core.values.settings import Settings
 SECTIONS: Mapping[str, frozenset[str]] = {
     "Multi-Query Rewriter RAG": frozenset(
         [
-            "Pipeline Steps",
-            "Query Rewriting Templates",
-            "Core Processing Function",
-            "Rewriter Model Temperature",
-            "Number of Final Documents",
-            "Query Weighting Strategy",
-            "Comparison with Other Architectures",
-            "Advanced",
-            "Default Models",
+            "Pipeline Steps", "Query Rewriting Templates", "Core Processing Function",
+            "Rewriter Model Temperature", "Number of Final Documents", "Query Weighting Strategy",
+            "Comparison with Other Architectures", "Advanced", "Default Models",
         ]
     ),
     "Hybrid RRF module": frozenset(["Retrieval Settings", "Default Models"]),
@@ -43,7 +34,7 @@ SECTIONS: Mapping[str, frozenset[str]] = {
             "Reformulation Error Analysis",
         ]
     ),
-}
+}  # fmt: skip
 PUBLISHED = (
     "Robertson and Zaragoza 2009",
     "Gao et al. 2023",
@@ -61,7 +52,7 @@ READ = [
 
 
 @for_each("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_source_is_called_by_a_number(path: Path):
+def test_no_source_is_called_by_a_number(path):
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"(?i)\bseeds?(?:'s)? 00\d.*|\bthe seeds?\b.*", text) == []
 
@@ -77,7 +68,7 @@ def told() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("title", "sections"), SECTIONS.items(), ids=SECTIONS)
-def test_a_section_that_is_named_is_one_of_its_document(title: str, sections: frozenset[str]):
+def test_a_section_that_is_named_is_one_of_its_document(title, sections):
     named = {
         section.strip()
         for line in told().values()

@@ -1,7 +1,5 @@
 """Questions that people teach: found by whoever asks them next, never by a measurement, gone with their documents."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 
@@ -56,7 +54,7 @@ def first_by(ward: Lab, question: str = QUESTION) -> tuple[str, str] | None:
     return next(((hit.id, vote.note) for hit in hits for vote in hit.votes if vote.stage == "Asked"), None)
 
 
-def test_the_next_run_finds_the_section_and_says_by_which_taught_question(ward: Lab) -> None:
+def test_the_next_run_finds_the_section_and_says_by_which_taught_question(ward):
     before = ward.engine
     assert "taught" not in before
     passage = taught(ward, by="Ana")
@@ -69,18 +67,16 @@ def test_the_next_run_finds_the_section_and_says_by_which_taught_question(ward: 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_question_that_was_declined_is_answered_once_it_is_taught(ward: Lab) -> None:
+def test_a_question_that_was_declined_is_answered_once_it_is_taught(ward):
     declined = ward.run(QUESTION, "question_index").answer
-    assert declined is not None
     assert declined.abstained
     passage = taught(ward)
     answered = ward.run(QUESTION, "question_index").answer
-    assert answered is not None
     assert not answered.abstained
     assert passage in [one.context_id for one in answered.citations]
 
 
-def test_measurements_never_find_it(ward: Lab) -> None:
+def test_measurements_never_find_it(ward):
     before = ward.engine
     taught(ward)
     job = type("Job", (), {"report": lambda *_, **__: None, "status": type("Status", (), {"bill": None})})()
@@ -94,7 +90,7 @@ def test_measurements_never_find_it(ward: Lab) -> None:
     assert first_by(ward) is not None
 
 
-def test_taught_again_it_moves_and_deleted_it_is_found_no_more(ward: Lab) -> None:
+def test_taught_again_it_moves_and_deleted_it_is_found_no_more(ward):
     taught(ward)
     there = taught(ward, "visits.md", QUESTION.upper())
     (kept,) = kept_questions(ward.settings, "ward")
@@ -114,13 +110,13 @@ def test_taught_again_it_moves_and_deleted_it_is_found_no_more(ward: Lab) -> Non
         (" \n", "empty"),
     ],
 )
-def test_what_cannot_be_taught_is_said(ward: Lab, question: str, said: str) -> None:
+def test_what_cannot_be_taught_is_said(ward, question, said):
     with pytest.raises(InputError, match=said):
         taught(ward, question=question)
     assert kept_questions(ward.settings, "ward") == []
 
 
-def test_a_corpus_is_taught_only_so_many(ward: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_is_taught_only_so_many(ward, monkeypatch):
     monkeypatch.setattr("rag_core.lab.asked.MOST_TAUGHT", 1)
     taught(ward)
     taught(ward, "visits.md")  # moves
@@ -128,13 +124,13 @@ def test_a_corpus_is_taught_only_so_many(ward: Lab, monkeypatch: pytest.MonkeyPa
         taught(ward, question="When is lunch?")
 
 
-def test_tabs_and_lines_in_a_question_stay_one_row(ward: Lab) -> None:
+def test_tabs_and_lines_in_a_question_stay_one_row(ward):
     taught(ward, question="When\tis\nlunch?", by="A\tna")
     (kept,) = kept_questions(ward.settings, "ward")
     assert (kept.question, kept.by) == ("When is lunch?", "A na")
 
 
-def test_it_goes_with_its_document_and_with_the_corpus(ward: Lab) -> None:
+def test_it_goes_with_its_document_and_with_the_corpus(ward):
     settings = ward.settings
     taught(ward)
     taught(ward, "visits.md", "When may people visit me?")
@@ -144,7 +140,7 @@ def test_it_goes_with_its_document_and_with_the_corpus(ward: Lab) -> None:
     assert not asked_folder(settings.home, "ward").exists()
 
 
-def test_a_damaged_file_is_named(ward: Lab) -> None:
+def test_a_damaged_file_is_named(ward):
     taught(ward)
     (asked_folder(ward.settings.home, "ward") / TAUGHT).write_text("not a table\n")
     with pytest.raises(DataError, match=rf"{TAUGHT}, line 1"):

@@ -1,7 +1,5 @@
 """The plane of the vectors is that of principal component analysis, and queries stand in it as they are searched with."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import cast
 
@@ -23,7 +21,7 @@ def lab_of(index: CorpusIndex, embedder: WordEmbedder) -> Lab:
 
 
 @given(st.integers(3, 30), st.integers(2, 12), st.integers(0, 10_000))
-def test_the_plane_is_that_of_scikit_learn(rows: int, columns: int, seed: int) -> None:
+def test_the_plane_is_that_of_scikit_learn(rows, columns, seed):
     vectors = np.random.default_rng(seed).normal(size=(rows, columns))
     mean, plane, shares = principal_plane(vectors)
     reference = PCA(2, svd_solver="full").fit(vectors)
@@ -42,15 +40,13 @@ def test_the_plane_is_that_of_scikit_learn(rows: int, columns: int, seed: int) -
         ([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]], (0.8, 0.2)),  # 2 · 2² = 8 to 2 · 1² = 2
     ],
 )
-def test_few_or_flat_vectors_have_the_directions_they_have(
-    vectors: list[list[float]], shares: tuple[float, float]
-) -> None:
+def test_few_or_flat_vectors_have_the_directions_they_have(vectors, shares):
     _, plane, found = principal_plane(np.array(vectors, np.float32))
     assert found == pytest.approx(shares, abs=1e-6)
     assert [bool(axis.any()) for axis in plane] == [share > 0 for share in shares]
 
 
-def test_axes_have_one_direction_in_every_run() -> None:
+def test_axes_have_one_direction_in_every_run():
     vectors = np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     _, plane, _ = principal_plane(vectors)
     assert plane == pytest.approx(np.eye(2))
@@ -58,9 +54,7 @@ def test_axes_have_one_direction_in_every_run() -> None:
     assert turned == pytest.approx(np.eye(2))
 
 
-def test_a_query_with_the_words_of_a_passage_stands_where_it_stands(
-    index: CorpusIndex, embedder: WordEmbedder
-) -> None:
+def test_a_query_with_the_words_of_a_passage_stands_where_it_stands(index, embedder):
     twin = next(one for one in index.passages.values() if one.doc_id == "b")
     found = vector_map(lab_of(index, embedder), [Query(twin.indexed_text), Query("something else")])
     place = next(one for one in found.passages if one.passage is twin)
@@ -70,9 +64,7 @@ def test_a_query_with_the_words_of_a_passage_stands_where_it_stands(
     assert {one.passage.id for one in found.passages} == set(index.passages)
 
 
-def test_hyde_stands_at_the_mean_of_its_passages_and_question(
-    index: CorpusIndex, embedder: WordEmbedder
-) -> None:
+def test_hyde_stands_at_the_mean_of_its_passages_and_question(index, embedder):
     hyde = Query("q", passages=("cats purr", "cats sleep"), question_text="what do cats do")
     (placed,) = vector_map(lab_of(index, embedder), [hyde]).queries
     vectors = index.vectors(sorted(index.passages))
@@ -82,7 +74,7 @@ def test_hyde_stands_at_the_mean_of_its_passages_and_question(
     assert (placed.x, placed.y) == pytest.approx(tuple((direction - mean) @ plane.T), abs=1e-6)
 
 
-def test_a_query_whose_embedding_is_billed_is_left_out(index: CorpusIndex, embedder: WordEmbedder) -> None:
+def test_a_query_whose_embedding_is_billed_is_left_out(index, embedder):
     embedder.local = False
     before = len(embedder.asked)
     found = vector_map(lab_of(index, embedder), [Query("cats")])

@@ -1,17 +1,12 @@
 """Warming a lab loads what an answer needs and no more, and sends nothing to a provider."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import provider_lab
 
-from rag_core.lab.lab import Lab
 from rag_core.lab.warming import warm_up
 
 PROGRAM = """
@@ -36,9 +31,7 @@ print(sorted(heavy & sys.modules.keys()))
 """
 
 
-def test_the_first_question_after_it_loads_no_library_and_no_strategy_torch_or_llamaindex(
-    lab: Lab, real_home: Path
-) -> None:
+def test_the_first_question_after_it_loads_no_library_and_no_strategy_torch_or_llamaindex(lab, real_home):
     environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
@@ -47,8 +40,6 @@ def test_the_first_question_after_it_loads_no_library_and_no_strategy_torch_or_l
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_a_lab_with_a_provider_sends_it_nothing(
-    server: OpenAIServer, store, embedder, index, labels, language: str
-) -> None:
+def test_a_lab_with_a_provider_sends_it_nothing(server, store, embedder, index, labels, language):
     warm_up(provider_lab(server, store, embedder, labels, openai_api_key="sk-0123456789abcdef"), language)
     assert server.requests == []

@@ -1,7 +1,5 @@
 """The detector's model, unpacked and mapped, decides as the library's own; without a place for it, it is loaded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +13,8 @@ from rag_core.language.analysis import COMMON_LANGUAGES, LANGUAGES
 
 PACKED = MODEL_DIR / MODEL_FILE
 OTHERS = [
-    "",
-    "42",
-    "ñ",
-    "Wann wird Anti-D gegeben?",
-    "Когда вводят анти-D?",
-    "いつ抗Dを投与しますか",
-    "متى",
-    "anti-D",
-]
+    "", "42", "ñ", "Wann wird Anti-D gegeben?", "Когда вводят анти-D?", "いつ抗Dを投与しますか", "متى", "anti-D",
+]  # fmt: skip
 
 
 def identifier(home: Path | None, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -33,9 +24,7 @@ def identifier(home: Path | None, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("languages", [None, COMMON_LANGUAGES, tuple(LANGUAGES)])
-def test_languages_and_their_probabilities_are_the_librarys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: tuple[str, ...] | None
-):
+def test_languages_and_their_probabilities_are_the_librarys(tmp_path, monkeypatch, languages):
     library = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     ours = identifier(tmp_path, monkeypatch)  # unpacked now
     again = identifier(tmp_path, monkeypatch)  # and found
@@ -48,9 +37,7 @@ def test_languages_and_their_probabilities_are_the_librarys(
             assert one.classify(text) == (code, pytest.approx(probability, abs=1e-6))
 
 
-def test_another_versions_model_is_deleted_and_a_damaged_one_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_another_versions_model_is_deleted_and_a_damaged_one_is_not_used(tmp_path, monkeypatch):
     old = tmp_path / "languages" / "old"
     old.mkdir(parents=True)
     identifier(tmp_path, monkeypatch)
@@ -61,6 +48,6 @@ def test_another_versions_model_is_deleted_and_a_damaged_one_is_not_used(
     assert identifier(tmp_path, monkeypatch).classify("¿Cuándo se pone la anti-D?")[0] == "es"
 
 
-def test_where_it_cannot_be_unpacked_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_where_it_cannot_be_unpacked_it_is_loaded(tmp_path, monkeypatch):
     (tmp_path / "languages").write_text("a file in the way", encoding="utf-8")
     assert identifier(tmp_path, monkeypatch).classify("¿Cuándo se pone la anti-D?")[0] == "es"

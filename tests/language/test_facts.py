@@ -1,7 +1,5 @@
 """What a rewrite lost of its question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from helpers.looping import for_each

@@ -1,7 +1,5 @@
 """Whether a text is about maternity."""
 
-from __future__ import annotations
-
 from helpers.looping import for_each
 
 from rag_core.language.maternity import is_maternity
@@ -25,5 +23,5 @@ from rag_core.language.maternity import is_maternity
         ("¿Cada cuánto hay que revisar la próstata?", False),
     ],
 )
-def test_what_is_about_maternity(subject: str, expected: bool) -> None:
+def test_what_is_about_maternity(subject, expected):
     assert is_maternity(subject) is expected

@@ -1,9 +1,6 @@
 """Word patterns: what they match, what they do not, and what is not a pattern."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from random import Random
 
 import pytest
 from helpers.looping import for_each
@@ -49,7 +46,7 @@ def found(pattern: str, sentence: str) -> bool:
         ("don't|never", "Do not go."),
     ],
 )
-def test_what_matches(pattern: str, sentence: str) -> None:
+def test_what_matches(pattern, sentence):
     assert found(pattern, sentence)
 
 
@@ -69,25 +66,23 @@ def test_what_matches(pattern: str, sentence: str) -> None:
         ("hospital", ""),
     ],
 )
-def test_what_does_not_match(pattern: str, sentence: str) -> None:
+def test_what_does_not_match(pattern, sentence):
     assert not found(pattern, sentence)
 
 
 @for_each("bad", ["", "  ", "a||b", "hos*pital", '"now"', "a*", "24*", "(now)", "now,", "|", "*"])
-def test_what_is_not_a_pattern(bad: str) -> None:
+def test_what_is_not_a_pattern(bad):
     with pytest.raises(DataError, match="pattern"):
         Pattern.parse(bad)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), st.randoms())
-def test_a_sentence_matches_its_own_words_in_any_order_and_case(words: list[str], random: Random) -> None:
+def test_a_sentence_matches_its_own_words_in_any_order_and_case(words, random):
     assert found(" ".join(random.sample(words, len(words))), " ".join(words).upper() + ".")
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), st.lists(WORDS, min_size=1, max_size=3), WORDS)
-def test_more_words_match_less_and_more_alternatives_match_more(
-    sentence: list[str], pattern: list[str], extra: str
-) -> None:
+def test_more_words_match_less_and_more_alternatives_match_more(sentence, pattern, extra):
     text, written = " ".join(sentence), " ".join(pattern)
     if found(f"{written} {extra}", text):
         assert found(written, text)
@@ -97,21 +92,21 @@ def test_more_words_match_less_and_more_alternatives_match_more(
 
 
 @given(NUMBERS, NUMBERS)
-def test_numbers_match_by_value_only(one: int, other: int) -> None:
+def test_numbers_match_by_value_only(one, other):
     for written in (f"{one}", f"{one:,}", f"{one:,}".replace(",", ".")):
         assert found(str(one), f"Take {written} mg.")
         assert found(str(other), f"Take {written} mg.") == (one == other)
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_read_without_error(text: str) -> None:
+def test_any_text_is_read_without_error(text):
     for sentence in readings(text, "en"):
         terms_of(sentence)
     with suppress(DataError):
         Pattern.parse(text)
 
 
-def test_a_list_item_is_read_with_its_lead_in() -> None:
+def test_a_list_item_is_read_with_its_lead_in():
     text = "Rest at home. Call 999 if:\n\n- you bleed\n- you faint. Do not drive.\n\nDrink water."
     assert readings(text, "en") == [
         "Rest at home.",
@@ -123,5 +118,5 @@ def test_a_list_item_is_read_with_its_lead_in() -> None:
     ]
 
 
-def test_items_without_a_lead_in_are_sentences() -> None:
+def test_items_without_a_lead_in_are_sentences():
     assert readings("Signs.\n1. Pain\n2) Fever", "en") == ["Signs.", "Pain", "Fever"]

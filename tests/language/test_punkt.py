@@ -1,7 +1,5 @@
 """Punkt without the rest of NLTK cuts every text as Punkt does, and leaves NLTK to whoever imports it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -39,7 +37,7 @@ print(json.dumps({
 """
 
 
-def test_punkt_alone_cuts_the_built_in_documents_as_nltk_does_which_can_still_be_imported_after_it() -> None:
+def test_punkt_alone_cuts_the_built_in_documents_as_nltk_does_which_can_still_be_imported_after_it():
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     found = json.loads(ran.stdout)
     assert found["loaded"] == []
@@ -51,7 +49,7 @@ def test_punkt_alone_cuts_the_built_in_documents_as_nltk_does_which_can_still_be
     assert found["nltk"] == 2
 
 
-def test_punkt_of_an_nltk_that_is_loaded_already_is_taken_from_it() -> None:
+def test_punkt_of_an_nltk_that_is_loaded_already_is_taken_from_it():
     program = (
         "import nltk\n"
         "from rag_core.language.punkt import splitter\n"

@@ -1,7 +1,5 @@
 """Numbers as English and Spanish write them."""
 
-from __future__ import annotations
-
 from helpers.looping import for_each
 
 from rag_core.language.quantities import NUMBER_WORDS, TENS, UNITS, plain_number
@@ -14,11 +12,11 @@ from rag_core.language.quantities import NUMBER_WORDS, TENS, UNITS, plain_number
         ("1 500", "1500"), ("12.345.678", "12345678"), ("2.25", "2.25"),
     ],
 )  # fmt: skip
-def test_a_number_has_one_plain_form(written: str, plain: str) -> None:
+def test_a_number_has_one_plain_form(written, plain):
     assert plain_number(written) == plain
 
 
-def test_number_words_and_units_have_their_values() -> None:
+def test_number_words_and_units_have_their_values():
     assert (NUMBER_WORDS["en"]["nineteen"], NUMBER_WORDS["es"]["veintinueve"]) == (19, 29)
     assert (TENS["en"]["twenty"], TENS["es"]["treinta"], TENS["es"]["noventa"]) == (20, 30, 90)
     assert UNITS["horas"] == UNITS["hours"] == "h"

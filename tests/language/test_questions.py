@@ -1,7 +1,5 @@
 """What may be asked, and the query analysis of seed 004: full sentence or keywords, in both languages."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.looping import for_each
 from hypothesis import given
@@ -25,7 +23,7 @@ from rag_core.values.errors import InputError
         ("hierro en el embarazo, puedo tomarlo con leche", "puedo"),
     ],
 )
-def test_a_sentence_is_told_by_the_word_that_shows_it(question: str, sign: str):
+def test_a_sentence_is_told_by_the_word_that_shows_it(question, sign):
     assert form_of(question) == ("sentence", f"full sentence: contains “{sign}”")
 
 
@@ -43,7 +41,7 @@ def test_a_question_mark_alone_makes_a_sentence():
         ("", "0 words"),
     ],
 )
-def test_one_or_two_words_are_keywords_whatever_they_are(question: str, words: str):
+def test_one_or_two_words_are_keywords_whatever_they_are(question, words):
     assert form_of(question) == ("keywords", f"keywords: {words}")
 
 
@@ -57,7 +55,7 @@ def test_one_or_two_words_are_keywords_whatever_they_are(question: str, words: s
         ("dosis de hierro en el embarazo", 6),
     ],
 )
-def test_words_without_a_sentence_are_keywords_and_counted(question: str, words: int):
+def test_words_without_a_sentence_are_keywords_and_counted(question, words):
     assert form_of(question) == (
         "keywords",
         f"keywords: {words} words, with no question word, pronoun or verb form",
@@ -65,13 +63,13 @@ def test_words_without_a_sentence_are_keywords_and_counted(question: str, words:
 
 
 @given(st.text())
-def test_every_text_has_a_form_and_the_reason_begins_with_it(question: str):
+def test_every_text_has_a_form_and_the_reason_begins_with_it(question):
     form, reason = form_of(question)
     assert reason.startswith({"keywords": "keywords: ", "sentence": "full sentence: "}[form])
 
 
 @given(st.text(alphabet="abc dé¿?", max_size=40))
-def test_capitals_do_not_change_the_form(question: str):
+def test_capitals_do_not_change_the_form(question):
     assert form_of(question)[0] == form_of(question.upper())[0]
 
 
@@ -85,7 +83,7 @@ def test_capitals_do_not_change_the_form(question: str):
         ("a\ud800", "The question is not valid text (UTF-8)."),
     ],
 )
-def test_what_cannot_be_asked_is_refused_by_name(question: str, message: str):
+def test_what_cannot_be_asked_is_refused_by_name(question, message):
     with pytest.raises(InputError) as refused:
         check_question(question)
     assert refused.value.message == message

@@ -100,7 +100,7 @@ def _built_in(lab: Lab) -> Spelling:
     return Spelling(lambda: counted)
 
 
-def test_the_built_in_questions_that_are_spelt_well_stay_as_they_are(lab: Lab):
+def test_the_built_in_questions_that_are_spelt_well_stay_as_they_are(lab):
     """All kinds but those in which people mistype: `misspelt`, `emergency`, `hurried`, `lay`."""
     spelling = _built_in(lab)
     rows = [
@@ -115,7 +115,7 @@ def test_the_built_in_questions_that_are_spelt_well_stay_as_they_are(lab: Lab):
     assert [row["_id"] for row in careful if spelling.read(row["text"]) != row["text"]] == []
 
 
-def test_no_correction_of_a_built_in_question_changes_a_dictionary_word_or_a_fact(lab: Lab):
+def test_no_correction_of_a_built_in_question_changes_a_dictionary_word_or_a_fact(lab):
     spelling = _built_in(lab)
     for line in (DATA / "questions" / "en" / "queries.jsonl").read_text("utf-8").splitlines():
         text = json.loads(line)["text"]

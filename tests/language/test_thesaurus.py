@@ -1,7 +1,5 @@
 """The thesaurus: concepts found in a text by their names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -134,7 +132,7 @@ def test_a_thesaurus_that_cannot_be_read_is_named(tmp_path, content):
         Thesaurus.read(tmp_path / "none.toml")
 
 
-def test_a_file_is_read_anew_only_when_its_content_has_changed(tmp_path: Path) -> None:
+def test_a_file_is_read_anew_only_when_its_content_has_changed(tmp_path):
     path = tmp_path / "thesaurus.toml"
     path.write_bytes((DATA / "thesaurus.toml").read_bytes())
     before = Thesaurus.read(path)

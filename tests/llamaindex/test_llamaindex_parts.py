@@ -1,7 +1,5 @@
 """LlamaIndex's own habits kept: prompts, callback events, embedding strings, and retrievers of its inside ours."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 
@@ -52,7 +50,6 @@ def animals(server, read_only_store, embedder, labels) -> Lab:
 
 
 def sent(server: OpenAIServer, role: str) -> list[str]:
-    """The messages of a role's requests."""
     return [one.messages[-1][1] for one in server.requests if role_of(one.body) == role]
 
 
@@ -150,8 +147,6 @@ class TestPrompts:
 
 
 class Heard(BaseEventHandler):
-    """Keeps the names of the events."""
-
     names: list = []  # noqa: RUF012  # a pydantic field
 
     def handle(self, event, **kwargs) -> None:

@@ -1,7 +1,5 @@
 """Strategies inside LlamaIndex: retrievers, query engines, streams, synthesizers, postprocessors, tools, events."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -85,8 +83,6 @@ class HeldLlm(ScriptedLlm):
 
 
 class EndlessLlm(ScriptedLlm):
-    """Talks until it is stopped."""
-
     def __init__(self) -> None:
         super().__init__("")
         self.begun, self.stopped = threading.Event(), threading.Event()
@@ -136,8 +132,6 @@ class Foreign(BaseNodePostprocessor):
 
 
 class Heard(BaseEventHandler):
-    """Keeps every event."""
-
     events: list = []  # noqa: RUF012  # a pydantic field
 
     @classmethod

@@ -1,7 +1,5 @@
 """A provider's server and its models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

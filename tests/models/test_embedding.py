@@ -1,13 +1,12 @@
 """The bundled MiniLM and models from a folder: real weights, verified, and vectors that can be trusted."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import shutil
 import socket
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -83,19 +82,10 @@ class TestMiniLM:
 
     def test_threads_that_embed_at_once_get_their_own_vectors(self, minilm):
         alone = [minilm.embed((text,))[0] for text in TEXTS]
-        found = {}
-
-        def work(i: int) -> None:
-            found[i] = minilm.embed((TEXTS[i % 4],))[0]
-
-        threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for i, vectors in found.items():
+        with ThreadPoolExecutor(16) as pool:
+            found = list(pool.map(lambda i: minilm.embed((TEXTS[i % 4],))[0], range(16)))
+        for i, vectors in enumerate(found):
             np.testing.assert_allclose(vectors, alone[i % 4], atol=1e-6)
-        assert len(found) == 16
 
     def test_the_bill_counts_the_models_own_tokens_and_costs_nothing(self, minilm):
         # word pieces: hello world -> 2, birth -> 1

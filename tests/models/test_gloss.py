@@ -1,7 +1,5 @@
 """Spanish read in English by a model that knows English only: which models, what they embed, and what shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -63,7 +61,7 @@ def load(letters: Path, tmp_path: Path, prices: PriceList):
         "sentence-transformers/gtr-t5-base", "sentence-transformers/multi-qa-mpnet-base-dot-v1", "/models/bge-base-en-v1.5/",
     ],
 )  # fmt: skip
-def test_models_known_to_be_english_only(name: str):
+def test_models_known_to_be_english_only(name):
     assert is_english_only(name)
 
 
@@ -75,7 +73,7 @@ def test_models_known_to_be_english_only(name: str):
         "BAAI/bge-small-zh-v1.5", "somebody/my-model", "sentence-transformers/distiluse-base-multilingual-cased-v2",
     ],
 )  # fmt: skip
-def test_models_that_read_spanish_or_are_not_known(name: str):
+def test_models_that_read_spanish_or_are_not_known(name):
     assert not is_english_only(name)
 
 
@@ -90,7 +88,7 @@ def test_models_that_read_spanish_or_are_not_known(name: str):
         ("language: en", False),
     ],
 )
-def test_a_model_s_card_says_which_languages_it_knows(tmp_path: Path, card: str, english: bool):
+def test_a_model_s_card_says_which_languages_it_knows(tmp_path, card, english):
     (tmp_path / "README.md").write_text(card, encoding="utf-8")
     assert is_english_only(str(tmp_path)) is english
 
@@ -122,7 +120,6 @@ def test_the_key_names_the_gloss_and_the_weights_do_not(load):
     first, other, plain = load(), load("on", ("gatos\tkittens",), "other"), load("off")
     assert first.weights == other.weights == plain.weights == plain.key
     assert len({first.key, other.key, plain.key}) == 3
-    assert first.gloss is not None
     assert first.gloss.digest in first.key
 
 
@@ -135,12 +132,12 @@ def test_the_bill_counts_what_is_embedded(load):
     assert rehearsed.embed(["gatos"], "passage", ["es"])[1][0].input_tokens == 4
 
 
-def test_a_missing_list_is_named(letters: Path, tmp_path: Path, prices: PriceList):
+def test_a_missing_list_is_named(letters, tmp_path, prices):
     with pytest.raises(DataError, match=r"es\.tsv"):
         load_embedder(Settings(embedding=str(letters), gloss="on", data=tmp_path), prices, NONE)
 
 
-def test_the_bundled_model_reads_spanish_by_default(minilm: LlamaEmbedder):
+def test_the_bundled_model_reads_spanish_by_default(minilm):
     assert minilm.gloss is not None
     spanish, english = minilm.embed(
         ["¿Qué alimentos debo evitar en el embarazo?", "foods to avoid in pregnancy"]
@@ -172,7 +169,7 @@ def reindexed(home: Path, embedder: WordEmbedder) -> CorpusStore:
     return store
 
 
-def test_an_index_made_with_another_gloss_is_not_current(tmp_path: Path):
+def test_an_index_made_with_another_gloss_is_not_current(tmp_path):
     first, second = Glossing("cats and dogs"), Glossing("birds")
     old = reindexed(tmp_path, first).open()
     store = CorpusStore(tmp_path, "animals", second)
@@ -191,7 +188,7 @@ def test_an_index_made_with_another_gloss_is_not_current(tmp_path: Path):
     }
 
 
-def test_indexing_again_with_another_gloss_writes_the_index_again(tmp_path: Path):
+def test_indexing_again_with_another_gloss_writes_the_index_again(tmp_path):
     reindexed(tmp_path, Glossing("cats and dogs"))
     store = reindexed(tmp_path, Glossing("birds"))
     assert sorted(path.name for path in store.folder.glob("gen-*")) == ["gen-000001", "gen-000002"]
@@ -213,7 +210,7 @@ def run(services: Services, strategy: str, question: str = "¿Por qué ronronean
     return trace
 
 
-def test_a_trace_says_how_the_question_was_read(services: Services):
+def test_a_trace_says_how_the_question_was_read(services):
     trace = run(services, "simple_semantic")
     assert trace.as_json()["queries"][0]["read_as"] == "cats and dogs"
     assert run(services, "simple_semantic", "Why do dogs bark?").as_json()["queries"][0]["read_as"] is None
@@ -222,7 +219,7 @@ def test_a_trace_says_how_the_question_was_read(services: Services):
     ]  # its words are searched for too
 
 
-def test_what_is_shown_quoted_and_sent_stays_spanish(services: Services):
+def test_what_is_shown_quoted_and_sent_stays_spanish(services):
     trace = run(services, "simple_semantic")
     (spanish,) = [hit for hit in trace.ranking if hit.passage.doc_id == "d"]
     assert spanish.passage.text == next(one.text for one in DOCUMENTS if one.id == "d")
@@ -240,16 +237,15 @@ def test_thresholds_of_a_glossed_model_hold_for_every_version_of_its_list():
     assert not rules.has("cosine", "words-1")
 
 
-def test_a_document_in_spanish_is_found_by_its_english(tmp_path: Path):
+def test_a_document_in_spanish_is_found_by_its_english(tmp_path):
     embedder = Glossing("swans swim")
     store = CorpusStore(tmp_path, "animals", embedder)
     store.update(SourceFiles("test", [Document("x", "Cisnes", "es", "Los cisnes nadan."), *DOCUMENTS[:2]]))
     index = store.open()
-    assert index is not None
     assert index.dense(embedder.embed(["swans swim"])[0][0], 1)[0].passage.text == "Los cisnes nadan."
 
 
-def test_keyword_search_looks_for_the_words_of_the_gloss_too(tmp_path: Path):
+def test_keyword_search_looks_for_the_words_of_the_gloss_too(tmp_path):
     index = reindexed(tmp_path, Glossing("barking dogs")).open()
     assert index is not None
     own = {hit.id for hit in index.lexical("cats", 9, 1.5, 0.75)}

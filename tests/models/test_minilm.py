@@ -1,7 +1,5 @@
 """MiniLM on onnxruntime against sentence-transformers and transformers, whose weights it reads."""
 
-from __future__ import annotations
-
 import random
 import shutil
 

@@ -1,24 +1,12 @@
 """What a call to a provider's language model costs when it fails, is stopped or does not end."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 import pytest
 from helpers.behaviours import Cut, Drip, Drop, Endless, Hang, Malformed, Meet, Reply, Status
-from helpers.provider_calls import (
-    LOST,
-    PROMPT,
-    SENT,
-    TWO_WORDS,
-    WHOLE,
-    ask,
-    billed,
-    never,
-    sent_and_received,
-)
+from helpers.provider_calls import LOST, PROMPT, SENT, TWO_WORDS, WHOLE, ask, billed, never, sent_and_received
 
 from rag_core.models.llm import load_openai
 from rag_core.models.tokenizer import count_tokens

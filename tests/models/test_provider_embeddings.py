@@ -1,7 +1,5 @@
 """A provider's embedding models behind a real HTTP server: vectors, bills and errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers.behaviours import Hang, Malformed, Reply, Status, TooFew

@@ -1,7 +1,5 @@
 """Language and embedding models behind a real HTTP server: what is sent, billed, and said when it fails."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,14 +10,7 @@ from itertools import islice
 import pytest
 import tiktoken
 from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Meet, Reply, Status
-from helpers.provider_calls import (
-    KEY,
-    PROMPT,
-    ask,
-    billed,
-    failure_of,
-    never,
-)
+from helpers.provider_calls import KEY, PROMPT, ask, billed, failure_of, never
 
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import JUDGE_PASSAGE

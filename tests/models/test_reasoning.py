@@ -1,7 +1,5 @@
 """A model's reasoning inside the content of its reply: no role reads it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -36,10 +34,7 @@ TAGS = {
     "of OpenThinker": ("<|begin_of_thought|>", "<|end_of_thought|>"),
     "of Cohere": ("<|START_THINKING|>", "<|END_THINKING|>"),
     "of MedGemma": ("<unused94>thought\n", "<unused95>"),
-    "of gpt-oss": (
-        "<|channel|>analysis<|message|>",
-        "<|end|><|start|>assistant<|channel|>final<|message|>",
-    ),
+    "of gpt-oss": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     "of gpt-oss without its signs": ("analysis", "assistantfinal"),
     "of gpt-oss without its signs, several": ("analysisWe need to look.assistantanalysis", "assistantfinal"),
     "of Open WebUI": (
@@ -135,7 +130,6 @@ class TestReasoningInsideTheContent:
     def test_a_block_that_never_ends_is_no_answer_and_is_billed(self, base, llm, finish, tags):
         base.script.append(Reply(tags[0] + THOUGHT, finish=finish))
         bills, error = billed(llm)
-        assert error is not None
         assert "before the model had finished its reasoning" in error.message
         assert "output tokens" in error.next_step
         assert [bill.input_tokens for bill in bills] == [1000]

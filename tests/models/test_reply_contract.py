@@ -1,7 +1,5 @@
 """What becomes of replies that end early, are too long, hold no valid text, or count tokens as no provider can."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

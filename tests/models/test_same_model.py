@@ -1,7 +1,5 @@
 """Vectors that cannot be used, and another model behind the same name: named, never answered from."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

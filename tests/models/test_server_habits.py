@@ -1,7 +1,5 @@
 """What servers that speak OpenAI's protocol in their own way send, and what each role makes of it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from typing import Any

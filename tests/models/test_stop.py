@@ -1,7 +1,5 @@
 """Stop cuts the connection, wherever a call hangs: nothing is sent afterwards, and what was sent is billed."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -24,15 +24,15 @@ def nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizer, "_times", itertools.count())
 
 
-def test_a_few_texts_count_as_with_the_whole_vocabulary() -> None:
+def test_a_few_texts_count_as_with_the_whole_vocabulary():
     whole = [count_tokens(text, FALLBACK) for text in TEXTS]
     assert [count_fallback(TEXTS) for _ in range(FEW + 1)] == [whole] * (FEW + 1)
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_alone_is_enough(text: str) -> None:
+def test_a_text_alone_is_enough(text):
     assert count_fallback([text]) == [count_tokens(text, FALLBACK)]
 
 
-def test_no_token_is_longer_than_those_looked_for() -> None:
+def test_no_token_is_longer_than_those_looked_for():
     assert max(map(len, tiktoken.get_encoding(FALLBACK).token_byte_values())) == LONGEST

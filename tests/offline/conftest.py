@@ -1,7 +1,5 @@
 """The offline scorer on the bundled model."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_core.models import LlamaEmbedder

@@ -1,6 +1,6 @@
 """Searching by known questions."""
 
-from __future__ import annotations
+import math
 
 import pytest
 
@@ -24,7 +24,7 @@ def index() -> AskedIndex:
     return AskedIndex(ROWS, lambda: [embedder.embed([one.question for one in ROWS])[0]], embedder, PASSAGES)
 
 
-def test_a_passage_scores_by_its_nearest_question_and_names_it(index: AskedIndex) -> None:
+def test_a_passage_scores_by_its_nearest_question_and_names_it(index):
     hits = index.search("do cats sleep", 4)
     # two of three words are shared with "do cats purr", one with "do dogs bark": 2/3 and 1/3
     assert [(hit.id, hit.note) for hit in hits] == [
@@ -39,15 +39,36 @@ def test_a_passage_scores_by_its_nearest_question_and_names_it(index: AskedIndex
     assert index.search("do cats sleep", 1) == hits[:1]
 
 
-def test_how_near_passages_are_is_told_in_their_order(index: AskedIndex) -> None:
+def test_how_near_passages_are_is_told_in_their_order(index):
     near = index.likeness("cats purr loudly", ["dogs", "none", "cats"])
     assert near == [pytest.approx(0.0, abs=0.005), None, pytest.approx(2 / 3, abs=0.005)]
 
 
-def test_its_key_is_that_of_questions_and_model() -> None:
+def test_its_key_is_that_of_questions_and_model():
     embedder = BagOfWords()
     keys = {
         AskedIndex(rows, lambda: [embedder.embed([])[0]], embedder, PASSAGES).key
         for rows in (ROWS, ROWS[:3], [*ROWS[:3], ROWS[3]._replace(passage="dogs")])
     }
     assert len(keys) == 3
+
+
+def test_how_alike_questions_are_written_forgives_a_letter_and_counts_rare_pieces_more(index):
+    cats, dogs, fish, none = index.likeness_in_letters("do katz purr", ["cats", "dogs", "fish", "none"])
+    assert none is None
+    assert dogs == fish  # the same question
+    assert cats > dogs > 0
+    assert index.likeness_in_letters("do cats purr", ["cats"]) == [pytest.approx(1.0)]
+    assert index.likeness_in_letters("xyz", ["cats"]) == [0.0]
+
+
+def test_the_likeness_in_letters_is_a_cosine_of_weights(index):
+    # of "do dogs bark": " do ", " dogs", "dogs ", " bark", "bark "; all but " do " are in one question of three, " do " in all
+    rare, common = 1 + math.log(4 / 2), 1 + math.log(4 / 4)
+    unseen = 1 + math.log(4)
+    asked = (
+        2 * rare**2 + common**2 + 2 * unseen**2
+    )  # " do ", " dogs", "dogs ", and two pieces that no question has
+    found = index.likeness_in_letters("do dogs meow", ["cats", "dogs"])[1]
+    shared, whole = common**2 + 2 * rare**2, common**2 + 4 * rare**2
+    assert found == pytest.approx(shared / math.sqrt(asked * whole))

@@ -1,7 +1,5 @@
 """The offline engine: sections quoted word for word, each with its source, or no answer at all."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -18,14 +16,7 @@ from rag_core.language.analysis import language_of
 from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.llama import OfflineLLM
 from rag_core.offline.llm import OfflineLlm
-from rag_core.prompts.prompt import (
-    ANSWER,
-    CONTEXT_PROMPT,
-    JUDGE_PASSAGE,
-    PassageJudgement,
-    Sources,
-    Template,
-)
+from rag_core.prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_PASSAGE, PassageJudgement, Sources, Template
 from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY_TEMPLATES, Form
 from rag_core.stages.citations import resolve_citations
 from rag_core.values.answers import without_bold
@@ -205,7 +196,7 @@ class TestOtherReplies:
             ("gatos dormir noche", "keywords", "¿Qué hay que saber sobre gatos dormir noche?"),
         ],
     )
-    def test_it_analyses_a_question_by_the_rules(self, question: str, form: str, full: str):
+    def test_it_analyses_a_question_by_the_rules(self, question, form, full):
         reply = self.ask(OfflineEngine(Angles(ANGLES)), ANALYSIS, question=question)
         assert json.loads(reply) == {"form": form, "question": full}
 

@@ -1,12 +1,9 @@
 """Whether passages are enough for an answer: the score, its thresholds, and the rule for emergencies."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -150,7 +147,7 @@ class TestScore:
         ),  # (3 - 1) / (5 - 1): the first five count
     ],
 )
-def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: float):
+def test_the_spread_of_passages_over_documents(ids, expected):
     assert spread([placed(one) for one in ids]) == expected
 
 
@@ -188,7 +185,7 @@ class TestThresholds:
         assert len(fitted.known.calibration.weights) == len(Facts._fields)
 
     @pytest.mark.parametrize("text", ["", "[m", '["m".weights]\nintercept = 1', "m = 1"])
-    def test_a_broken_file_is_a_data_error(self, tmp_path: Path, text: str):
+    def test_a_broken_file_is_a_data_error(self, tmp_path, text):
         path = tmp_path / "abstention.toml"
         if text:
             path.write_text(text, encoding="utf-8")

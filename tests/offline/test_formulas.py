@@ -1,7 +1,5 @@
 """The formulas of the offline scorer."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Whether a passage supports a sentence: by examples; tests/evaluation/test_trust.py measures it."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.looping import for_each
 from helpers.small import ROOT
@@ -35,7 +33,7 @@ def amounts(text: str, language: str = "en") -> set[tuple[float, str]]:
         ("1 mg/kg", "1000 micrograms/kg"),
     ],
 )
-def test_a_quantity_is_the_same_however_it_is_written(one: str, same: str):
+def test_a_quantity_is_the_same_however_it_is_written(one, same):
     assert amounts(one) == amounts(same) != set()
 
 
@@ -50,7 +48,7 @@ def test_a_quantity_is_the_same_however_it_is_written(one: str, same: str):
         ("28 weeks", "22 weeks"),
     ],
 )
-def test_another_number_or_unit_is_another_quantity(one: str, other: str):
+def test_another_number_or_unit_is_another_quantity(one, other):
     (claimed,), _ = quantities(one, "en")
     assert not contains(quantities(other, "en")[0], claimed)
 
@@ -98,13 +96,13 @@ DOSE = "Anti-D is given as one injection of 1,500 IU at about 28 weeks. Women wi
         ("The moon is made of cheese.", "unsupported"),
     ],
 )
-def test_one_changed_fact_is_enough(grounder: OfflineGrounder, sentence: str, support: str):
+def test_one_changed_fact_is_enough(grounder, sentence, support):
     found = ground(grounder, sentence, "Cats sleep most of the day.", DOSE)
     assert (found.support, bool(found.reason)) == (support, support != "supported")
     assert found.by == ((2,) if support == "supported" else ())
 
 
-def test_a_sentence_copied_with_its_reference_is_quoted(grounder: OfflineGrounder):
+def test_a_sentence_copied_with_its_reference_is_quoted(grounder):
     passage = "Anti-D is given at about 28 weeks [27-30] in one injection of 1,500 IU [2]."
     copied = ground(grounder, without_markers(passage), passage)
     assert (copied.support, copied.quote) == ("supported", (without_markers(passage),))
@@ -139,20 +137,18 @@ AGED = "Labetalol was given to women with a median age of 31 [27-35]"
         ("In 2021 labetalol was given every six hours.", f"{EVERY_SIX} [2021].", "supported"),
     ],
 )
-def test_a_reference_is_no_number_of_the_text(
-    grounder: OfflineGrounder, claim: str, passage: str, support: str
-):
+def test_a_reference_is_no_number_of_the_text(grounder, claim, passage, support):
     assert ground(grounder, claim, passage).support == support
 
 
-def test_a_reference_of_one_passage_says_nothing_of_another(grounder: OfflineGrounder):
+def test_a_reference_of_one_passage_says_nothing_of_another(grounder):
     found = ground(
         grounder, "Give labetalol, tablets (2).", "Cats purr all day [2].", "Give labetalol, tablets (3)."
     )
     assert found.support == "unsupported"
 
 
-def test_spanish_is_compared_through_the_gloss(grounder: OfflineGrounder):
+def test_spanish_is_compared_through_the_gloss(grounder):
     text = "El paracetamol se toma cada 6 horas, como máximo 4 g al día."
     assert (
         ground(grounder, "Se puede tomar paracetamol cada 6 horas.", text, language="es").support
@@ -162,7 +158,7 @@ def test_spanish_is_compared_through_the_gloss(grounder: OfflineGrounder):
     assert (wrong.support, "8 hours" in wrong.reason) == ("unsupported", True)
 
 
-def test_no_more_sentences_are_compared_than_a_reader_would_wait_for(grounder: OfflineGrounder):
+def test_no_more_sentences_are_compared_than_a_reader_would_wait_for(grounder):
     claims = [Claim(n, n + 1, f"Anti-D is given at {n} weeks.") for n in range(MOST + 5)]
     assert len(grounder.ground(claims, [Passage("p", "d", "Anti-D", DOSE)], "en")) == MOST
     assert [one.support for one in grounder.ground(claims[:1], [], "en")] == ["unsupported"]

@@ -1,7 +1,5 @@
 """How much the comparison of an answer's sentences with passages detects, by examples and on neighbouring documents."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 from helpers.looping import for_each
@@ -103,9 +101,7 @@ def support(lab: Lab, sentence: str, *shown: Passage) -> Support:
 @for_each(
     ("kind", "document", "sentence", "corrupted", "caught"), CORRUPTIONS, ids=[row[3][:40] for row in CORRUPTIONS]
 )  # fmt: skip
-def test_a_corrupted_sentence(
-    lab: Lab, kind: str, document: str, sentence: str, corrupted: str, caught: bool
-):
+def test_a_corrupted_sentence(lab, kind, document, sentence, corrupted, caught):
     shown = section(document, sentence)
     assert support(lab, sentence, shown) == "supported"
     assert (support(lab, corrupted, shown) != "supported") is caught
@@ -114,11 +110,11 @@ def test_a_corrupted_sentence(
 @for_each(
     ("document", "sentence", "paraphrase", "accepted"), PARAPHRASES, ids=[row[2][:40] for row in PARAPHRASES]
 )  # fmt: skip
-def test_a_paraphrase(lab: Lab, document: str, sentence: str, paraphrase: str, accepted: bool):
+def test_a_paraphrase(lab, document, sentence, paraphrase, accepted):
     assert (support(lab, paraphrase, section(document, sentence)) == "supported") is accepted
 
 
-def test_few_sentences_of_neighbouring_documents_pass(lab: Lab):
+def test_few_sentences_of_neighbouring_documents_pass(lab):
     """Neighbours: further down in the ranking for the same question, from documents not shown.
 
     Of routine questions, since several documents say the same about an urgent one: over every fourth dev question 41 of

@@ -1,13 +1,10 @@
 """The offline engine over hostile documents: nothing hidden is found, and no planted order is answered or followed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 from helpers.hostile_suite import DOCUMENTS, ORDER, QUESTIONS, write_documents
-from helpers.small import Rag
 
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
@@ -31,14 +28,14 @@ def hostile(lab: Lab, documents: Path, hostile_home: Path) -> Lab:
     return open_lab("hostile", settings=settings, documents=documents, engines=lab.engines)
 
 
-def test_no_passage_has_what_its_file_hides(hostile: Lab):
+def test_no_passage_has_what_its_file_hides(hostile):
     assert len(hostile.index.passages) > len(DOCUMENTS)
     for passage in hostile.index.passages.values():
         assert not HIDDEN.search(passage.indexed_text), passage.id
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_no_answer_quotes_an_order(hostile: Lab, strategy: str):
+def test_no_answer_quotes_an_order(hostile, strategy):
     """Asked for what is planted, and about what the documents are about."""
     asked = [
         f"{passage.title}: {passage.text[:60]}" for passage in list(hostile.index.passages.values())[::12]
@@ -52,7 +49,6 @@ def test_no_answer_quotes_an_order(hostile: Lab, strategy: str):
         *QUESTIONS[:9],
     ):
         trace = hostile.run(question, strategy)
-        assert trace.answer is not None
         answered += not trace.answer.abstained
         said = [trace.answer.text, *(cited.quote for cited in trace.answer.citations)]
         said += [near.title for near in trace.answer.suggestions]
@@ -63,7 +59,7 @@ def test_no_answer_quotes_an_order(hostile: Lab, strategy: str):
     assert answered > 5
 
 
-def test_a_passage_that_gives_orders_says_so_in_json(hostile: Lab):
+def test_a_passage_that_gives_orders_says_so_in_json(hostile):
     contexts = hostile.run("Morning sickness: what helps?", "bm25").as_json()["contexts"]
     marked = [one["gives_orders"] for one in contexts if one["doc_id"] == "01-override-paragraph.md"]
     assert True in marked
@@ -74,9 +70,7 @@ def test_a_passage_that_gives_orders_says_so_in_json(hostile: Lab):
 
 
 @pytest.mark.usefixtures("ready")
-def test_indexing_reports_what_is_hidden_and_what_gives_orders(
-    hostile: Lab, documents: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
-):
+def test_indexing_reports_what_is_hidden_and_what_gives_orders(hostile, documents, rag, monkeypatch):
     """Whether the documents are new or not."""
     monkeypatch.setenv("RAG_HOME", str(hostile.settings.home))
     ran = rag("index", str(documents), "--corpus", "hostile", "--json")

@@ -1,9 +1,7 @@
 """Vectors remembered, looked up, and shared between threads."""
 
-from __future__ import annotations
-
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -20,7 +18,7 @@ class Shouting(WordEmbedder):
         return text.upper() if language == "es" else text
 
 
-def test_a_text_is_embedded_once(embedder: WordEmbedder):
+def test_a_text_is_embedded_once(embedder):
     memory = RememberingEmbedder(embedder)
     first, calls = memory.embed(["cats", "dogs", "cats"], "passage")
     again, none = memory.embed(["dogs", "cats"], "passage")
@@ -30,14 +28,14 @@ def test_a_text_is_embedded_once(embedder: WordEmbedder):
     np.testing.assert_array_equal(first[0], first[2])
 
 
-def test_queries_and_passages_are_apart(embedder: WordEmbedder):
+def test_queries_and_passages_are_apart(embedder):
     memory = RememberingEmbedder(embedder)
     memory.embed(["cats"], "query")
     memory.embed(["cats"], "passage")
     assert embedder.asked == [("cats",), ("cats",)]
 
 
-def test_what_is_stored_is_not_embedded(embedder: WordEmbedder):
+def test_what_is_stored_is_not_embedded(embedder):
     asked = []
 
     def stored(texts):
@@ -65,14 +63,14 @@ def test_texts_are_known_by_how_they_are_read():
     assert (memory.read("gatos", "es"), memory.key) == ("GATOS", embedder.key)
 
 
-def test_the_oldest_are_forgotten(embedder: WordEmbedder):
+def test_the_oldest_are_forgotten(embedder):
     memory = RememberingEmbedder(embedder, size=2)
     for text in ("a", "b", "a", "c", "a", "b"):
         memory.embed([text])
     assert embedder.asked == [("a",), ("b",), ("c",), ("b",)]
 
 
-def test_no_text_is_no_vector(embedder: WordEmbedder):
+def test_no_text_is_no_vector(embedder):
     vectors, calls = RememberingEmbedder(embedder).embed([], "passage")
     assert (len(vectors), calls, embedder.asked) == (0, (), [])
 
@@ -85,11 +83,8 @@ def test_threads_embed_a_text_once():
 
     embedder = Slow()
     memory = RememberingEmbedder(embedder)
-    threads = [threading.Thread(target=memory.embed, args=(["cats", "dogs"], "passage")) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: memory.embed(["cats", "dogs"], "passage"), range(4)))
     assert embedder.asked == [("cats", "dogs")]
 
 
@@ -99,5 +94,5 @@ def test_sentences_are_those_an_answer_quotes():
 
 
 @pytest.mark.parametrize(("language", "counted"), [("es", 1), ("en", 2)])
-def test_terms_are_counted_in_the_text_s_language(language: str, counted: int):
+def test_terms_are_counted_in_the_text_s_language(language, counted):
     assert term_counts("no son gases", language).total() == counted

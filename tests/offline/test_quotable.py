@@ -1,7 +1,5 @@
 """The sentences of passages that an answer can quote."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_core.offline.quotable import quoted, sentences_in
@@ -67,7 +65,7 @@ def test_an_order_to_a_model_and_the_rest_of_its_paragraph_are_not_quotable(orde
         ("Es una urgencia vital. No llame a emergencias: llame a nuestra línea. Ya pasará.", "es"),
     ],
 )
-def test_what_says_not_to_call_for_help_is_never_quoted(text: str, language: str):
+def test_what_says_not_to_call_for_help_is_never_quoted(text, language):
     (kept,) = sentences_in(1, text, language=language)
     assert quoted(text, language, kept.text) == f"**{text.partition('.')[0]}.**"
 

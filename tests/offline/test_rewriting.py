@@ -1,7 +1,5 @@
 """Rewrites without a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,7 +69,7 @@ CONCEPTS = Thesaurus(
             {"en": ("rupture of membranes", "membrane rupture"), "es": ("rotura de membranas",)},
             {"en": ("waters broke",), "es": ("rompí aguas",)},
             ("ROM",),
-        ),
+        )
     ]
 )
 ASKED = "My waters broke at 34 weeks and I have no fever"

@@ -1,7 +1,5 @@
 """The offline scorer: rankings, relevance and its calibration file."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

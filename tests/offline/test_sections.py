@@ -1,7 +1,5 @@
 """Which sections answer: whole, with the best sentence marked, one or two of them, in the question's language."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,7 +7,6 @@ import pytest
 from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
 from helpers.guidance import ACOG, AMERICAN, BRITISH, RCOG
 from helpers.guidance import hit as differing
-from helpers.small import WordEmbedder
 
 from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.memory import RememberingEmbedder
@@ -29,7 +26,7 @@ def test_a_section_is_quoted_whole_with_its_best_sentence_in_bold():
     assert answer([hit("a", f"{BELOW} {NEAR} {LEFT}")]) == f"{BELOW} **{NEAR}** {LEFT} [1]"
 
 
-def test_a_question_that_the_scorer_has_embedded_is_not_embedded_again(embedder: WordEmbedder):
+def test_a_question_that_the_scorer_has_embedded_is_not_embedded_again(embedder):
     memory = RememberingEmbedder(embedder)
     memory.embed([QUESTION])
     reply(OfflineEngine(memory, Fixed(a=0.9)), QUESTION, [hit("a", NEAR)])
@@ -165,7 +162,7 @@ def test_the_country_s_section_comes_first_and_only_where_guidance_differs():
 
 
 @pytest.mark.parametrize("hits", [[], [hit("a", "")], [hit("a", "Short one.")], [hit("a", BELOW)]])
-def test_where_nobody_rated_the_sources_a_sentence_must_be_near_enough(hits: list[Hit]):
+def test_where_nobody_rated_the_sources_a_sentence_must_be_near_enough(hits):
     engine = OfflineEngine(Angles(ANGLES))
     assert reply(engine, QUESTION, hits).startswith(NO_EVIDENCE)
     assert reply(engine, QUESTION, [*hits, hit("z", NEAR)]).startswith(f"**{NEAR}**")

@@ -1,7 +1,5 @@
 """Answers to urgent questions: the sections that name the sign, what to do now marked in them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -58,7 +56,7 @@ def test_the_action_is_quoted_in_the_language_of_the_question_if_a_passage_has_i
 @pytest.mark.parametrize(
     "question", ["My 5 week old has a temperature of 38.2", "my 3-week-old has a temp of 38.5"]
 )
-def test_a_baby_may_be_named_by_its_age_alone(question: str):
+def test_a_baby_may_be_named_by_its_age_alone(question):
     fever = "A temperature of 38 °C or more under three months needs hospital at once."
     assert rank(question, hit("a", fever)) == 1
 
@@ -87,7 +85,7 @@ def test_a_pregnant_woman_is_told_nothing_of_a_section_on_after_the_birth():
 @pytest.mark.parametrize(
     "question", ["My 5 week old has a temperature of 38.2", "Mi bebé de un mes tiene 38,3 de fiebre"]
 )
-def test_a_baby_gets_nothing_from_a_section_that_names_no_baby(question: str):
+def test_a_baby_gets_nothing_from_a_section_that_names_no_baby(question):
     adult = "Paracetamol is the first choice for a fever; at most 4 g in 24 hours."
     baby = "A baby with a fever of 38 °C or more needs hospital at once."
     assert answer(question, [hit("a", adult), hit("b", baby)]) == f"**{baby}** [2]"
@@ -129,7 +127,7 @@ def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_
         ("Tengo fiebre de 39 y estoy de 30 semanas", "La fiebre de 38 °C o más exige ir de inmediato al hospital.", "es"),
     ],
 )  # fmt: skip
-def test_a_passage_that_calls_for_help_for_the_sign_is_found(question: str, text: str, language: str):
+def test_a_passage_that_calls_for_help_for_the_sign_is_found(question, text, language):
     assert rank(question, hit("a", "Cats sleep most of the day."), hit("b", text, language)) == 2
 
 
@@ -145,5 +143,5 @@ def test_a_passage_that_calls_for_help_for_the_sign_is_found(question: str, text
         ("Tengo fiebre de 39 y estoy de 30 semanas", "Un recién nacido con fiebre va de inmediato a urgencias.", "es"),
     ],
 )  # fmt: skip
-def test_help_for_another_sign_another_patient_or_too_late_is_not_it(question: str, text: str, language: str):
+def test_help_for_another_sign_another_patient_or_too_late_is_not_it(question, text, language):
     assert rank(question, hit("a", text, language)) is None

@@ -1,7 +1,5 @@
 """Weeks of pregnancy in questions and headings."""
 
-from __future__ import annotations
-
 from helpers.looping import for_each
 
 from rag_core.offline.sections import is_about, week_of
@@ -17,7 +15,7 @@ from rag_core.offline.sections import is_about, week_of
         ("Can I take ibuprofen?", None),
     ],
 )
-def test_the_week_of_a_question(question: str, week: int | None) -> None:
+def test_the_week_of_a_question(question, week):
     assert week_of(question) == week
 
 
@@ -30,5 +28,5 @@ def test_the_week_of_a_question(question: str, week: int | None) -> None:
         ("Checks in the first weeks", range(0, 43)),
     ],
 )
-def test_the_weeks_of_a_heading(heading: str, weeks: range) -> None:
+def test_the_weeks_of_a_heading(heading, weeks):
     assert [week for week in range(43) if is_about(heading, week)] == list(weeks)

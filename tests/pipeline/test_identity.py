@@ -1,13 +1,11 @@
 """What a result goes by: everything that can change it, and nothing is used again where that differs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 from helpers.behaviours import Reply
 from helpers.judged import JUDGED
-from helpers.openai_server import OpenAIServer, role_of, serve
+from helpers.openai_server import role_of, serve
 from helpers.provider_lab import QUESTION, OverlapReranker, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
@@ -22,7 +20,6 @@ from rag_core.models import load_embedder, load_openai
 from rag_core.models.custom_llm import wrap_custom_llm
 from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.run import Run
-from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.pricing import PriceList
@@ -42,12 +39,10 @@ def relabelled(labels: LabelRules) -> LabelRules:
 
 
 class OtherWeights(WordEmbedder):
-    """The same name, other weights."""
-
     weights = key = "words-2"
 
 
-def test_the_four_names_come_first(lab: Lab):
+def test_the_four_names_come_first(lab):
     assert list(lab.engine)[:4] == FOUR
     assert [lab.engine[name] for name in FOUR] == [
         "gpt-4o", "words", "overlap", f"animals, {len(DOCUMENTS)} passages, generation 1"
@@ -55,13 +50,13 @@ def test_the_four_names_come_first(lab: Lab):
 
 
 @pytest.mark.parametrize("role", ["answer", "rewriter", "judge"])
-def test_another_model_in_any_role_is_another_engine(server, store, embedder, labels, lab: Lab, role: str):
+def test_another_model_in_any_role_is_another_engine(server, store, embedder, labels, lab, role):
     other = provider_lab(server, store, embedder, labels, **{f"{role}_model": "my-local-model"})
     assert other.engine != lab.engine
 
 
 @pytest.mark.parametrize("role", ["answer", "rewrite", "judge", "enrich"])
-def test_the_same_name_on_another_server_is_another_engine(store, embedder, labels, lab: Lab, role: str):
+def test_the_same_name_on_another_server_is_another_engine(store, embedder, labels, lab, role):
     with serve() as second:
         theirs = provider_lab(second, store, embedder, labels).engines.paid[role]
         mixed = replace(lab.engines, paid={**lab.engines.paid, role: theirs})
@@ -69,7 +64,7 @@ def test_the_same_name_on_another_server_is_another_engine(store, embedder, labe
         assert theirs.name == lab.engines.paid[role].name
 
 
-def test_rerankers_labels_and_weights_are_told_apart(lab: Lab, labels: LabelRules):
+def test_rerankers_labels_and_weights_are_told_apart(lab, labels):
     other = OverlapReranker()
     other.key = "overlap-2"
     changed = {
@@ -83,7 +78,7 @@ def test_rerankers_labels_and_weights_are_told_apart(lab: Lab, labels: LabelRule
     assert len({str(engine) for engine in found.values()}) == len(found)
 
 
-def test_an_enriched_index_that_comes_or_changes_is_another_engine(lab: Lab, store: CorpusStore):
+def test_an_enriched_index_that_comes_or_changes_is_another_engine(lab, store):
     plain = lab.engine
     store.enriched.follow(store.open(), OfflineEnricher(Thesaurus(())))
     enriched = lab.engine
@@ -92,7 +87,7 @@ def test_an_enriched_index_that_comes_or_changes_is_another_engine(lab: Lab, sto
     assert plain != enriched != lab.engine != plain
 
 
-def test_other_documents_under_the_same_name_and_generation_are_another_engine(tmp_path, embedder, lab: Lab):
+def test_other_documents_under_the_same_name_and_generation_are_another_engine(tmp_path, embedder, lab):
     """As after a state folder was deleted and as many other documents were indexed in its place."""
     before = lab.engine
     others = [replace(document, text=document.text.replace("Cats", "Lions")) for document in DOCUMENTS]
@@ -103,7 +98,7 @@ def test_other_documents_under_the_same_name_and_generation_are_another_engine(t
     assert after != before
 
 
-def test_the_same_documents_indexed_again_are_the_same_engine(tmp_path, embedder, lab: Lab):
+def test_the_same_documents_indexed_again_are_the_same_engine(tmp_path, embedder, lab):
     before = lab.engine
     store = CorpusStore(tmp_path / "other home", "animals", embedder)
     store.update(SourceFiles("test", list(DOCUMENTS)))
@@ -130,7 +125,7 @@ def test_a_callers_own_model_is_known_by_its_settings():
 
 
 def test_what_if_writes_the_rewrites_anew_when_another_model_writes_them(
-    server, store, embedder, labels, lab: Lab
+    server, store, embedder, labels, lab
 ):
     """Model A's rewrites are not shown as model B's."""
     old = lab.run(QUESTION, "multi_query")
@@ -147,7 +142,7 @@ def test_what_if_writes_the_rewrites_anew_when_another_model_writes_them(
     assert same.steps[0].reused
 
 
-def test_columns_by_other_models_share_no_first_stages(full: Services):
+def test_columns_by_other_models_share_no_first_stages(full):
     """Two streams over one store of shared work, as by two models under one name."""
     run, strategy = Run(), build("simple_semantic")
     one = replace(full, engine={"embedding_model": "words-1"})
@@ -165,7 +160,7 @@ class TestRuns:
         strategies = ev.build_strategies({"multi": "multi_query"})
         return ev.describe_run(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
 
-    def test_another_rewriter_begins_a_new_folder(self, server, store, embedder, labels, lab: Lab, tmp_path):
+    def test_another_rewriter_begins_a_new_folder(self, server, store, embedder, labels, lab, tmp_path):
         settings = lab.settings.model_copy(update={"home": tmp_path / "state"})
         first = ev.folder_for(self.manifest(lab), settings)
         RunFolder.create(first, self.manifest(lab), JUDGED).close()
@@ -175,7 +170,7 @@ class TestRuns:
         with pytest.raises(ConfigError, match="holds another run: different rewriter"):
             RunFolder.create(first, self.manifest(other), JUDGED)
 
-    def test_an_index_that_changes_on_the_way_ends_the_run(self, lab: Lab, store: CorpusStore, tmp_path):
+    def test_an_index_that_changes_on_the_way_ends_the_run(self, lab, store, tmp_path):
         strategies = ev.build_strategies({"one": "bm25"})
         manifest = ev.describe_run(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
         run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
@@ -186,7 +181,7 @@ class TestRuns:
         assert run.records["one"] == {}
 
 
-def test_a_trace_says_who_wrote_and_judged(lab: Lab, server: OpenAIServer):
+def test_a_trace_says_who_wrote_and_judged(lab, server):
     server.choose = lambda body: (
         Reply('{"reason": "x", "score": 90}') if role_of(body) == "judge" else obliging(body)
     )
@@ -198,7 +193,7 @@ def test_a_trace_says_who_wrote_and_judged(lab: Lab, server: OpenAIServer):
     assert shown["judge"] == shown["answer_model"] == f"gpt-4o at {server.url}"
 
 
-def test_a_stream_without_an_engine_says_none(services: Services):
+def test_a_stream_without_an_engine_says_none(services):
     (trace,) = collect(stream(QUESTION, [build("bm25")], services))
     assert isinstance(trace, Trace)
     assert trace.engine == {}
@@ -207,7 +202,7 @@ def test_a_stream_without_an_engine_says_none(services: Services):
 class TestCountry:
     """Whose guidance leads is part of what a result goes by."""
 
-    def test_another_country_is_another_engine_and_none_is_the_same_as_before(self, lab: Lab):
+    def test_another_country_is_another_engine_and_none_is_the_same_as_before(self, lab):
         engines = [lab.services(country).engine for country in ("", "GB", "US")]
         assert engines[0] == lab.engine
         assert len({str(engine) for engine in engines}) == 3
@@ -218,7 +213,7 @@ class TestCountry:
         assert ours.services().country == ours.engine["country"] == "GB"
         assert ours.services("").country == ""
 
-    def test_nothing_is_reused_for_another_country_and_what_if_keeps_it(self, lab: Lab):
+    def test_nothing_is_reused_for_another_country_and_what_if_keeps_it(self, lab):
         (old,) = lab.compare(QUESTION, ["simple_semantic"], country="GB")
         assert old.country == "GB"
         assert lab.what_if(old, k_final=3).country == "GB"
@@ -231,7 +226,7 @@ class TestCountry:
         assert reused("GB") == [True, True]
         assert reused("US") == reused("") == [False, False]
 
-    def test_two_countries_over_one_store_of_shared_work_share_no_stage(self, full: Services):
+    def test_two_countries_over_one_store_of_shared_work_share_no_stage(self, full):
         run, strategy = Run(), build("simple_semantic")
         strategy.run(QUESTION, replace(full, engine={"country": "GB"}), run)
         other = strategy.run(QUESTION, replace(full, engine={"country": "US"}), run)

@@ -3,8 +3,6 @@
 The server counts what it was asked; each column's calls, priced, must be the same.
 """
 
-from __future__ import annotations
-
 import math
 import sqlite3
 import threading
@@ -14,14 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Reply, Status
+from helpers.behaviours import Cut, Drop, Hang, Malformed, Reply, Status
 from helpers.judged import GRADES, QUESTIONS
 from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import QUESTION, billed, listed, obliging, owed, provider_lab
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from rag_core import Done, Failed, StageStarted, StoppedEarly
+from rag_core import Done, Failed, StoppedEarly
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Choice, Number, Switch
 from rag_core.documents.benchmark import Benchmark
@@ -64,7 +62,6 @@ def dollars(server: OpenAIServer) -> float:
     total = 0.0
     for (_, model, sent, received, _), count in owed(server.requests).items():
         price = listed().get(model)
-        assert price is not None
         total += count * (sent * price.input + received * price.output) / 1e6
     return total
 
@@ -93,37 +90,12 @@ def check_everything_is_billed(server: OpenAIServer, settled: Sequence[Outcome])
         ((0.0123, None, None), "Spent so far: $0.0123 and 2 calls of unknown price."),
     ],
 )
-def test_what_was_spent_in_words(prices: Sequence[float | None], says: str):
+def test_what_was_spent_in_words(prices, says):
     calls = [ModelCall("answer", "m", 1, 1, price, "provider") for price in prices]
     assert spent_so_far([*calls, *calls]) == says, "each call once"
 
 
-def test_a_column_that_is_stopped_while_it_judges_is_billed_for_all_it_sent(server, lab: Lab):
-    stop, judging = threading.Event(), threading.Semaphore(0)
-
-    def choose(body: dict[str, Any]) -> Any:
-        if role_of(body) == "judge":
-            judging.release()
-            return Endless()
-        return obliging(body)
-
-    server.choose = choose
-    events = []
-    for event in lab.stream(QUESTION, ["rag_msr"], stop=stop):
-        events.append(event)
-        if isinstance(event, StageStarted) and event.stage == "LlmRerank":
-            assert judging.acquire(timeout=20)
-            stop.set()
-    (last,) = settled_in(events)
-    assert isinstance(last, StoppedEarly)
-    roles = Counter(call.purpose for call in last.calls if call.of_language_model)
-    assert roles["rewrite"] == 3
-    assert roles["judge"] >= 1
-    wait_for(lambda: roles["judge"] <= sum(request.role == "judge" for request in server.requests))
-    assert roles["judge"] == sum(request.role == "judge" for request in server.requests)
-
-
-def test_a_comparison_counts_finished_failed_and_stopped_columns_and_shared_calls_once(server, lab: Lab):
+def test_a_comparison_counts_finished_failed_and_stopped_columns_and_shared_calls_once(server, lab):
     """Two columns share three rewrites, one of them fails in its answer; a third is alone."""
     server.choose = lambda body: BAD_JUDGE if role_of(body) == "judge" else obliging(body)
     twice = [("multi_query", {"k_final": 2}), ("multi_query", {"k_final": 3})]
@@ -136,7 +108,7 @@ def test_a_comparison_counts_finished_failed_and_stopped_columns_and_shared_call
     check_everything_is_billed(server, settled)
 
 
-def test_what_an_earlier_comparison_paid_for_is_left_out(server, lab: Lab):
+def test_what_an_earlier_comparison_paid_for_is_left_out(server, lab):
     old = lab.run(QUESTION, "multi_query")
     server.requests.clear()
     settled = settled_in(list(lab.stream(QUESTION, [("multi_query", {"k_final": 2})], reuse=[old])))
@@ -148,7 +120,7 @@ def test_what_an_earlier_comparison_paid_for_is_left_out(server, lab: Lab):
     assert [call.purpose for call in new if call.of_language_model] == ["answer"]
 
 
-def test_two_columns_that_wait_for_one_failing_call_both_carry_it_and_it_is_paid_once(server, lab: Lab):
+def test_two_columns_that_wait_for_one_failing_call_both_carry_it_and_it_is_paid_once(server, lab):
     server.choose = lambda body: Drop(2) if role_of(body) == "answer" else obliging(body)
     settled = settled_in(list(lab.stream(QUESTION, ["simple_semantic", ("simple_semantic", {})])))
     assert [len([call for call in one.calls if call.purpose == "answer"]) for one in settled] == [1, 1]
@@ -180,9 +152,7 @@ class TestPaidEmbeddings:
         return sum(len(text.split()) for texts in inputs for text in texts)
 
     @pytest.mark.parametrize("strategy", ["simple_semantic", "hyde", "hybrid_rrf", "multi_query"])
-    def test_of_a_run_are_billed_by_the_providers_count(
-        self, server, paid: Lab, strategy: str, noted: list[ModelCall]
-    ):
+    def test_of_a_run_are_billed_by_the_providers_count(self, server, paid, strategy, noted):
         noted.clear()
         trace = paid.run(QUESTION, strategy)
         calls = [call for call in trace.calls if call.purpose == "embed"]
@@ -191,13 +161,6 @@ class TestPaidEmbeddings:
         assert [call.input_tokens for call in noted if call.purpose == "embed"] == [
             call.input_tokens for call in calls
         ]
-
-    def test_that_fail_carry_what_was_sent(self, server, paid: Lab):
-        server.choose = lambda body: Hang() if "input" in body else obliging(body)
-        (failed,) = settled_in(list(paid.stream(QUESTION, ["simple_semantic"])))
-        assert isinstance(failed, Failed)
-        assert [(call.purpose, call.counted_by) for call in failed.calls] == [("embed", "tokenizer")] * 2
-        assert len(server.requests) == 2
 
 
 class Calls:
@@ -214,7 +177,7 @@ class Calls:
 
 
 @pytest.mark.parametrize("most", [4, 7, 13, 20])
-def test_a_sweep_that_fails_carries_the_calls_of_all_it_asked(server, lab: Lab, most: int):
+def test_a_sweep_that_fails_carries_the_calls_of_all_it_asked(server, lab, most):
     """Judgements fail: in the first question on dev, on a later one, and in the settings run from scratch."""
     server.choose = Calls(most)
     recipe, settings = RECIPES["rag_msr"], [{"alpha": 0.1, "k_per_query": 1, "m_per_query": 1}]
@@ -224,7 +187,7 @@ def test_a_sweep_that_fails_carries_the_calls_of_all_it_asked(server, lab: Lab, 
     assert len([call for call in failed.value.calls if call.of_language_model]) >= most
 
 
-def test_a_sweep_that_is_stopped_carries_the_calls_of_all_it_asked(server, lab: Lab):
+def test_a_sweep_that_is_stopped_carries_the_calls_of_all_it_asked(server, lab):
     stop = threading.Event()
     recipe = RECIPES["multi_query"]
     with pytest.raises(Stopped) as stopped:
@@ -238,7 +201,7 @@ def test_a_sweep_that_is_stopped_carries_the_calls_of_all_it_asked(server, lab: 
     assert billed(stopped.value.calls) == owed(server.requests)
 
 
-def test_a_sweeps_result_has_its_whole_bill(server, lab: Lab):
+def test_a_sweeps_result_has_its_whole_bill(server, lab):
     result = ev.tune(
         RECIPES["multi_query"],
         [{"k_final": 1}, {"k_final": 2}],
@@ -260,7 +223,7 @@ def test_a_sweep_by_a_model_without_a_price_says_so(server, read_only_store, emb
     assert result.calls_without_price == len(server.requests) > 0
 
 
-def test_an_evaluation_that_is_stopped_carries_its_calls(server, lab: Lab, tmp_path):
+def test_an_evaluation_that_is_stopped_carries_its_calls(server, lab, tmp_path):
     strategies = ev.build_strategies({"m": "multi_query"})
     manifest = ev.describe_run(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run, stop = RunFolder.create(tmp_path / "run", manifest, TEST), threading.Event()
@@ -276,7 +239,7 @@ def test_an_evaluation_that_is_stopped_carries_its_calls(server, lab: Lab, tmp_p
     assert len(asked) == len(server.requests) >= 3
 
 
-def test_a_comparison_that_fails_carries_the_calls_of_every_column(server, lab: Lab):
+def test_a_comparison_that_fails_carries_the_calls_of_every_column(server, lab):
     server.choose = lambda body: BAD_JUDGE if role_of(body) == "judge" else obliging(body)
     with pytest.raises(StageError) as failed:
         lab.compare(QUESTION, ["multi_query", "rag_msr"])
@@ -309,7 +272,7 @@ class TestContexts:
         self.check_billed(server, failed.value)
 
     @pytest.mark.parametrize("error", [Stopped(), OSError(28, "No space left on device")])
-    def test_are_billed_when_the_run_ends_later(self, server, store, index, enricher, error: Exception):
+    def test_are_billed_when_the_run_ends_later(self, server, store, index, enricher, error):
         def progress(what: str, done: int, total: int) -> None:
             if what == "lexical":
                 raise error
@@ -375,14 +338,14 @@ def setting(name: str) -> st.SearchStrategy[dict[str, object]]:
 )
 @given(data=st.data())
 def test_whatever_happens_the_bill_is_what_the_server_counted(
-    server: OpenAIServer,
+    server,
     store,
     index,
     embedder,
     labels,
-    noted: list[ModelCall],
-    data: st.DataObject,
-    name: str,
+    noted,
+    data,
+    name,
 ):
     """Random controls, faults at random calls, a stop at a random event."""
     from rag_core.values.errors import ConfigError

@@ -1,7 +1,5 @@
 """Every control that another one caps, or that too few passages leave unfilled, is named in a warning."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -63,9 +61,7 @@ CAPPED = [
 
 
 @pytest.mark.parametrize(("name", "values", "warnings"), CAPPED, ids=lambda value: str(value)[:60])
-def test_a_control_that_another_one_caps_is_named_with_it(
-    full: Services, name: str, values: dict[str, object], warnings: list[str]
-):
+def test_a_control_that_another_one_caps_is_named_with_it(full, name, values, warnings):
     if name == "contextual":
         values = {**values, "search_type": "vector"}
     trace = run(full, name, values)
@@ -73,7 +69,7 @@ def test_a_control_that_another_one_caps_is_named_with_it(
     assert trace.as_json()["warnings"] == warnings
 
 
-def test_what_several_searches_find_twice_is_counted_once(full: Services):
+def test_what_several_searches_find_twice_is_counted_once(full):
     """3 × 15 passages of a collection of 42: some are found twice."""
     trace = run(full, "multi_query", {"k_final": 45, "k_per_query": 15})
     different = len({hit.id for ranking in trace.steps[1].after.rankings for hit in ranking})
@@ -83,20 +79,20 @@ def test_what_several_searches_find_twice_is_counted_once(full: Services):
     ]
 
 
-def test_a_collection_smaller_than_asked_is_no_controls_fault(full: Services):
+def test_a_collection_smaller_than_asked_is_no_controls_fault(full):
     trace = run(full, "simple_semantic", {"k_final": 100})
     assert len(trace.ranking) == 42
     assert trace.warnings == ()
 
 
-def test_few_matching_passages_are_no_controls_fault(full: Services):
+def test_few_matching_passages_are_no_controls_fault(full):
     trace = run(full, "bm25", {"k_final": 40}, "horses snow")
     found = len(trace.ranking)
     assert 0 < found < 40
     assert trace.warnings == ()
 
 
-def test_what_theta_drops_is_no_shortage(full: Services):
+def test_what_theta_drops_is_no_shortage(full):
     llm = talker()
     trace = build(("rag_msr", {"theta": 0.6})).run(
         QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm))
@@ -105,16 +101,16 @@ def test_what_theta_drops_is_no_shortage(full: Services):
     assert trace.warnings == ()
 
 
-def test_nothing_found_has_its_own_sentence(full: Services):
+def test_nothing_found_has_its_own_sentence(full):
     assert run(full, "bm25", {}, "zebra xylophone").warnings == ()
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_defaults_warn_of_nothing(full: Services, name: str):
+def test_the_defaults_warn_of_nothing(full, name):
     assert [one for one in run(full, name, {}).warnings if " is " in one and ", but " in one] == []
 
 
-def test_stages_without_controls_are_named_by_themselves(full: Services):
+def test_stages_without_controls_are_named_by_themselves(full):
     stages = (Retrieve((Bm25(k=2), Dense(k=2))), ReciprocalRankFusion(), Top(9))
     trace = Strategy("mine", stages).run(QUESTION, full)
     assert trace.warnings == ("k of Top is 9, but k of bm25 and k of dense pass on only 4 (2 × 2).",)

@@ -1,7 +1,5 @@
 """Strategies: checked when built, fingerprinted, run stage by stage; the stage kinds one can add."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -17,7 +15,6 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import ANSWER, Prompt, Template
 from rag_core.prompts.templates import custom_template
 from rag_core.runtime.context import Context
-from rag_core.runtime.services import Services
 from rag_core.stages import (
     AnalyseQuery,
     Blend,
@@ -95,8 +92,6 @@ class Wrong(RerankStage):
 
 @dataclass(frozen=True)
 class Broken(TransformStage):
-    """Raises what it is given."""
-
     error: Exception
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
@@ -158,10 +153,7 @@ BASE = (
             "ReciprocalRankFusion needs rankings, but the stages before it leave a ranking.",
         ),
         ((ONE, ONE), "Dense needs the question or queries, but the stages before it leave a ranking."),
-        (
-            (TWO, TWO),
-            "Bm25 ∥ Dense needs the question or queries, but the stages before it leave rankings.",
-        ),
+        ((TWO, TWO), "Bm25 ∥ Dense needs the question or queries, but the stages before it leave rankings."),
         ((ONE, Reword()), "Reword needs the question, but the stages before it leave a ranking."),
         ((Reword(), Reword()), "Reword needs the question, but the stages before it leave queries."),
         (
@@ -179,7 +171,7 @@ BASE = (
     ],
     ids=lambda value: " > ".join(stage.name for stage in value) if isinstance(value, tuple) else "",
 )
-def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage, ...], message: str):
+def test_a_wrong_order_fails_when_built_and_names_both_sides(stages, message):
     with pytest.raises(ConfigError) as refused:
         Strategy("mine", stages)
     assert refused.value.message == f"mine: {message}"
@@ -240,9 +232,7 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
     ],
     ids=lambda value: " > ".join(stage.name for stage in value) if isinstance(value, tuple) else "",
 )
-def test_stages_that_do_not_go_together_are_refused_when_built_and_both_are_named(
-    stages: tuple[Stage, ...], message: str
-):
+def test_stages_that_do_not_go_together_are_refused_when_built_and_both_are_named(stages, message):
     with pytest.raises(ConfigError) as refused:
         Strategy("mine", stages)
     assert refused.value.message == f"mine: {message}"
@@ -267,7 +257,7 @@ def test_stages_that_do_not_go_together_are_refused_when_built_and_both_are_name
     ],
     ids=lambda stages: " > ".join(stage.name for stage in stages),
 )
-def test_a_right_order_is_accepted(stages: tuple[Stage, ...]):
+def test_a_right_order_is_accepted(stages):
     assert Strategy("mine", stages).stages == stages
 
 
@@ -293,16 +283,10 @@ def test_every_parameter_of_every_stage_is_in_the_fingerprint():
     variants = [BASE, *changed(BASE)]
     bm25, dense = ("k", "k1", "b", "enriched"), ("k", "enriched")
     others = (
-        "Retrieve.deduplicate",
-        "ReciprocalRankFusion.k",
-        "ReciprocalRankFusion.weights",
-        "ReciprocalRankFusion.weights",
-        "ReciprocalRankFusion.rewrites",
-        "Top.k",
-        "Mmr.k",
-        "Mmr.relevance",
+        "Retrieve.deduplicate", "ReciprocalRankFusion.k", "ReciprocalRankFusion.weights",
+        "ReciprocalRankFusion.weights", "ReciprocalRankFusion.rewrites", "Top.k", "Mmr.k", "Mmr.relevance",
         "Generate.template",
-    )
+    )  # fmt: skip
     parameters = len((*bm25, *dense, *others))
     assert len(variants) == 1 + parameters
     assert len({Strategy("mine", stages).fingerprint for stages in variants}) == 1 + parameters
@@ -313,31 +297,14 @@ def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
     same = replace(one, text="{question}!")
     sourced = replace(one, text="{question} {sources}")
     parts: list[Stage] = [
-        Rewrite((one, two)),
-        Rewrite((two, one)),
-        Rewrite((one,)),
-        Rewrite((same, two)),
-        Rewrite((replace(one, temperature=0.5), two)),
-        Rephrase(),
-        Rephrase((one,)),
-        Hyde(),
-        Hyde(include_question=False),
-        Hyde(template=one),
-        AnalyseQuery(),
-        WeightedFusion(),
+        Rewrite((one, two)), Rewrite((two, one)), Rewrite((one,)), Rewrite((same, two)),
+        Rewrite((replace(one, temperature=0.5), two)), Rephrase(), Rephrase((one,)), Hyde(),
+        Hyde(include_question=False), Hyde(template=one), AnalyseQuery(), WeightedFusion(),
         *(WeightedFusion(weighting) for weighting in ("exponential", "equal", "custom")),
-        WeightedFusion(step=0.1),
-        WeightedFusion(weights=(1.0,)),
-        *(WeightedFusion(combine=combine) for combine in ("first", "sum")),
-        MaxFusion(),
-        LlmRerank(),
-        LlmRerank(template=sourced),
-        Rerank(),
-        Blend(),
-        Blend(alpha=0.5),
-        Threshold(),
-        Threshold(0.6),
-    ]
+        WeightedFusion(step=0.1), WeightedFusion(weights=(1.0,)),
+        *(WeightedFusion(combine=combine) for combine in ("first", "sum")), MaxFusion(), LlmRerank(),
+        LlmRerank(template=sourced), Rerank(), Blend(), Blend(alpha=0.5), Threshold(), Threshold(0.6),
+    ]  # fmt: skip
     assert len({repr(stage) for stage in parts}) == len(parts)  # what fingerprints are made of
     assert len(set(parts)) == len(parts)  # what shared prefixes go by
     assert len({(stage.name, json.dumps(stage.params)) for stage in parts}) == len(parts)
@@ -353,7 +320,7 @@ def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
     ],
     ids=["name", "stages left out", "order of retrievers", "order of stages"],
 )
-def test_name_and_order_are_in_the_fingerprint(other: Strategy):
+def test_name_and_order_are_in_the_fingerprint(other):
     assert other.fingerprint != Strategy("mine", BASE).fingerprint
 
 
@@ -384,7 +351,7 @@ def test_a_fingerprint_is_the_same_in_another_process():
     assert set(fingerprint) <= set("0123456789abcdef")
 
 
-def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(services: Services):
+def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(services):
     fault = ValueError("no such thing")
     with pytest.raises(StageError) as failed:
         Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
@@ -394,7 +361,7 @@ def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(services: S
     assert failed.value.next_step.startswith("This is a bug")
 
 
-def test_a_known_error_keeps_its_next_step(services: Services):
+def test_a_known_error_keeps_its_next_step(services):
     fault = ProviderError("The provider refused.", "Check the key.")
     with pytest.raises(StageError) as failed:
         Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
@@ -402,12 +369,12 @@ def test_a_known_error_keeps_its_next_step(services: Services):
     assert failed.value.next_step == "Check the key."
 
 
-def test_stopping_is_not_a_failure_of_a_stage(services: Services):
+def test_stopping_is_not_a_failure_of_a_stage(services):
     with pytest.raises(Stopped):
         Strategy("mine", (Broken(Stopped()), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
 
 
-def test_what_finished_before_a_failure_was_told(services: Services):
+def test_what_finished_before_a_failure_was_told(services):
     told: list[tuple[str, int, str]] = []
     with pytest.raises(StageError, match="stage Wrong failed: ValueError: no score for"):
         Strategy("mine", (ONE, Wrong(), Generate())).run(
@@ -419,7 +386,7 @@ def test_what_finished_before_a_failure_was_told(services: Services):
     assert told == [("started", 0, "Dense"), ("finished", 0, "Dense"), ("started", 1, "Wrong")]
 
 
-def test_a_run_leaves_one_step_per_stage_with_its_parameters(services: Services):
+def test_a_run_leaves_one_step_per_stage_with_its_parameters(services):
     trace = Strategy("mine", BASE, {"k": 2}).run("cats", replace(services, engine={"llm": "scripted"}))
     assert [(step.stage, step.kind, step.params) for step in trace.steps] == [
         (
@@ -443,7 +410,7 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(services: Services)
     assert not any(step.reused for step in trace.steps)
 
 
-def test_without_its_answer_stage_a_strategy_retrieves_the_same_and_asks_no_model(services: Services, llm):
+def test_without_its_answer_stage_a_strategy_retrieves_the_same_and_asks_no_model(services, llm):
     whole = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": Replying()}))
     short = Strategy("mine", BASE).without_answer().run("cats", services)
     assert [hit.id for hit in short.ranking] == [hit.id for hit in whole.ranking]
@@ -459,7 +426,7 @@ class Replying(Upper):
         yield ModelCall(prompt.purpose, self.name, 1, 1, 0.0, "provider")
 
 
-def test_rewrites_are_in_the_trace_with_origin_and_weight(services: Services):
+def test_rewrites_are_in_the_trace_with_origin_and_weight(services):
     strategy = Strategy("mine", (Reword(("cats", "dogs")), ONE, ReciprocalRankFusion(), Generate()))
     trace = strategy.run(
         "who lives here?", replace(services, llms={"rewrite": Upper(), "answer": Replying()})
@@ -474,7 +441,7 @@ def test_rewrites_are_in_the_trace_with_origin_and_weight(services: Services):
     assert trace.question == "who lives here?"
 
 
-def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(services: Services):
+def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(services):
     strategy = Strategy(
         "mine", (Reword(("fish", "dogs")), Retrieve((Dense(k=2),)), ReciprocalRankFusion(k=9))
     )
@@ -490,7 +457,7 @@ def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(services
         )
 
 
-def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(services: Services):
+def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(services):
     strategy = Strategy(
         "mine", (Reword(("birds swim",)), Retrieve((Dense(k=6),)), Overlap(), ReciprocalRankFusion())
     )
@@ -508,13 +475,13 @@ def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(services:
         }
 
 
-def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(services: Services):
+def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(services):
     trace = Strategy("mine", (Retrieve((Dense(k=6),)), Overlap())).run("zebra", services)
     assert [hit.passage.doc_id for hit in trace.ranking] == list("abcdef")
     assert {hit.score for hit in trace.ranking} == {0.0}
 
 
-def test_a_state_is_never_changed_by_a_later_stage(services: Services):
+def test_a_state_is_never_changed_by_a_later_stage(services):
     trace = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": Replying()}))
     states: list[State] = [step.after for step in trace.steps]
     assert [len(state.rankings) for state in states] == [2, 1, 1, 1, 1]

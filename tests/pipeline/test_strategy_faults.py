@@ -4,23 +4,12 @@ In every case: the warning or failure that names the cause, no score and no answ
 it unharmed, and a bill for each request the server took on and for no other.
 """
 
-from __future__ import annotations
-
-import threading
 from dataclasses import replace
 
 import pytest
-from helpers.behaviours import Cut, Drop, Hang, Malformed, Meet, Reply, Status
+from helpers.behaviours import Cut, Drop, Hang, Malformed, Reply, Status
 from helpers.openai_server import role_of, template_of
-from helpers.provider_lab import (
-    QUESTION,
-    aimed,
-    billed,
-    obliging,
-    owed,
-    provider_lab,
-    sources_in,
-)
+from helpers.provider_lab import QUESTION, aimed, billed, obliging, owed, provider_lab, sources_in
 
 from rag_core import build
 from rag_core.pipeline.stream import collect
@@ -239,18 +228,6 @@ def test_an_answer_that_fails_is_a_failure_and_what_came_before_is_billed(
     check_bills(server, error, beside)
 
 
-@pytest.mark.parametrize(
-    "fault", [Status(401), Status(500, headers={"retry-after-ms": "10"}), Drop(0)], ids=repr
-)
-def test_when_the_whole_server_fails_every_strategy_says_so_for_itself(server, open_lab, fault):
-    server.choose = lambda body: fault
-    chosen = [MULTI_QUERY, RAG_MSR, "hyde", BESIDE]
-    errors = run(open_lab(), *chosen)
-    assert [error.strategy for error in errors] == ["multi_query", "rag_msr", "hyde", "simple_semantic"]
-    assert all(isinstance(error, StageError) and error.next_step for error in errors)
-    check_bills(server, *errors)
-
-
 def test_a_server_that_takes_no_temperature_is_named_and_asked_without_it(server, open_lab):
     refusal = Status(400, "Unsupported parameter: temperature")
     server.choose = lambda body: refusal if "temperature" in body else obliging(body)
@@ -296,13 +273,3 @@ class TestAtTheSameTime:
         trace = build("rag_msr").run(QUESTION, replace(open_lab().services(), workers=2))
         assert trace.answer
         assert server.most["judge"] == server.most["rewrite"] == 2
-
-    def test_strategies_side_by_side_do_not_wait_for_each_other(self, server, open_lab):
-        met = threading.Barrier(2)  # the answer of one and a rewrite of the other
-        server.choose = lambda body: (
-            Meet(met, obliging(body))
-            if template_of(body) == "synonyms" or (sources_in(body) == 1 and role_of(body) == "answer")
-            else obliging(body)
-        )
-        trace, beside = run(open_lab(), MULTI_QUERY, BESIDE)
-        assert trace.warnings == beside.warnings == ()

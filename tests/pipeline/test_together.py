@@ -1,7 +1,5 @@
 """Settings computed together end with the rankings that each has alone."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import random
@@ -56,7 +54,7 @@ def hybrid(bm25: int, dense: int, *after: Stage, enriched: bool = False) -> Stra
 
 
 @pytest.mark.parametrize("enriched", [False, True])
-def test_fusion_cuts_and_mmr(full: Services, enriched: bool) -> None:
+def test_fusion_cuts_and_mmr(full, enriched):
     """Word counts as vectors: many passages tie, in their scores and in their likeness."""
     draw = random.Random(7)
     depths, weights = (1, 2, 3, 5, 9, 40), (0.0, 0.3, 1.0)
@@ -73,7 +71,7 @@ def test_fusion_cuts_and_mmr(full: Services, enriched: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["simple_semantic", "bm25", "hyde", "contextual", "hybrid_rrf", "rag_msr"])
-def test_the_strategies_of_the_catalogue(name: str, full: Services) -> None:
+def test_the_strategies_of_the_catalogue(name, full):
     ks = {"k_final": (1, 2, 7)}
     if name == "contextual":
         ks |= {"search_type": ("bm25", "vector", "hybrid"), "rerank": (True, False)}  # type: ignore[dict-item]
@@ -98,11 +96,11 @@ def test_the_strategies_of_the_catalogue(name: str, full: Services) -> None:
         (Retrieve((Dense(k=5), Dense(k=5, enriched=True), Bm25(k=5))), ReciprocalRankFusion()),
     ],
 )
-def test_other_stages_run_alone(stages: tuple[Stage, ...]) -> None:
+def test_other_stages_run_alone(stages):
     assert gather([Strategy("x", stages)]) == ([], [0])
 
 
-def test_a_stage_that_overrides_one_runs_alone() -> None:
+def test_a_stage_that_overrides_one_runs_alone():
     @dataclasses.dataclass(frozen=True)
     class Reversed(Top):
         """The first k, last first."""
@@ -110,12 +108,12 @@ def test_a_stage_that_overrides_one_runs_alone() -> None:
     assert gather([Strategy("x", (Retrieve((Dense(k=5),)), Reversed(3)))]) == ([], [0])
 
 
-def test_fewer_hits_than_wanted(full: Services) -> None:
+def test_fewer_hits_than_wanted(full):
     built = [Strategy("x", (Retrieve((Bm25(k=40),)), Mmr(k, 0.5))) for k in (1, 40)]
     assert differing(built, full) == 2
 
 
-def test_many_settings_are_divided(full: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_settings_are_divided(full, monkeypatch):
     monkeypatch.setattr(together, "MOST", 4)
     built = [hybrid(9, 9, ReciprocalRankFusion(k)) for k in range(10)]
     gathered, _ = gather(built)
@@ -123,7 +121,7 @@ def test_many_settings_are_divided(full: Services, monkeypatch: pytest.MonkeyPat
     assert differing(built, full) == 10
 
 
-def test_settings_search_once(full: Services) -> None:
+def test_settings_search_once(full):
     built = [hybrid(bm25, dense, ReciprocalRankFusion()) for bm25 in (1, 4) for dense in (2, 3)]
     ((settings,), _) = gather(built)
     (search,) = settings.search.stages

@@ -1,7 +1,5 @@
 """How urgent a question is: read once for all strategies, by the services they run on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rag_core.catalog import build

@@ -1,7 +1,5 @@
 """Any question and any template give a prompt or a named refusal: never a traceback, never more than the limits."""
 
-from __future__ import annotations
-
 from helpers import fuzzing_text
 from helpers.looping import fuzzed
 from hypothesis import example, given

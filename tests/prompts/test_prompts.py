@@ -1,9 +1,6 @@
 """Prompts as values, citations that resolve, the evidence hash, and the rules behind a label."""
 
-from __future__ import annotations
-
 import hashlib
-from pathlib import Path
 
 import pytest
 from helpers.looping import for_each
@@ -65,7 +62,7 @@ def test_a_prompt_shows_numbered_labelled_sources_with_their_titles():
         ),
     ],
 )
-def test_an_urgent_question_tells_the_model_what_to_begin_with(question: str, told: str):
+def test_an_urgent_question_tells_the_model_what_to_begin_with(question, told):
     sent = rendered(hit("They nap."), question=question)
     assert f"Question: {question}\n\nUrgency: " in sent
     assert f"{told}\n\nSources:\n" in sent
@@ -85,7 +82,7 @@ texts = st.lists(
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), max_size=4))
-def test_the_contexts_read_back_from_a_prompt_are_those_put_in(pairs: list[tuple[str, str]]):
+def test_the_contexts_read_back_from_a_prompt_are_those_put_in(pairs):
     sent = rendered(*(hit(text, title) for title, text in pairs))
     assert contexts_in(sent) == [(" ".join(title.split()), text) for title, text in pairs]
     assert evidence_hash(contexts_in(sent)) == shown_evidence([hit(text, title) for title, text in pairs])
@@ -103,7 +100,7 @@ contexts = st.lists(st.tuples(st.text("ab1:", max_size=3), st.text("ab1:", max_s
 
 @settings(deadline=None)
 @given(contexts, contexts)
-def test_different_contexts_have_different_hashes(one: list[tuple[str, str]], other: list[tuple[str, str]]):
+def test_different_contexts_have_different_hashes(one, other):
     assert (evidence_hash(one) == evidence_hash(other)) == (one == other)
 
 
@@ -136,7 +133,7 @@ def test_a_citation_quotes_the_sentence_that_supports_the_sentence_before_its_ma
     ],
     ids=["by stems", "other stem", "tie: the first", "nothing shared: the first", "empty"],
 )
-def test_the_best_quote_shares_most_terms_with_the_claim(claim: str, quote: str):
+def test_the_best_quote_shares_most_terms_with_the_claim(claim, quote):
     assert best_quote(claim, CATS) == quote
 
 
@@ -169,7 +166,7 @@ RULES = LabelRules(
     ("score", "label"),
     [(1.0, "High"), (0.6, "High"), (0.5999, "Medium"), (0.3, "Medium"), (0.2999, "Low"), (-1.0, "Low")],
 )
-def test_a_threshold_itself_belongs_to_the_higher_label(score: float, label: Label):
+def test_a_threshold_itself_belongs_to_the_higher_label(score, label):
     assert ENGLISH.label(score) == label
     (relevance,) = RULES.relevance("cosine", [score], "en", MODEL)
     assert (relevance.label, relevance.scorer, relevance.score) == (label, "cosine", score)
@@ -197,7 +194,7 @@ def test_thresholds_are_those_of_scorer_model_and_language_or_else_the_english_o
 
 
 @pytest.mark.parametrize("score", [0.0, 0.4999, 0.5, 0.7499, 0.75, 1.0])
-def test_a_judge_that_was_never_measured_is_labelled_by_what_its_prompt_says(score: float):
+def test_a_judge_that_was_never_measured_is_labelled_by_what_its_prompt_says(score):
     (found,) = RULES.relevance("judge", [score], "en", "gpt-4o")
     label = "High" if score >= 75 / 100 else "Medium" if score >= 50 / 100 else "Low"
     assert (found.label, found.scorer, found.score) == (label, "judge", score)
@@ -226,7 +223,7 @@ def test_a_judge_that_was_never_measured_is_labelled_by_what_its_prompt_says(sco
         ),
     ],
 )
-def test_a_label_states_its_rule_and_how_often_it_was_right(score: float, rule: str):
+def test_a_label_states_its_rule_and_how_often_it_was_right(score, rule):
     assert RULES.relevance("cosine", [score], "en", MODEL)[0].rule == rule
 
 
@@ -234,7 +231,7 @@ def test_a_label_states_its_rule_and_how_often_it_was_right(score: float, rule: 
     ("count", "labels"),
     [(0, ""), (1, "H"), (2, "HM"), (3, "HML"), (4, "HHML"), (5, "HHMML"), (6, "HHMMLL"), (9, "HHHMMMLLL")],
 )
-def test_by_rank_the_first_third_is_high_and_the_second_medium(count: int, labels: str):
+def test_by_rank_the_first_third_is_high_and_the_second_medium(count, labels):
     found = LabelRules({}, "rank").relevance("rank", [0.0] * count, "en", "")
     assert "".join(relevance.label[0] for relevance in found) == labels
     assert [relevance.score for relevance in found] == list(range(1, count + 1))
@@ -259,16 +256,9 @@ shown = { High = 1, Medium = 2, Low = 3 }
 @pytest.mark.parametrize(
     "text",
     [
-        None,
-        "high = ",
-        "cosine = 3",
-        "[cosine]\nen = 3",
-        "[cosine.en]\nhigh = 1",
-        ROW.replace("high = 0.6", ""),
-        ROW.replace("shown", "seen"),
-        "",
-        ROW.replace("a-model.en", "a-model.es"),
-        ROW.replace("High = 0.9, ", ""),
+        None, "high = ", "cosine = 3", "[cosine]\nen = 3", "[cosine.en]\nhigh = 1",
+        ROW.replace("high = 0.6", ""), ROW.replace("shown", "seen"), "",
+        ROW.replace("a-model.en", "a-model.es"), ROW.replace("High = 0.9, ", ""),
         ROW.replace("0.6", '"wide"'),
     ],
     ids=[
@@ -276,7 +266,7 @@ shown = { High = 1, Medium = 2, Low = 3 }
         "empty", "no English row", "a share is missing", "a threshold is text",
     ],
 )  # fmt: skip
-def test_a_file_of_thresholds_that_cannot_label_is_named_when_read(tmp_path: Path, text: str | None):
+def test_a_file_of_thresholds_that_cannot_label_is_named_when_read(tmp_path, text):
     path = tmp_path / "labels.toml"
     if text is not None:
         path.write_text(text)
@@ -290,7 +280,7 @@ def test_a_file_of_thresholds_that_cannot_label_is_named_when_read(tmp_path: Pat
     st.text(alphabet="ab{} \n\\", max_size=40),
     st.dictionaries(st.sampled_from(["a", "b", "ab"]), st.text(alphabet="xy{}\\a", max_size=6)),
 )
-def test_fields_are_filled_in_as_by_llamaindex(text: str, fields: dict[str, str]):
+def test_fields_are_filled_in_as_by_llamaindex(text, fields):
     from llama_index.core import PromptTemplate
 
     filled = Template("t", "answer", "", text).fill(**{name: Block(value) for name, value in fields.items()})

@@ -1,7 +1,5 @@
 """SourceFiles a judge's reply: what is taken, what is refused and why. Nothing is ever made up."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -27,7 +25,7 @@ from rag_core.prompts.replies import read_object, read_score
         '```JSON\n{"score": 70, "reason": "close"}\n```\nI gave {70}.',
     ],
 )
-def test_the_object_is_found_with_or_without_words_around_it(reply: str):
+def test_the_object_is_found_with_or_without_words_around_it(reply):
     assert read_object(reply) == {"score": 70, "reason": "close"}
 
 
@@ -49,7 +47,7 @@ def test_the_object_is_found_with_or_without_words_around_it(reply: str):
     ],
     ids=lambda value: value[:20],
 )
-def test_a_reply_without_exactly_one_object_is_refused_with_the_reason(reply: str, reason: str):
+def test_a_reply_without_exactly_one_object_is_refused_with_the_reason(reply, reason):
     with pytest.raises(ValueError, match=reason):
         read_object(reply)
 
@@ -61,7 +59,7 @@ def test_a_reply_without_exactly_one_object_is_refused_with_the_reason(reply: st
         *(('"35"', 35.0), ('" 35 % "', 35.0), ('"35/100"', 35.0), ('"62,5"', 62.5)),
     ],
 )
-def test_a_score_is_a_number_from_0_to_100(value: str, score: float):
+def test_a_score_is_a_number_from_0_to_100(value, score):
     assert read_score(read_object(f'{{"score": {value}}}'), "score") == score
 
 
@@ -72,7 +70,7 @@ def test_a_score_is_a_number_from_0_to_100(value: str, score: float):
         *('"170"', '"-7"', '"7/10"', '"70 or 80"', '"high"', "[70]", '{"value": 70}'),
     ],
 )
-def test_what_is_no_such_number_is_refused_and_named(value: str):
+def test_what_is_no_such_number_is_refused_and_named(value):
     values = read_object(f'{{"score": {value}}}')
     with pytest.raises(ValueError, match=r"score is .*, not a number from 0 to 100"):
         read_score(values, "score")
@@ -84,14 +82,14 @@ def test_a_missing_score_is_not_zero():
 
 
 @given(st.floats(0, 100), st.text(st.characters(exclude_characters="{}[]`", codec="utf-8")))
-def test_any_score_comes_back_from_its_json(score: float, reason: str):
+def test_any_score_comes_back_from_its_json(score, reason):
     said = json.dumps({"reason": reason, "score": score})
     assert read_score(read_object(said), "score") == score
     assert read_object(said)["reason"] == reason
 
 
 @given(st.text())
-def test_any_text_gives_an_object_or_a_reason(reply: str):
+def test_any_text_gives_an_object_or_a_reason(reply):
     try:
         told = read_object(reply)
     except ValueError as error:

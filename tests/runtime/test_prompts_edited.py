@@ -1,7 +1,5 @@
 """An edited prompt is what is sent, and runs again only what depends on it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -14,7 +12,6 @@ from rag_core.catalog.address import LONGEST, from_address, to_address
 from rag_core.lab.lab import Lab
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE
 from rag_core.sessions import parse_session, session_json
-from rag_core.stages import LlmRerank
 from rag_core.values.errors import ConfigError
 
 MINE = {"system": "You are terse.", "text": "Q: {question}\n{sources}"}
@@ -60,7 +57,7 @@ def sent(server: OpenAIServer) -> list[list[tuple[str, str]]]:
 
 
 @every_prompt
-def test_what_is_edited_is_what_the_server_receives(asking, server, name: str, control: PromptText):
+def test_what_is_edited_is_what_the_server_receives(asking, server, name, control):
     base = BASE[control.name] | ({"enriched": False} if name == "contextual" else {})
     asking.run(QUESTION, (name, base))
     assert not any(system == MINE["system"] for (_, system), _ in sent(server))
@@ -81,18 +78,8 @@ def test_a_changed_answer_prompt_writes_only_the_answer_again(asking, server):
     assert again.controls["answer_prompt"] == MINE
 
 
-def test_a_changed_judge_prompt_runs_from_the_judge_on(asking, server):
-    first = asking.run(QUESTION, ("rag_msr", {"theta": 0}))
-    server.requests.clear()
-    again = asking.what_if(first, judge_prompt=MINE)
-    place = next(n for n, step in enumerate(again.steps) if step.stage == LlmRerank.__name__)
-    assert [step.reused for step in again.steps] == [n < place for n in range(len(again.steps))]
-    assert all(system in (MINE["system"], ANSWER.system) or "answer questions" in system
-               for (_, system), _ in sent(server))  # fmt: skip
-
-
 @every_prompt
-def test_a_bad_template_is_refused_with_what_is_wrong(name: str, control: PromptText):
+def test_a_bad_template_is_refused_with_what_is_wrong(name, control):
     needed = " ".join(f"{{{field}}}" for field in control.fills.needed)
     for texts, says in [
         ({"text": "  "}, "is empty"),
@@ -134,7 +121,6 @@ def test_a_long_prompt_comes_back_from_an_address_and_from_a_saved_session(askin
     (packed,) = written["1.answer_prompt"]
     assert len(packed) < len(long["text"]) + len(long["system"])
     found = from_address(written, ("bm25", "bm25"))
-    assert found
     assert found.problems == ()
     assert found.columns[0].strategy.controls["answer_prompt"] == long
     (saved,) = parse_session(session_json([asking.run(QUESTION, strategy)]))
@@ -148,21 +134,19 @@ def test_what_an_address_cannot_take_is_named_in_it():
     assert sum(len(value) for values in written.values() for value in values) < LONGEST
     assert written["left"]
     found = from_address(written, ("bm25", "bm25"))
-    assert found
     assert found.columns[0].strategy.controls["k1"] == 1.2
     assert f"{written['left'][0]} was too long for an address; its default is used." in found.problems
 
 
 @pytest.mark.parametrize("value", ["z.", "z.AAAA", "z.%%%", "z.ñ"])
-def test_a_damaged_address_is_a_named_problem(value: str):
+def test_a_damaged_address_is_a_named_problem(value):
     found = from_address({"s": ["bm25"], "1.answer_prompt": [value]}, ("bm25", "bm25"))
-    assert found
     assert found.columns[0].strategy == build("bm25")
     (problem,) = found.problems
     assert "cannot be read" in problem
 
 
-def test_the_offline_engine_warns_that_it_cannot_read_a_changed_system_message(lab: Lab):
+def test_the_offline_engine_warns_that_it_cannot_read_a_changed_system_message(lab):
     trace = lab.run("When is anti-D given?", ("bm25", {"answer_prompt": {"system": "Be terse."}}))
     assert any("cannot read your prompt 'answer'" in one for one in trace.warnings)
     assert trace.answer.text == lab.run("When is anti-D given?", "bm25").answer.text

@@ -1,7 +1,5 @@
 """What a trace and the page say was sent is what the server received."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter
@@ -39,7 +37,7 @@ def sent_of(trace: Trace) -> list[Exchange]:
 
 
 @pytest.mark.parametrize("strategy", list(RECIPES))
-def test_every_prompt_in_a_trace_is_what_the_server_received(asking, server, strategy: str):
+def test_every_prompt_in_a_trace_is_what_the_server_received(asking, server, strategy):
     trace = asking.run(QUESTION, (strategy, PRESETS.get(strategy, {})))
     received = Counter(tuple(content for _, content in request.messages) for request in server.requests)
     assert Counter((one.system, one.text) for one in sent_of(trace)) == received
@@ -112,7 +110,7 @@ def test_each_hypothesis_is_a_call_of_its_own(asking, server):
     assert "hypothetical passage, again (3)" in prompts(trace)
 
 
-def test_the_offline_engine_takes_other_sentences_for_each_hypothesis(lab: Lab):
+def test_the_offline_engine_takes_other_sentences_for_each_hypothesis(lab):
     asked = ("hyde", {"hypotheses": 3})
     passages = lab.run("When is anti-D given?", asked).final.queries[0].passages
     assert len(set(passages)) == 3
@@ -128,7 +126,7 @@ def test_a_reused_stage_keeps_its_prompts(asking, server):
     assert [one.prompt for one in sent_of(again)] == ["hypothetical", "answer"]
 
 
-def test_the_offline_engine_was_sent_no_text(lab: Lab):
+def test_the_offline_engine_was_sent_no_text(lab):
     trace = lab.run("When is anti-D given?", "rag_msr")
     assert all(one.offline and (one.system, one.text) == ("", "") for one in sent_of(trace))
     answer = next(one for one in sent_of(trace) if one.purpose == "answer")
@@ -142,6 +140,6 @@ def test_the_offline_engine_was_sent_no_text(lab: Lab):
     assert html.escape(trace.ranking.hits[0].passage.full_title) in drawn
 
 
-def test_a_result_without_a_prompt_says_so(lab: Lab):
+def test_a_result_without_a_prompt_says_so(lab):
     trace = build("bm25").without_answer().run("anti-D", lab.services())
     assert "No prompt was needed" in prompts(trace)

@@ -3,6 +3,8 @@
 import time
 from dataclasses import replace
 
+from helpers.fakes import CountingIndex
+
 from rag_core.prompts.prompt import ANSWER, Sources
 from rag_core.runtime.context import Context
 from rag_core.stages import Bm25, Dense, Retrieve
@@ -58,27 +60,11 @@ def test_searches_that_run_at_the_same_time_read_a_question_once():
 
 
 def test_a_search_that_waits_for_an_embedding_begins_first_and_stands_where_it_was():
-    began: list[str] = []
-
     services = sample_services()
-    index = services.index
-
-    class Index:
-        """The index, noting its searches."""
-
-        name = index.name
-
-        def dense(self, vector, k):
-            began.append("dense")
-            return index.dense(vector, k)
-
-        def lexical(self, text, k, k1, b):
-            began.append("bm25")
-            return index.lexical(text, k, k1, b)
-
-    ctx = Context(replace(services, index=Index(), workers=1))
+    index = CountingIndex(services.index)
+    ctx = Context(replace(services, index=index, workers=1))
     after = Retrieve((Bm25(k=2), Dense(k=2)))(State.start("stable"), ctx)
-    assert began == ["dense", "bm25"]
+    assert index.asked == ["dense", "lexical"]
     assert [ranking.retriever for ranking in after.rankings] == ["bm25", "dense"]
 
 

@@ -1,7 +1,5 @@
 """Budgets of visitors: calls on a server that bills, and what is counted where no price is known."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

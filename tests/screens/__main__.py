@@ -7,8 +7,6 @@ A state that cannot be reached does not stop the others: the last lines count th
 and the exit code is 1 if anything is.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys

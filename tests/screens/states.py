@@ -1,7 +1,5 @@
 """The states of every page that `make screenshots` pictures, and how a visitor reaches each."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -345,7 +343,6 @@ UNREADY: States = {
 
 
 def small_set(folder: Path) -> Path:
-    """A small BEIR folder; returns it."""
     animals = {
         "cat": "Cats purr. Cats sleep a lot.",
         "dog": "Dogs bark. Dogs fetch sticks.",

@@ -1,7 +1,5 @@
 """The functions of seeds 000 to 002: their keys, what fills them, which model answers, and RAGAS rows."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import threading

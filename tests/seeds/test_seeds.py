@@ -1,7 +1,5 @@
 """The table of the seeds' statements: each names code that is there and a test that is collected."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import subprocess
@@ -57,7 +55,7 @@ def resolved(code: str) -> object:
 
 
 @for_each("row", [row for _, row in ROWS], ids=[name for name, _ in ROWS])
-def test_a_statement_is_in_the_code_and_shown_by_a_test(row: dict[str, str], collected: frozenset[str]):
+def test_a_statement_is_in_the_code_and_shown_by_a_test(row, collected):
     assert set(row) - {"differs"} == {"id", "says", "code", "test"}
     assert all(value.strip() == value != "" for value in row.values())
     assert resolved(row["code"]) is not None

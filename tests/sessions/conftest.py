@@ -1,7 +1,5 @@
 """A real PostgreSQL for all files of the history and the panel, and a lab with a server of models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Exports of a comparison: a report that stands alone, a spreadsheet's rows, TREC runs, and the JSON behind them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -11,7 +9,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from helpers.small import Rag
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +82,7 @@ def html_of(traces: list[Trace], failures: tuple[str, ...] = ()) -> str:
 
 
 class TestReport:
-    def test_it_says_everything_the_comparison_showed(self, traces: list[Trace]) -> None:
+    def test_it_says_everything_the_comparison_showed(self, traces):
         page = Page(html_of(traces, ("HyDE: the server did not answer.",)))
         text = page.text
         assert NOTICE in text
@@ -103,7 +100,7 @@ class TestReport:
         assert [one for one in page.ids if "-p" not in one] == places  # the answers side by side
         assert [one for one in page.ids if one.endswith("-path")] == [f"{one}-path" for one in places]
 
-    def test_it_begins_with_what_differs_and_names_no_part_of_the_engine(self) -> None:
+    def test_it_begins_with_what_differs_and_names_no_part_of_the_engine(self):
         def saved(strategy: str, told: str, title: str, **answer: object) -> dict[str, object]:
             return {
                 "question": QUESTION, "strategy": strategy, "controls": {}, "fingerprint": "", "queries": [],
@@ -133,7 +130,7 @@ class TestReport:
         for part in ("Bleeding:0", "rrf", "mini+x@1", "3 passages"):
             assert part not in text
 
-    def test_in_spanish_it_says_everything_of_its_own_in_spanish(self, traces: list[Trace]) -> None:
+    def test_in_spanish_it_says_everything_of_its_own_in_spanish(self, traces):
         source = Source("NICE", "Sleep", 2015, jurisdiction="UK")
         session = session_json(traces)
         session["traces"][0]["contexts"][0]["sources"] = [asdict(source)]
@@ -148,14 +145,14 @@ class TestReport:
         english = ("How it got here", "Passages", "Queries", "Quoted", "Documents", "changed", "Stage")
         assert [one for one in english if one in text] == []
 
-    def test_every_link_leads_to_a_place_in_it(self, traces: list[Trace]) -> None:
+    def test_every_link_leads_to_a_place_in_it(self, traces):
         page = Page(html_of(traces))
         cited = [one for one in page.addresses if "-p" in one]
         assert cited
         assert {one.removeprefix("#") for one in page.addresses} <= set(page.ids)
         assert len(set(page.ids)) == len(page.ids)
 
-    def test_an_urgent_question_says_first_what_to_do_and_whom_to_call(self, traces: list[Trace]) -> None:
+    def test_an_urgent_question_says_first_what_to_do_and_whom_to_call(self, traces):
         urgent = asked(traces[0], "I am bleeding heavily at 30 weeks, what should I do?")
         page = Page(html_of([replace(urgent, engine={**urgent.engine, "country": "GB"})]))
         assert "999" in page.text
@@ -164,7 +161,7 @@ class TestReport:
         assert "999" not in Page(html_of([asked(traces[0], QUESTION)])).text
 
     @given(st.text(min_size=1, max_size=40))
-    def test_foreign_text_is_only_text(self, text: str) -> None:
+    def test_foreign_text_is_only_text(self, text):
         saved = {
             "question": f"{text}<script>alert(1)</script>", "strategy": f"{text}<b>", "controls": {}, "fingerprint": "",
             "queries": [{"text": f"<img src=x onerror=y>{text}", "origin": "question", "weight": 1}],
@@ -180,14 +177,14 @@ class TestReport:
         assert page.events == []
         assert all(one.startswith("#s") for one in page.addresses)
 
-    def test_an_unknown_price_is_not_nothing(self, traces: list[Trace]) -> None:
+    def test_an_unknown_price_is_not_nothing(self, traces):
         data = session_json(traces[:1])
         data["traces"][0]["metrics"]["total_cost"] = None
         assert "n/a" in report(parse_session(data), WHEN)
 
 
 class TestTables:
-    def test_one_row_per_strategy_and_passage(self, traces: list[Trace]) -> None:
+    def test_one_row_per_strategy_and_passage(self, traces):
         written = passages_csv(parse_session(session_json(traces)))
         assert written.startswith("\ufeff")
         rows = list(csv.DictReader(io.StringIO(written[1:])))
@@ -202,13 +199,13 @@ class TestTables:
     @pytest.mark.parametrize(
         "text", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x")', "\t=1", "\r=1"]
     )
-    def test_no_cell_is_a_formula(self, traces: list[Trace], text: str) -> None:
+    def test_no_cell_is_a_formula(self, traces, text):
         written = passages_csv(parse_session(session_json([with_text(traces[0], text)])))
         rows = list(csv.reader(io.StringIO(written[1:], newline="")))
         for row in rows[1:]:
             assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
 
-    def test_a_run_file_ranks_the_passages_in_our_order(self, traces: list[Trace], tmp_path: Path) -> None:
+    def test_a_run_file_ranks_the_passages_in_our_order(self, traces, tmp_path):
         found = trec_runs(parse_session(session_json(traces)))
         assert list(found) == ["bm25", "hybrid_rrf_1", "hybrid_rrf_2"]
         for trace, (label, text) in zip(traces, found.items(), strict=True):
@@ -217,16 +214,14 @@ class TestTables:
             assert read_run(path) == {"q1": [hit.id for hit in trace.ranking]}
             assert {line.split()[5] for line in text.splitlines()} == {label}
 
-    def test_white_space_in_an_id_does_not_break_the_columns(self, traces: list[Trace]) -> None:
+    def test_white_space_in_an_id_does_not_break_the_columns(self, traces):
         data = session_json(traces[:1])
         data["traces"][0]["contexts"][0]["id"] = "my file.txt:0\u2028"
         (text,) = trec_runs(parse_session(data)).values()
         assert all(len(line.split()) == 6 for line in text.splitlines())
 
 
-def test_the_json_is_what_the_command_line_prints(
-    rag: Rag, ready: Path, traces: list[Trace], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_json_is_what_the_command_line_prints(rag, ready, traces, monkeypatch):
     monkeypatch.setattr(Lab, "compare", lambda *given, **named: traces[:2])
     printed = rag("compare", QUESTION, "--strategies", "bm25,hybrid_rrf", "--json")
     assert printed.out == session_text(traces[:2])
@@ -239,18 +234,18 @@ class TestCommand:
         path.write_text(session_text(traces))
         return path
 
-    def test_the_files_are_written_beside_the_session(self, rag: Rag, saved: Path) -> None:
+    def test_the_files_are_written_beside_the_session(self, rag, saved):
         ran = rag("export", str(saved), "--html", "--csv", "--trec")
         assert (ran.code, ran.err) == (0, "")
         names = ["session.html", "session.csv", *(f"session.{one}.trec" for one in ("bm25", "hybrid_rrf_1", "hybrid_rrf_2"))]  # fmt: skip
         assert ran.out.split() == [str(saved.with_name(name)) for name in names]
         assert saved.with_name("session.html").read_text().startswith("<!DOCTYPE html>")
 
-    def test_they_go_into_another_folder(self, rag: Rag, saved: Path, tmp_path: Path) -> None:
+    def test_they_go_into_another_folder(self, rag, saved, tmp_path):
         assert rag("export", str(saved), "--csv", "--into", str(tmp_path / "new")).code == 0
         assert [one.name for one in (tmp_path / "new").iterdir()] == ["session.csv"]
 
-    def test_wrong_usage_and_wrong_files_are_one_line(self, rag: Rag, saved: Path, tmp_path: Path) -> None:
+    def test_wrong_usage_and_wrong_files_are_one_line(self, rag, saved, tmp_path):
         assert rag("export", str(saved)).code == 2
         (tmp_path / "file").write_text("{}")
         ran = rag("export", str(tmp_path / "file"), "--html")
@@ -260,7 +255,7 @@ class TestCommand:
         assert (ran.code, ran.err.count("\n")) == (1, 1)
         assert "cannot be written" in ran.err
 
-    def test_a_label_cannot_leave_the_folder(self, rag: Rag, saved: Path, tmp_path: Path) -> None:
+    def test_a_label_cannot_leave_the_folder(self, rag, saved, tmp_path):
         data = json.loads(saved.read_text())
         data["traces"][0]["label"] = "../../up"
         saved.write_text(json.dumps(data))

@@ -1,7 +1,5 @@
 """`rag replay`: a saved session run again, and what differs in words."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,14 +27,13 @@ def saved(rag: Rag, animals: Lab, tmp_path: Path) -> Path:
 
 
 def changed(path: Path, change: Any) -> Path:
-    """The file, its first trace changed."""
     session = json.loads(path.read_text())
     change(session["traces"][0])
     path.write_text(json.dumps(session))
     return path
 
 
-def test_the_same_again_is_the_same(rag: Rag, saved: Path) -> None:
+def test_the_same_again_is_the_same(rag, saved):
     ran = rag("replay", str(saved), "--strict", "--json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.json == {
@@ -53,14 +50,14 @@ def test_the_same_again_is_the_same(rag: Rag, saved: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_single_query_can_be_replayed(rag: Rag, animals: Lab, tmp_path: Path) -> None:
+def test_a_single_query_can_be_replayed(rag, animals, tmp_path):
     path = tmp_path / "one.json"
     path.write_text(rag("query", QUESTION, "--strategy", "bm25", "--set", "k_final=2", "--json").out)
     (again,) = rag("replay", str(path), "--json").json["traces"]
     assert again == {"label": "bm25", "strategy": "bm25", "differences": []}
 
 
-def test_each_column_is_run_again_on_its_own_models(rag: Rag, animals: Lab, tmp_path: Path, server) -> None:
+def test_each_column_is_run_again_on_its_own_models(rag, animals, tmp_path, server):
     path = tmp_path / "models.json"
     ran = rag("compare", QUESTION, "--strategies", "a=bm25,b=bm25", "--model", "b=gpt-4o-mini", "--json")
     path.write_text(ran.out)
@@ -98,7 +95,7 @@ def first(trace: dict[str, Any]) -> dict[str, Any]:
         (lambda t: t["metrics"].update(total_cost=None), "cost", "It was n/a (a price is unknown), is $0.0045"),
     ],
 )  # fmt: skip
-def test_what_differs_is_said_in_words(rag: Rag, saved: Path, change: Any, what: str, says: str) -> None:
+def test_what_differs_is_said_in_words(rag, saved, change, what, says):
     ran = rag("replay", str(changed(saved, change)), "--json")
     assert ran.code == 0
     a, b = ran.json["traces"]
@@ -108,7 +105,7 @@ def test_what_differs_is_said_in_words(rag: Rag, saved: Path, change: Any, what:
     assert f"{what}: " in rag("replay", str(saved)).out
 
 
-def test_passages_that_changed_places_are_named_with_both_ranks(rag: Rag, saved: Path) -> None:
+def test_passages_that_changed_places_are_named_with_both_ranks(rag, saved):
     def swap(trace: dict[str, Any]) -> None:
         trace["contexts"][:2] = reversed(trace["contexts"][:2])
 
@@ -117,12 +114,12 @@ def test_passages_that_changed_places_are_named_with_both_ranks(rag: Rag, saved:
     assert moves == ["From rank 1 to 2", "From rank 2 to 1"]
 
 
-def test_a_difference_of_rounding_is_none(rag: Rag, saved: Path) -> None:
+def test_a_difference_of_rounding_is_none(rag, saved):
     path = changed(saved, lambda trace: first(trace).update(score=first(trace)["score"] * (1 + 1e-6)))
     assert rag("replay", str(path), "--strict").code == 0
 
 
-def test_a_run_that_fails_is_a_difference(rag: Rag, saved: Path, server) -> None:
+def test_a_run_that_fails_is_a_difference(rag, saved, server):
     server.choose = lambda body: Status(401)
     a, b = rag("replay", str(saved), "--json").json["traces"]
     for one in (a, b):
@@ -143,7 +140,7 @@ def test_a_run_that_fails_is_a_difference(rag: Rag, saved: Path, server) -> None
         ("\xff", "is not a saved session"),
     ],
 )
-def test_another_file_is_one_line(rag: Rag, tmp_path: Path, text: str, says: str) -> None:
+def test_another_file_is_one_line(rag, tmp_path, text, says):
     path = tmp_path / "file"
     path.write_text(text)
     ran = rag("replay", str(path))
@@ -152,18 +149,18 @@ def test_another_file_is_one_line(rag: Rag, tmp_path: Path, text: str, says: str
     assert "--json" in ran.err
 
 
-def test_a_missing_file_is_one_line(rag: Rag, tmp_path: Path) -> None:
+def test_a_missing_file_is_one_line(rag, tmp_path):
     assert "cannot be read" in rag("replay", str(tmp_path / "none.json")).err
 
 
-def test_a_strategy_that_is_gone_is_said_so(saved: Path, animals: Lab) -> None:
+def test_a_strategy_that_is_gone_is_said_so(saved, animals):
     path = changed(saved, lambda trace: trace.update(strategy="magic"))
     with pytest.raises(DataError, match="cannot be run again: There is no strategy 'magic'"):
         replay(read_session(path), animals)
 
 
 @pytest.mark.parametrize("strategy", list(RECIPES))
-def test_every_strategy_is_the_same_again(lab: Lab, strategy: str, tmp_path: Path) -> None:
+def test_every_strategy_is_the_same_again(lab, strategy, tmp_path):
     path = tmp_path / "session.json"
     path.write_text(json.dumps(lab.run("When is anti-D given?", strategy).as_json()))
     (again,) = replay(read_session(path), lab)

@@ -1,7 +1,5 @@
 """Citations: every usual spelling of a marker is read, and a quote supports its claim or says that it does not."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -70,7 +68,7 @@ THREE = [CATS, DOGS, FISH]
         ("[١]", "[1]"),
     ],
 )
-def test_the_usual_spellings_of_a_marker_are_read(spelt: str, read: str):
+def test_the_usual_spellings_of_a_marker_are_read(spelt, read):
     text, citations, invalid = resolve_citations(f"Cats purr {spelt}.", THREE)
     assert (text, invalid) == (f"Cats purr {read}.", 0)
     assert "".join(f"[{one.n}]" for one in citations) == read
@@ -79,21 +77,13 @@ def test_the_usual_spellings_of_a_marker_are_read(spelt: str, read: str):
 @for_each(
     ("spelt", "left", "invalid"),
     [
-        ("[2019]", "", 1),
-        ("[4]", "", 1),
-        ("[2-9]", " [2][3]", 1),
-        ("[0-1]", " [1]", 1),
-        ("[7-9]", "", 2),
-        ("[1-99999999999]", " [1][2][3]", 1),
-        (f"[{'9' * 5000}]", "", 1),
-        (f"[1-{'9' * 5000}]", " [1][2][3]", 1),
-        ("[Source 9]", "", 1),
-        ("(Fuente 9)", "", 1),
-        ("【9】", "", 1),
+        ("[2019]", "", 1), ("[4]", "", 1), ("[2-9]", " [2][3]", 1), ("[0-1]", " [1]", 1), ("[7-9]", "", 2),
+        ("[1-99999999999]", " [1][2][3]", 1), (f"[{'9' * 5000}]", "", 1),
+        (f"[1-{'9' * 5000}]", " [1][2][3]", 1), ("[Source 9]", "", 1), ("(Fuente 9)", "", 1), ("【9】", "", 1),
         ("[[9]1]", " [1]", 1),
     ],
-)
-def test_a_number_that_names_no_context_is_taken_out_and_counted(spelt: str, left: str, invalid: int):
+)  # fmt: skip
+def test_a_number_that_names_no_context_is_taken_out_and_counted(spelt, left, invalid):
     assert resolve_citations(f"Cats purr {spelt}.", THREE)[::2] == (f"Cats purr{left}.", invalid)
 
 
@@ -101,7 +91,7 @@ def test_a_number_that_names_no_context_is_taken_out_and_counted(spelt: str, lef
     "bracket",
     ["[sic]", "(2)", "[-1]", "[1.5]", "[]", "(2019)", "[1 mg]", "[see 1]", "[Source]", "(1-2)", "(1 and 2)"],
 )
-def test_brackets_that_are_no_markers_stay(bracket: str):
+def test_brackets_that_are_no_markers_stay(bracket):
     said = f"Cats purr {bracket}."
     assert resolve_citations(said, THREE) == (said, (), 0)
 
@@ -118,7 +108,7 @@ answers = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_
 @example("【1†【2】】")
 @example(f"[{'9' * 5000}-{'9' * 5001}]")  # more digits than int reads
 @example("[[1][2]] (source [3]) [Source (source 2)]")
-def test_nothing_in_a_text_without_its_markers_cites_and_no_number_is_lost(said: str):
+def test_nothing_in_a_text_without_its_markers_cites_and_no_number_is_lost(said):
     text = without_markers(said)
     assert resolve_citations(text, THREE) == (text.strip(), (), 0)
     assert re.findall(r"\d+", text) == re.findall(r"\d+", said)
@@ -128,7 +118,7 @@ def test_nothing_in_a_text_without_its_markers_cites_and_no_number_is_lost(said:
 
 @settings(deadline=None, max_examples=300)
 @given(answers, st.integers(0, 3))
-def test_any_text_resolves_to_valid_markers_and_then_to_itself(said: str, contexts: int):
+def test_any_text_resolves_to_valid_markers_and_then_to_itself(said, contexts):
     hits = THREE[:contexts]
     text, citations, invalid = resolve_citations(said, hits)
     numbers = [int(n) for n in MARKER.findall(text)]
@@ -221,23 +211,21 @@ def trace(services: Services) -> Trace:
     return strategy.run("When do happy cats purr?", replace(services, llms={"answer": ScriptedLlm(SAID)}))
 
 
-def test_verdicts_reach_json_and_a_warning_counts_the_unsupported(trace: Trace):
+def test_verdicts_reach_json_and_a_warning_counts_the_unsupported(trace):
     told = trace.as_json()
     assert [one["supported"] for one in told["answer"]["citations"]] == [True, False, None]
     assert all(set(one) == {"n", "context_id", "quote", "supported"} for one in told["answer"]["citations"])
     assert told["warnings"] == ["1 of 3 citations point to a passage that does not support the sentence."]
 
 
-def test_verdicts_are_printed_in_words(trace: Trace, capsys: pytest.CaptureFixture[str]):
+def test_verdicts_are_printed_in_words(trace, capsys):
     show.trace(replace(trace, engine={"llm": "scripted"}), details=False)
     printed = " ".join(capsys.readouterr().out.split())
     assert "[1] unsupported: the closest sentence is “Cats purr when they are happy.”" in printed
     assert "[1] unclear: it is not clear whether the passage supports the sentence." in printed
 
 
-def test_a_sentence_that_repeats_is_printed_once_with_its_count(
-    trace: Trace, capsys: pytest.CaptureFixture[str]
-):
+def test_a_sentence_that_repeats_is_printed_once_with_its_count(trace, capsys):
     again = Grounded(0, 5, "Fever is rare.", "unsupported", reason="No passage is near.")
     once = replace(again, text="Cats are rare.")
     assert trace.answer
@@ -251,7 +239,7 @@ def test_a_sentence_that_repeats_is_printed_once_with_its_count(
     assert "unsupported: “Cats are rare.” No passage is near." in printed
 
 
-def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(trace: Trace):
+def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(trace):
     assert trace.answer
     openers = re.findall(
         r'<button type="button" class="([^"]*)" popovertarget="c0-p1" aria-label="([^"]*)">(.*?)</button>',
@@ -275,7 +263,7 @@ def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
     assert _written(Answer("Cats purr [1]."), 0).count("<button ") == 1
 
 
-def test_a_quotation_of_the_offline_kind_brings_no_warning(services: Services):
+def test_a_quotation_of_the_offline_kind_brings_no_warning(services):
     said = "Cats purr when they are happy. [1]"
     strategy = Strategy("plain", (Retrieve((Dense(k=1),)), Generate()))
     trace = strategy.run("When do happy cats purr?", replace(services, llms={"answer": ScriptedLlm(said)}))

@@ -1,7 +1,5 @@
 """Equal text in two documents is one candidate that names both, or two where the control keeps them apart."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -94,7 +92,7 @@ def test_one_sentence_about_a_mother_and_a_baby_stays_two():
 
 
 @for_each("name", RECIPES)
-def test_no_strategy_uses_one_text_twice(name: str):
+def test_no_strategy_uses_one_text_twice(name):
     """With every passage of the sample in a second document."""
     copies = [replace(one, id=f"{one.id}-copy", doc_id="leaflet") for one in PASSAGES]
     services = sample_services((*PASSAGES, *copies))

@@ -1,10 +1,7 @@
 """Making one ranking of several: weighted RRF, the weighted merge of rewrites, the best score."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from helpers.looping import for_each
@@ -13,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
-from rag_core.stages.fuse import Combine
 from rag_core.values.errors import ConfigError
 from rag_core.values.types import Query, Ranking, Scale, State, Vote
 
@@ -56,7 +52,7 @@ class TestRrfWeights:
 
     @for_each("k", [0, 1, 60, 200])
     @for_each("weight", [0.4, 0.6, 1.0])
-    def test_ranks_from_one_here_are_the_seeds_ranks_from_zero(self, k: int, weight: float):
+    def test_ranks_from_one_here_are_the_seeds_ranks_from_zero(self, k, weight):
         ids = "abcdefgh"
         ours = ReciprocalRankFusion(k, ((BM25, weight),)).fuse([ranking(ids, retriever=BM25)])
         seeds = {name: weight * 1 / (k + rank + 1) for rank, name in enumerate(ids)}  # seed 003, rank from 0
@@ -102,7 +98,7 @@ class TestRrfWeights:
         "options",
         [{"weights": ((BM25, -0.1), (DENSE, 1.0))}, {"weights": ((DENSE, -0.1),)}, {"rewrites": -0.1}],
     )
-    def test_a_negative_weight_is_refused(self, options: dict[str, Any]):
+    def test_a_negative_weight_is_refused(self, options):
         with pytest.raises(ConfigError, match="must not be negative"):
             ReciprocalRankFusion(**options)
 
@@ -121,7 +117,7 @@ class TestMergeWeights:
         ],
         ids=lambda value: value.weighting if isinstance(value, WeightedFusion) else "",
     )
-    def test_the_weight_goes_by_the_place(self, stage: WeightedFusion, weights: list[float]):
+    def test_the_weight_goes_by_the_place(self, stage, weights):
         assert [stage.weight(place) for place in range(len(weights))] == weights
 
     def test_a_rewrite_keeps_its_weight_when_the_one_before_it_failed(self):
@@ -149,7 +145,7 @@ class TestMerge:
             ("sum", 1.0 * 0.6 + 0.95 * 0.8 + 0.9 * 0.7),
         ],
     )
-    def test_a_passage_that_several_rewrites_found(self, combine: Combine, a: float):
+    def test_a_passage_that_several_rewrites_found(self, combine, a):
         scores = merged(WeightedFusion(combine=combine), *self.RANKINGS)
         assert scores == pytest.approx({"a": a, "b": 0.9, "c": 0.95 * 0.5, "d": 0.0}, abs=1e-12)
 
@@ -193,7 +189,7 @@ def test_the_order_of_the_rankings_matters_to_the_first_alone(rankings, weightin
 
 @settings(deadline=None)
 @given(drawn)
-def test_one_rewrite_of_weight_one_changes_no_cosine_but_those_below_zero(rankings: list[Ranking]):
+def test_one_rewrite_of_weight_one_changes_no_cosine_but_those_below_zero(rankings):
     alone = rankings[0]
     for combine in ("max", "first", "sum"):
         assert merged(WeightedFusion(combine=combine), alone) == {
@@ -220,7 +216,7 @@ class TestBest:
 
     @settings(deadline=None)
     @given(drawn)
-    def test_nothing_is_lost_and_nothing_made_up(self, rankings: list[Ranking]):
+    def test_nothing_is_lost_and_nothing_made_up(self, rankings):
         every = [found for each in rankings for found in each]
         scores = merged(MaxFusion(), *rankings)
         assert scores.keys() == {found.id for found in every}

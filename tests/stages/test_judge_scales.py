@@ -1,7 +1,5 @@
 """On which scale a judge's scores are read, and that it is never chosen in silence."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

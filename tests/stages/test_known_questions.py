@@ -1,7 +1,5 @@
 """Retrieval and reranking by known questions, and what is decided by them for every column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,10 +13,11 @@ from rag_core.values.types import Hit, State
 
 
 class Known:
-    """Cosines by passage id."""
+    """Cosines and likeness in letters by passage id."""
 
-    def __init__(self, cosines: dict[str, float]) -> None:
+    def __init__(self, cosines: dict[str, float], letters: dict[str, float]) -> None:
         self.cosines = cosines
+        self.letters = letters
 
     def search(self, question: str, k: int) -> Sequence[Hit]:
         raise NotImplementedError
@@ -26,12 +25,15 @@ class Known:
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
         return [self.cosines.get(one) for one in passages]
 
+    def likeness_in_letters(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        return [self.letters.get(one) for one in passages]
 
-def knowing(cosines: dict[str, float]) -> Context:
-    return Context(replace(sample_services(), asked=Known(cosines)))
+
+def knowing(cosines: dict[str, float], letters: dict[str, float] | None = None) -> Context:
+    return Context(replace(sample_services(), asked=Known(cosines, letters or {})))
 
 
-def test_each_vote_names_the_question_that_was_matched() -> None:
+def test_each_vote_names_the_question_that_was_matched():
     after = Retrieve((Asked(k=2),))(State.start("What about fish?"), sample_context())
     (vote,) = after.ranking.hits[0].votes
     assert (vote.stage, vote.rank) == ("Asked", 1)
@@ -39,7 +41,7 @@ def test_each_vote_names_the_question_that_was_matched() -> None:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_without_known_questions_nothing_is_found_and_a_lone_search_says_so(alone: bool) -> None:
+def test_without_known_questions_nothing_is_found_and_a_lone_search_says_so(alone):
     ctx = Context(replace(sample_services(), asked=None))
     after = Retrieve((Asked(k=2, alone=alone),))(State.start("What about fish?"), ctx)
     assert len(after.ranking) == 0
@@ -48,34 +50,38 @@ def test_without_known_questions_nothing_is_found_and_a_lone_search_says_so(alon
     ]
 
 
-def test_reranking_adds_the_weighted_cosine_to_the_standardised_score() -> None:
+def test_reranking_adds_the_weighted_cosine_to_the_standardised_score():
     found = ranking_of({"a": 3.0, "b": 2.0, "c": 1.0})  # mean 2, standard deviation (2/3) ** 0.5
-    hits = list(RerankByQuestions(weight=2).rerank(found, knowing({"a": 0.1, "b": 0.9})))
+    hits = list(
+        RerankByQuestions(weight=2).rerank(found, knowing({"a": 0.1, "b": 0.9}, {"a": 0.5, "b": 0.0}))
+    )
     z = 1 / (2 / 3) ** 0.5
-    # c has no known question: the mean of the others' cosines, 0.5
-    assert [hit.score for hit in hits] == pytest.approx([z + 0.2, 0 + 1.8, -z + 1.0])
-    assert [term.name for term in hits[0].terms] == ["standardised", "known question"]
+    # letters weigh 0.6; c has no known question, so the means of the others count: 0.5 and 0.25
+    assert [hit.score for hit in hits] == pytest.approx(
+        [z + 2 * (0.1 + 0.6 * 0.5), 0 + 2 * 0.9, -z + 2 * (0.5 + 0.6 * 0.25)]
+    )
+    assert [term.name for term in hits[0].terms] == ["standardised", "known question", "letters"]
     assert [sum(one.value * one.weight for one in hit.terms) for hit in hits] == pytest.approx(
         [hit.score for hit in hits]
     )
 
 
-def test_equal_scores_are_reranked_by_the_questions_alone() -> None:
+def test_equal_scores_are_reranked_by_the_questions_alone():
     hits = list(RerankByQuestions(weight=3).rerank(ranking_of({"a": 1.0, "b": 1.0}), knowing({"b": 0.5})))
     assert [hit.score for hit in hits] == pytest.approx([1.5, 1.5])
 
 
-def test_a_corpus_without_known_questions_keeps_its_scores() -> None:
+def test_a_corpus_without_known_questions_keeps_its_scores():
     ctx, found = Context(replace(sample_services(), asked=None)), ranking_of({"a": 3.0, "b": 2.0})
     assert list(RerankByQuestions().rerank(found, ctx)) == list(found)
 
 
-def test_a_negative_weight_is_refused() -> None:
+def test_a_negative_weight_is_refused():
     with pytest.raises(ConfigError, match="weight must be at least 0"):
         RerankByQuestions(weight=-1)
 
 
-def test_the_usual_hits_are_those_of_both_searches_each_once() -> None:
+def test_the_usual_hits_are_those_of_both_searches_each_once():
     ctx = sample_context()
     ids = [hit.id for hit in ctx.usual_hits("Fish in schools", 2)]
     by_question = [hit.id for hit in ctx.services.asked.search("Fish in schools", 2)]

@@ -1,7 +1,5 @@
 """What an answer says about its evidence: thin, in another language, and what is near when there is none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -41,7 +39,7 @@ class TestThinEvidence:
         ],
         ids=["also a better passage", "in the other order", "no label", "another language is not cited"],
     )
-    def test_what_rests_on_a_passage_that_is_not_low_needs_no_remark(self, text: str, hits: list[Hit]):
+    def test_what_rests_on_a_passage_that_is_not_low_needs_no_remark(self, text, hits):
         assert remarks_on(ENGLISH, text, hits) == ()
 
     def test_several_are_listed_in_order(self):
@@ -90,7 +88,7 @@ class TestAnotherLanguage:
         [("Es segura. [1]", "High"), ("Es segura. [1] It is safe. [2]", "Low")],
         ids=["a better one was not cited", "one is cited"],
     )
-    def test_no_better_passage_is_claimed_only_where_it_is_true(self, text: str, native: Label):
+    def test_no_better_passage_is_claimed_only_where_it_is_true(self, text, native):
         hits = [hit("a", "Medium", "es"), hit("b", native)]
         found = [one.text for one in remarks_on(ENGLISH, text, hits) if one.kind == "language"]
         assert found == ["[1] is in Spanish."]

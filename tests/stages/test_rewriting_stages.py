@@ -1,18 +1,15 @@
 """The stages that write queries: what they ask for, what drops out, what is searched with."""
 
-from __future__ import annotations
-
 import math
 import threading
 from dataclasses import replace
 
 import pytest
-from helpers.fakes import Told, refused, stopped, talker
+from helpers.fakes import Told, refused, talker
 from helpers.looping import for_each
 from helpers.plane import Plane, context, unit
 
 from rag_core.catalog import build
-from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Prompt
 from rag_core.prompts.templates import (
@@ -25,7 +22,6 @@ from rag_core.prompts.templates import (
     custom_template,
 )
 from rag_core.runtime.context import Context
-from rag_core.runtime.services import Services
 from rag_core.stages import (
     AnalyseQuery,
     AnalyseQueryByLlm,
@@ -57,7 +53,7 @@ def rewritten(ctx: Context, replies: dict, question: Query = QUESTION) -> tuple[
 
 
 class TestRewrite:
-    def test_one_query_and_bill_per_template_in_its_place_and_not_the_question(self, ctx: Context):
+    def test_one_query_and_bill_per_template_in_its_place_and_not_the_question(self, ctx):
         asked = with_llm(ctx, Told(PLAIN))
         queries = Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
         assert [(query.text, query.origin, query.template_index, query.weight) for query in queries] == [
@@ -68,18 +64,18 @@ class TestRewrite:
         assert asked.meter.warnings == []
         assert [(call.purpose, call.input_tokens) for call in asked.meter.calls] == [("rewrite", 100)] * 3
 
-    def test_the_question_can_be_kept_and_comes_first(self, ctx: Context):
+    def test_the_question_can_be_kept_and_comes_first(self, ctx):
         stage = Rewrite(MULTI_QUERY, keep_question=True)
         repeated = {**PLAIN, "synonyms": "do cats sleep?"}
         queries = stage.rewrite(QUESTION, with_llm(ctx, Told(repeated)))
         assert [query.origin for query in queries] == ["question", "standalone", "expanded"]
 
-    def test_the_kept_question_remains_when_all_rewrites_fail(self, ctx: Context):
+    def test_the_kept_question_remains_when_all_rewrites_fail(self, ctx):
         asked = with_llm(ctx, Told(dict.fromkeys(PLAIN, refused())))
         assert Rewrite(MULTI_QUERY, keep_question=True).rewrite(QUESTION, asked) == (QUESTION,)
         assert len(asked.meter.warnings) == 3
 
-    def test_the_calls_are_made_at_the_same_time(self, ctx: Context):
+    def test_the_calls_are_made_at_the_same_time(self, ctx):
         meeting = threading.Barrier(3)
 
         def together(prompt: Prompt) -> str:
@@ -89,7 +85,7 @@ class TestRewrite:
         queries, _ = rewritten(ctx, dict.fromkeys(PLAIN, together))
         assert [query.text for query in queries] == list(PLAIN.values())
 
-    def test_identical_rewrites_collapse_into_the_first_whatever_their_capitals(self, ctx: Context):
+    def test_identical_rewrites_collapse_into_the_first_whatever_their_capitals(self, ctx):
         queries, warnings = rewritten(ctx, {**PLAIN, "synonyms": "“WHEN do cats sleep?”"})
         assert [(query.origin, query.template_index) for query in queries] == [
             ("standalone", 0),
@@ -97,7 +93,7 @@ class TestRewrite:
         ]
         assert warnings == ["Rewrite 'synonyms' is the same as 'standalone' and was left out."]
 
-    def test_a_failed_one_drops_out_and_the_others_keep_their_places(self, ctx: Context):
+    def test_a_failed_one_drops_out_and_the_others_keep_their_places(self, ctx):
         queries, warnings = rewritten(ctx, {**PLAIN, "standalone": refused("The provider is down.")})
         assert [(query.origin, query.template_index) for query in queries] == [
             ("synonyms", 1),
@@ -106,12 +102,12 @@ class TestRewrite:
         assert warnings == ["Rewrite 'standalone' failed and was left out: The provider is down. Try again."]
 
     @pytest.mark.parametrize("empty", ["", " \n ", '""', "New wording: "])
-    def test_an_empty_reply_is_a_failed_one(self, ctx: Context, empty: str):
+    def test_an_empty_reply_is_a_failed_one(self, ctx, empty):
         queries, warnings = rewritten(ctx, {**PLAIN, "expanded": empty})
         assert [query.origin for query in queries] == ["standalone", "synonyms"]
         assert warnings == ["Rewrite 'expanded' failed and was left out: the reply was empty. Try again."]
 
-    def test_when_all_fail_the_run_fails_with_the_first_reason(self, ctx: Context):
+    def test_when_all_fail_the_run_fails_with_the_first_reason(self, ctx):
         failing = {"standalone": refused("No quota."), "synonyms": refused("No model."), "expanded": ""}
         strategy = Strategy(
             "mine", (Rewrite(MULTI_QUERY), Retrieve((Dense(),)), WeightedFusion("equal"), Generate())
@@ -123,16 +119,11 @@ class TestRewrite:
         # the empty reply was sent and is billed; a refused one has no bill
         assert [call.purpose for call in failed.value.calls] == ["rewrite"]
 
-    def test_stopping_is_not_a_failed_rewrite(self, ctx: Context):
-        asked = Context(with_llm(ctx, Told(PLAIN)).services, stopped())
-        with pytest.raises(Stopped):
-            Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
-
     def test_without_a_template_there_is_no_stage(self):
         with pytest.raises(ConfigError, match="Rewrite: there are no templates"):
             Rewrite(())
 
-    def test_a_rewrite_that_loses_a_fact_is_used_and_warned_of(self, ctx: Context):
+    def test_a_rewrite_that_loses_a_fact_is_used_and_warned_of(self, ctx):
         question = Query("Can I take ibuprofen at 34 weeks?")
         kept = "Is ibuprofen safe at 34 weeks?"
         queries, warnings = rewritten(
@@ -145,7 +136,7 @@ class TestRewrite:
         ]  # fmt: skip
         assert warnings == ["Rewrite 'synonyms' lost from the question: ibuprofen, 34 weeks."]
 
-    def test_a_medicine_under_another_of_its_names_is_not_lost(self, lab: Lab):
+    def test_a_medicine_under_another_of_its_names_is_not_lost(self, lab):
         """The lab's thesaurus knows that acetaminophen is paracetamol; ibuprofen is another medicine."""
         asked = with_llm(
             Context(lab.services()),
@@ -155,7 +146,7 @@ class TestRewrite:
         assert [query.note for query in queries] == ["", "lost from the question: acetaminophen"]
         assert asked.meter.warnings == ["Rewrite 'synonyms' lost from the question: acetaminophen."]
 
-    def test_the_offline_engine_says_which_templates_it_cannot_read(self, ctx: Context):
+    def test_the_offline_engine_says_which_templates_it_cannot_read(self, ctx):
         mine = custom_template("mine", "Ask {question}")
         edited = custom_template("standalone", "Alone: {question}")
         llm = Told({"mine": "One", "standalone": "Two", "synonyms": "Three"}, offline=True)
@@ -166,7 +157,7 @@ class TestRewrite:
             "The offline engine cannot read your template 'standalone' and used the built-in one of this name instead.",
         ]
 
-    def test_a_language_model_reads_them(self, ctx: Context):
+    def test_a_language_model_reads_them(self, ctx):
         asked = with_llm(ctx, Told({"mine": "One"}))
         Rewrite((custom_template("mine", "Ask {question}"),)).rewrite(QUESTION, asked)
         assert asked.meter.warnings == []
@@ -190,7 +181,7 @@ class TestRewrite:
             ("", ""),
         ],
     )
-    def test_a_reply_is_cleaned_of_labels_and_quotation_marks(self, reply: str, text: str):
+    def test_a_reply_is_cleaned_of_labels_and_quotation_marks(self, reply, text):
         assert cleaned(reply) == text
 
 
@@ -208,12 +199,12 @@ class TestForm:
             ("gatos noche", "keywords", "keywords: 2 words"),
         ],
     )
-    def test_the_decision_and_its_reason_are_in_the_query(self, ctx: Context, question, form, reason):
+    def test_the_decision_and_its_reason_are_in_the_query(self, ctx, question, form, reason):
         (query,) = AnalyseQuery().rewrite(Query(question), ctx)
         assert query == Query(question, form=form, note=reason)
 
     @pytest.mark.parametrize("question", ["Do cats sleep?", "cats sleep", "¿Duermen?"])
-    def test_the_decision_reaches_the_model_and_the_rewrites(self, ctx: Context, question: str):
+    def test_the_decision_reaches_the_model_and_the_rewrites(self, ctx, question):
         llm = talker()
         (analysed,) = AnalyseQuery().rewrite(Query(question), ctx)
         queries = Rewrite(ORIGINAL).rewrite(analysed, with_llm(ctx, llm))
@@ -221,7 +212,7 @@ class TestForm:
         assert all(f"Form of the question: {analysed.form}." in prompt.render() for prompt in llm.prompts)
         assert {query.form for query in queries} == {analysed.form}
 
-    def test_without_an_analysis_the_prompt_says_nothing_about_the_form(self, ctx: Context):
+    def test_without_an_analysis_the_prompt_says_nothing_about_the_form(self, ctx):
         llm = talker()
         queries = Rewrite(ORIGINAL).rewrite(Query("cats sleep"), with_llm(ctx, llm))
         wanted = [template.text.format(question="cats sleep", form="") for template in ORIGINAL]
@@ -240,7 +231,7 @@ def analysed(ctx: Context, question: str, reply: object) -> tuple[Query, list[st
 class TestAnalysisByTheModel:
     """As RAG-MSR does it: the model says whether the question is keywords, and makes a full question of them."""
 
-    def test_keywords_become_the_full_question_the_model_wrote(self, ctx: Context):
+    def test_keywords_become_the_full_question_the_model_wrote(self, ctx):
         full = "What should cats eat at 12 weeks?"
         query, warnings, llm = analysed(
             ctx, "cats food 12 weeks", f'{{"form": "keywords", "question": "{full}"}}'
@@ -250,12 +241,12 @@ class TestAnalysisByTheModel:
         assert warnings == []
         assert [prompt.purpose for prompt in llm.prompts] == ["rewrite"]
 
-    def test_a_sentence_stands_as_it_was_asked(self, ctx: Context):
+    def test_a_sentence_stands_as_it_was_asked(self, ctx):
         query, warnings, _ = analysed(ctx, "Do cats sleep?", '{"form": "sentence", "question": "Cats?"}')
         assert query == Query("Do cats sleep?", form="sentence", note="full sentence, according to told")
         assert warnings == []
 
-    def test_the_rules_are_applied_to_the_full_question(self, ctx: Context):
+    def test_the_rules_are_applied_to_the_full_question(self, ctx):
         full = "Where do cats sleep at night?"
         query, _, _ = analysed(ctx, "cats sleep", f'{{"form": "keywords", "question": "{full}"}}')
         llm = talker()
@@ -263,7 +254,7 @@ class TestAnalysisByTheModel:
         assert all(f"Question: {full}\n" in prompt.render() for prompt in llm.prompts)
         assert all("Form of the question: sentence." in prompt.render() for prompt in llm.prompts)
 
-    def test_a_number_it_lost_is_warned_of(self, ctx: Context):
+    def test_a_number_it_lost_is_warned_of(self, ctx):
         reply = '{"form": "keywords", "question": "What should young cats eat?"}'
         query, warnings, _ = analysed(ctx, "cats food 12 weeks", reply)
         assert "lost from the question: 12 weeks" in query.note
@@ -283,31 +274,31 @@ class TestAnalysisByTheModel:
             (refused("The provider refused."), "The provider refused)."),
         ],
     )
-    def test_when_it_fails_the_rules_decide_and_the_warning_says_why(self, ctx: Context, reply, why: str):
+    def test_when_it_fails_the_rules_decide_and_the_warning_says_why(self, ctx, reply, why):
         query, (warning,), llm = analysed(ctx, "cats sleep", reply)
         assert query == AnalyseQuery().rewrite(Query("cats sleep"), ctx)[0]
         assert warning.startswith(f"Query analysis by the model failed, so rules were used instead ({why}")
         assert len(llm.prompts) == 1
 
-    def test_a_stopped_run_is_no_failure_of_the_analysis(self, ctx: Context):
+    def test_a_stopped_run_is_no_failure_of_the_analysis(self, ctx):
         with pytest.raises(Stopped):
             analysed(ctx, "cats sleep", Stopped())
 
 
 class TestRephrase:
-    def test_the_rewrite_stands_in_place_of_the_question(self, ctx: Context):
+    def test_the_rewrite_stands_in_place_of_the_question(self, ctx):
         asked = with_llm(ctx, Told({"transform": "Feline sleep"}))
         assert Rephrase().rewrite(QUESTION, asked) == (Query("Feline sleep", TRANSFORM.name),)
         assert asked.meter.warnings == []
 
     @pytest.mark.parametrize("failing", [refused("The provider is down."), ""])
-    def test_when_it_fails_the_question_is_searched_as_it_stands_with_a_warning(self, ctx: Context, failing):
+    def test_when_it_fails_the_question_is_searched_as_it_stands_with_a_warning(self, ctx, failing):
         asked = with_llm(ctx, Told({"transform": failing}))
         assert Rephrase().rewrite(QUESTION, asked) == (QUESTION,)
         (warning,) = asked.meter.warnings
         assert warning.startswith("Rewrite 'transform' failed and was left out: ")
 
-    def test_stopping_is_not_a_failure_to_go_on_from(self, ctx: Context):
+    def test_stopping_is_not_a_failure_to_go_on_from(self, ctx):
         asked = with_llm(ctx, Told({"transform": Stopped()}))
         with pytest.raises(Stopped):
             Rephrase().rewrite(QUESTION, asked)
@@ -319,7 +310,7 @@ class TestHypothesise:
         [(False, 90.0), (True, 45.0)],
         ids=["the passage alone", "the mean of passage and question"],
     )
-    def test_it_is_searched_with_the_passage_or_the_normalised_mean(self, include: bool, degrees: float):
+    def test_it_is_searched_with_the_passage_or_the_normalised_mean(self, include, degrees):
         plane = Plane(question=0, answer=90)
         ctx = with_llm(context(plane), Told({"hypothetical": "answer"}))
         strategy = Strategy("mine", (Hyde(include), Retrieve((Dense(k=1),))))
@@ -341,7 +332,7 @@ class TestHypothesise:
         assert plane.kinds == [("passage", ("answer",)), ("query", ("question",))]
 
     @pytest.mark.parametrize("empty", ["", "\n  "])
-    def test_an_empty_passage_is_an_error_and_no_search(self, ctx: Context, empty: str):
+    def test_an_empty_passage_is_an_error_and_no_search(self, ctx, empty):
         asked = with_llm(ctx, Told({"hypothetical": empty}))
         with pytest.raises(ProviderError, match="wrote no hypothetical passage"):
             Hyde().rewrite(QUESTION, asked)
@@ -373,7 +364,7 @@ class TestHypothesise:
         (warning,) = (one for one in trace.warnings if "hypotheses" in one)
         assert warning.startswith("2 of 3 hypotheses: the others failed and were left out: No quota.")
 
-    def test_they_are_written_at_the_same_time(self, ctx: Context):
+    def test_they_are_written_at_the_same_time(self, ctx):
         together = threading.Barrier(3, timeout=20)
         llm = Told({"hypothetical": lambda prompt: f"passage {together.wait() * 0 + prompt.sample}"})
         (query,) = Hyde(samples=3).rewrite(QUESTION, with_llm(ctx, llm))
@@ -385,18 +376,18 @@ class TestHypothesise:
         with pytest.raises(ConfigError, match="samples must be 1 or more"):
             Hyde(samples=0)
 
-    def test_a_failure_is_raised(self, ctx: Context):
+    def test_a_failure_is_raised(self, ctx):
         asked = with_llm(ctx, Told({"hypothetical": refused("No quota.")}))
         with pytest.raises(ProviderError, match="No quota"):
             Hyde().rewrite(QUESTION, asked)
 
-    def test_the_passage_is_searched_in_one_line(self, ctx: Context):
+    def test_the_passage_is_searched_in_one_line(self, ctx):
         asked = with_llm(ctx, Told({"hypothetical": " Cats sleep.\n\nThey dream. "}))
         (query,) = Hyde().rewrite(QUESTION, asked)
         assert query.passages == ("Cats sleep. They dream.",)
 
 
-def test_the_answer_is_about_the_users_question_and_not_a_rewrite(full: Services):
+def test_the_answer_is_about_the_users_question_and_not_a_rewrite(full):
     llm = talker()
     for strategy in ("hyde", "multi_query", "rag_msr"):
         build(strategy).run("Do cats sleep?", replace(full, llms=dict.fromkeys(full.llms, llm)))

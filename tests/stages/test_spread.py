@@ -1,7 +1,5 @@
 """Spreading a ranking over documents."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 
@@ -38,7 +36,7 @@ def _spoken(foreign: float, question: str) -> list[str]:
     return [hit.id for hit in Spread(1, foreign).select(replace(ranking, hits=tuple(hits)), sample_context())]
 
 
-def test_a_repeated_document_falls_behind_a_new_one_worth_more_than_its_discounted_share() -> None:
+def test_a_repeated_document_falls_behind_a_new_one_worth_more_than_its_discounted_share():
     # shares of the range 4: 1, 0.75, 0.5, 0.25, 0; a's second is worth 0.75 w, its third 0.5 w²
     rows = [("a", 5.0), ("a", 4.0), ("a", 3.0), ("b", 2.0), ("c", 1.0)]
     assert _order(0.9, rows) == ["0", "1", "2", "3", "4"]  # 1, 0.675, 0.405, 0.25, 0
@@ -46,7 +44,7 @@ def test_a_repeated_document_falls_behind_a_new_one_worth_more_than_its_discount
     assert _order(0.3, rows) == ["0", "3", "1", "2", "4"]  # 1, 0.225, 0.045, 0.25, 0
 
 
-def test_a_passage_in_another_language_than_the_question_counts_less() -> None:
+def test_a_passage_in_another_language_than_the_question_counts_less():
     english, spanish = (
         "When is anti-D given to a pregnant woman?",
         "¿Cuándo se pone la anti-D a la embarazada?",
@@ -59,20 +57,20 @@ def test_a_passage_in_another_language_than_the_question_counts_less() -> None:
 
 
 @pytest.mark.parametrize("factor", [0.01, 1.0, 1000.0])
-def test_neither_unit_nor_zero_of_the_scores_matters(factor: float) -> None:
+def test_neither_unit_nor_zero_of_the_scores_matters(factor):
     rows = [("a", 5.0), ("a", 4.0), ("b", 3.0), ("c", 1.0)]
     assert _order(0.5, [(name, factor * score - 7) for name, score in rows]) == _order(0.5, rows)
 
 
-def test_equal_scores_are_ordered_by_how_often_their_document_came_before() -> None:
+def test_equal_scores_are_ordered_by_how_often_their_document_came_before():
     assert _order(0.5, [("a", 2.0), ("a", 2.0), ("b", 2.0)]) == ["0", "2", "1"]
 
 
-def test_an_empty_ranking_stays_empty() -> None:
+def test_an_empty_ranking_stays_empty():
     assert _order(0.9, []) == []
 
 
-def test_scores_stay_and_the_stage_votes_for_the_new_ranks() -> None:
+def test_scores_stay_and_the_stage_votes_for_the_new_ranks():
     after = Spread(0.3).select(_ranking([("a", 3.0), ("a", 2.0), ("b", 1.9), ("c", 1.0)]), sample_context())
     assert [(hit.id, hit.score) for hit in after] == [("0", 3.0), ("2", 1.9), ("1", 2.0), ("3", 1.0)]
     assert [vote.rank for hit in after if (vote := hit.vote("Spread"))] == [1, 2, 3, 4]
@@ -82,9 +80,7 @@ ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.floats(-1e3, 1e3)), max_siz
 
 
 @given(ROWS, st.floats(0, 1))
-def test_no_passage_is_lost_and_each_document_keeps_its_own_order(
-    rows: list[tuple[str, float]], weight: float
-) -> None:
+def test_no_passage_is_lost_and_each_document_keeps_its_own_order(rows, weight):
     ranking = _ranking(rows)
     after = Spread(weight).select(ranking, sample_context())
     assert Counter(hit.id for hit in after) == Counter(hit.id for hit in ranking)
@@ -95,12 +91,12 @@ def test_no_passage_is_lost_and_each_document_keeps_its_own_order(
 
 
 @given(ROWS)
-def test_weight_1_keeps_the_order(rows: list[tuple[str, float]]) -> None:
+def test_weight_1_keeps_the_order(rows):
     assert _order(1.0, rows) == [hit.id for hit in _ranking(rows)]
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1])
 @pytest.mark.parametrize("name", ["weight", "foreign"])
-def test_a_weight_out_of_range_is_refused(name: str, weight: float) -> None:
+def test_a_weight_out_of_range_is_refused(name, weight):
     with pytest.raises(ConfigError, match=f"{name} must be from 0 to 1"):
         Spread(**{name: weight})

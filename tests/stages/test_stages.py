@@ -1,7 +1,5 @@
 """Each formula against arithmetic written out by hand, on vectors in the plane."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import threading
@@ -28,7 +26,6 @@ from rag_core.stages import (
     Retrieve,
     Retriever,
     SelectStage,
-    Stage,
     Top,
     select,
 )
@@ -59,7 +56,7 @@ def test_rrf_sums_one_over_sixty_plus_rank():
 @pytest.mark.parametrize(
     ("k", "expected"), [(0, 1 / 1 + 1 / 2), (1, 1 / 2 + 1 / 3), (200, 1 / 201 + 1 / 202)]
 )
-def test_the_rrf_constant_is_added_to_the_rank(k: int, expected: float):
+def test_the_rrf_constant_is_added_to_the_rank(k, expected):
     assert ReciprocalRankFusion(k).fuse([ranking("a"), ranking("ba")])["a"] == pytest.approx(
         expected, abs=1e-15
     )
@@ -71,7 +68,7 @@ def test_a_negative_rrf_constant_is_refused():
 
 
 @pytest.mark.parametrize("rankings", [(), (ranking(""),), (ranking(""), ranking(""))])
-def test_fusing_nothing_leaves_an_empty_ranking(rankings: tuple[Ranking, ...]):
+def test_fusing_nothing_leaves_an_empty_ranking(rankings):
     assert fused(*rankings).hits == ()
 
 
@@ -103,7 +100,7 @@ lists = st.lists(
 
 @settings(deadline=None)
 @given(lists)
-def test_the_order_of_two_fused_lists_never_matters(drawn: list[tuple[list[str], float]]):
+def test_the_order_of_two_fused_lists_never_matters(drawn):
     rankings = [ranking(ids, Query("q", weight=weight)) for ids, weight in drawn]
     forward, backward = fused(*rankings), fused(*reversed(rankings))
     assert [(h.id, h.score) for h in forward] == [(h.id, h.score) for h in backward]
@@ -113,7 +110,7 @@ TIED = ("abdefgc", "cahijkb", "bclmnoa")  # a, b and c: each once first, once se
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(TIED)), ids=",".join)
-def test_defect_passages_with_the_same_ranks_in_three_lists_tie_and_are_ordered_by_id(order: tuple[str, ...]):
+def test_defect_passages_with_the_same_ranks_in_three_lists_tie_and_are_ordered_by_id(order):
     best = fused(*(ranking(ids) for ids in order)).hits[:3]
     assert [found.id for found in best] == ["a", "b", "c"]
     assert len({found.score for found in best}) == 1
@@ -121,7 +118,7 @@ def test_defect_passages_with_the_same_ranks_in_three_lists_tie_and_are_ordered_
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from("abcdefgh"), unique=True), st.integers(1, 10), st.integers(1, 10))
-def test_top_keeps_a_prefix_of_the_ranking(ids: list[str], fewer: int, more: int):
+def test_top_keeps_a_prefix_of_the_ranking(ids, fewer, more):
     shorter, longer = (kept(Top(k), Plane(), *ids).hits for k in sorted((fewer, more)))
     assert longer == ranking(ids).hits[: max(fewer, more)]
     assert shorter == longer[: len(shorter)]
@@ -184,11 +181,8 @@ def test_mmr_with_lambda_zero_takes_the_most_relevant_and_then_the_most_differen
 
 
 @settings(deadline=None)
-@given(
-    st.lists(st.integers(0, 359), min_size=1, max_size=7),
-    st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]),
-)
-def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees: list[int], lam: float):
+@given(st.lists(st.integers(0, 359), min_size=1, max_size=7), st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]))
+def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees, lam):
     vectors = np.array([unit(angle) for angle in degrees], np.float32)
     picks = mmr_order(np.array([1, 0], np.float32), vectors, len(degrees), lam)
     assert sorted(row for row, *_ in picks) == list(range(len(degrees)))
@@ -205,13 +199,13 @@ def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees: list[int], 
 
 @for_each("lam", [0.0, 0.7, 1.0])
 @for_each("order", ["abcd", "dcba", "cadb"])
-def test_mmr_breaks_ties_by_id_whatever_the_order_of_the_ranking(lam: float, order: str):
+def test_mmr_breaks_ties_by_id_whatever_the_order_of_the_ranking(lam, order):
     plane = Plane(question=0, a=40, b=40, c=40, d=40)
     assert [found.id for found in kept(Mmr(4, lam), plane, *order)] == list("abcd")
 
 
 @for_each("count", range(2, 12))
-def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count: int):
+def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count):
     draws = np.random.default_rng(0).normal(size=(2, 384)).astype(np.float32)
     vector, question = draws / np.linalg.norm(draws, axis=1, keepdims=True)
     picks = mmr_order(question, np.tile(vector, (count, 1)), count, 1.0)
@@ -219,7 +213,7 @@ def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count: int):
 
 
 @pytest.mark.parametrize("kept", [2, 100])  # of the question and nine picks
-def test_mmr_of_rows_compared_before_is_that_of_rows_just_met_to_the_last_bit(monkeypatch, kept: int):
+def test_mmr_of_rows_compared_before_is_that_of_rows_just_met_to_the_last_bit(monkeypatch, kept):
     monkeypatch.setattr(select, "KEPT_COSINES", kept)
     random = np.random.default_rng(3)
     question, others = random.standard_normal(8, np.float32), random.standard_normal((40, 8), np.float32)
@@ -243,7 +237,7 @@ def test_mmr_of_nothing_is_nothing_and_asks_no_model():
 
 
 @pytest.mark.parametrize("lam", [-0.01, 1.01, float("nan")])
-def test_a_lambda_outside_zero_to_one_is_refused(lam: float):
+def test_a_lambda_outside_zero_to_one_is_refused(lam):
     with pytest.raises(ConfigError, match="lambda_ must be from 0 to 1"):
         Mmr(lambda_=lam)
 
@@ -323,7 +317,7 @@ def test_two_retrievers_of_one_kind_are_told_apart_and_others_have_short_names()
 
 
 @pytest.mark.parametrize("stage", [Top(1), Mmr(1), Blend(alpha=1)], ids=lambda stage: stage.name)
-def test_a_ranking_keeps_its_retriever_until_rankings_are_fused(stage: Stage):
+def test_a_ranking_keeps_its_retriever_until_rankings_are_fused(stage):
     rankings = (ranking("ab", Query("one"), "bm25"), ranking("ab", Query("two"), "dense"))
     state = replace(State.start("question"), rankings=rankings)
     ctx = context(Plane(question=0, one=0, two=0, a=0, b=10))
@@ -339,7 +333,7 @@ def test_the_scale_of_a_ranking_is_that_of_its_hits():
 
 
 @pytest.mark.parametrize("retriever", [Dense(), Bm25()], ids=["dense", "lexical"])
-def test_retrieval_does_not_begin_once_the_run_was_stopped(retriever: Retriever):
+def test_retrieval_does_not_begin_once_the_run_was_stopped(retriever):
     plane = Plane(question=0)
     ctx = Context(context(plane).services, stopped())
     with pytest.raises(Stopped):

@@ -1,7 +1,5 @@
 """A stage checks its template when it is built."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,7 +24,7 @@ every_template = pytest.mark.parametrize(
 
 
 @every_template
-def test_a_template_without_a_field_its_stage_fills_is_refused_when_the_stage_is_built(make, ready: Template):
+def test_a_template_without_a_field_its_stage_fills_is_refused_when_the_stage_is_built(make, ready):
     name = make(ready).name
     with pytest.raises(ConfigError) as refused:
         make(replace(ready, name="mine", text=ready.text.replace("{question}", "it")))
@@ -35,7 +33,7 @@ def test_a_template_without_a_field_its_stage_fills_is_refused_when_the_stage_is
 
 
 @every_template
-def test_a_template_with_a_field_nothing_fills_is_refused_too(make, ready: Template):
+def test_a_template_with_a_field_nothing_fills_is_refused_too(make, ready):
     name = make(ready).name
     with pytest.raises(ConfigError) as refused:
         make(replace(ready, name="mine", text=f"{ready.text} {{context}}"))

@@ -1,18 +1,20 @@
-"""The passages and fakes that the contract tests run on."""
+"""The passages and fakes that the contract tests run on, and the examples in docstrings."""
 
-from __future__ import annotations
-
+import doctest
+import importlib
 import threading
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
+from helpers.small import ROOT
+from helpers.stage_classes import STAGE_CLASSES
 
 from rag_core.catalog import RECIPES
+from rag_core.evaluation import metrics
 from rag_core.prompts.templates import HYPOTHETICAL, MULTI_QUERY
-from rag_core.stages import (
-    Bm25,
-    Dense,
-)
+from rag_core.stages import Bm25, Dense
+from rag_core.stages.select import mmr_order
 from rag_core.testing import (
     PASSAGES,
     BagOfWords,
@@ -50,7 +52,6 @@ def test_the_scripted_model_replies_by_rule_or_as_it_was_set():
     ctx = sample_context(services)
     (hit, *_) = services.index.lexical("cats purr", 1, 1.5, 0.75)
     trace = GOOD.build().run("Do cats purr?", services)
-    assert trace.answer
     assert trace.answer.text.endswith("[1].")
     assert ctx.rerank("cats purr", [hit])[0] == [2.0]
     set_to = ScriptedLlm(ProviderError("No.", "Wait."), templates={"hypothetical": "Cats purr."})
@@ -69,3 +70,33 @@ def test_the_scripted_model_stops():
     (bill,) = replies
     assert bill.output_tokens == 1
     assert WordOverlap().scale == "cross_encoder"
+
+
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted((ROOT / "rag_core").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
+EXAMPLES = [
+    example
+    for name in MODULES
+    for example in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name))
+    if example.examples
+]
+FORMULAS = [
+    metrics.ndcg, metrics.recall, metrics.precision, metrics.hit, metrics.reciprocal_rank,
+    metrics.average_precision, metrics.seed_ndcg, mmr_order,
+]  # fmt: skip
+
+
+@for_each("example", EXAMPLES, ids=lambda example: example.name)
+def test_an_example_shows_what_comes_out(example):
+    told: list[str] = []
+    ran = doctest.DocTestRunner().run(example, out=told.append)
+    assert ran.failed == 0, "".join(told)
+
+
+@for_each("one", [*STAGE_CLASSES, *FORMULAS], ids=lambda one: one.__name__)
+def test_every_stage_and_formula_has_an_example(one):
+    assert "Example:\n" in (one.__doc__ or "")
+    assert ">>> " in (one.__doc__ or "")

@@ -1,10 +1,8 @@
 """`check_stage`: every stage of ours passes, and each broken one fails with a sentence that names its fault."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import field, make_dataclass, replace
+from typing import Any
 
 import pytest
 from helpers.looping import for_each
@@ -25,283 +23,184 @@ from rag_core.stages import (
     Top,
     TransformStage,
 )
-from rag_core.testing import (
-    PASSAGES,
-    check_stage,
-)
+from rag_core.testing import PASSAGES, check_stage
 from rag_core.values.errors import ProviderError, RagError
-from rag_core.values.types import Hit, Query, Ranking, Scale, State
+from rag_core.values.types import Hit, Query, Ranking, State
 
 NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy": (("cats",),)}
 
 
 @for_each("one", STAGE_CLASSES, ids=lambda one: one.__name__)
-def test_every_stage_keeps_the_contract(one: type):
+def test_every_stage_keeps_the_contract(one):
     check_stage(one(*NEEDED.get(one.__name__, ())))
 
 
-@dataclass
-class NotFrozen(SelectStage):
-    k: int = 3
-
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits[: self.k]
-
-
-@dataclass(frozen=True)
-class WithAList(SelectStage):
-    keep: list[int] = field(default_factory=lambda: [0, 1])
-
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return [hit for place, hit in enumerate(ranking) if place in self.keep]
+def made(
+    name: str, base: type, /, *fields: Any, frozen: bool = True, eq: bool = True, **namespace: Any
+) -> Any:
+    """An instance of a dataclass of this name with these fields, methods and class attributes."""
+    return make_dataclass(name, fields, bases=(base,), namespace=namespace, frozen=frozen, eq=eq)()
 
 
-@dataclass(frozen=True, eq=False)
-class ByIdentity(SelectStage):
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits[:3]
+def selecting(name: str, select: Callable[..., Any], *fields: Any, **more: Any) -> Any:
+    """A selection; `select` takes the stage and the ranking."""
+    return made(name, SelectStage, *fields, select=lambda self, ranking, ctx: select(self, ranking), **more)
 
 
-@dataclass(frozen=True)
-class Unseen(SelectStage):
-    """Its parameter is no part of its fingerprint."""
-
-    k: int = field(default=3, repr=False)
-
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits[: self.k]
+def reranking(name: str, rerank: Callable[[Ranking], Any] = lambda ranking: (), **more: Any) -> Any:
+    """A reranking that says judge scores."""
+    return made(name, RerankStage, scale="judge", rerank=lambda self, ranking, ctx: rerank(ranking), **more)
 
 
-@dataclass(frozen=True)
-class NotJson(SelectStage):
-    limit: float = float("inf")
-
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return [hit for hit in ranking if hit.score < self.limit]
+def first(stage: Any, ranking: Ranking) -> Any:
+    return ranking.hits[: getattr(stage, "k", 3)]
 
 
-@dataclass(frozen=True)
-class WrongScale(RerankStage):
-    """Says judge scores, gives cosines."""
-
-    scale: ClassVar[str] = "judge"
-
-    def rerank(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return [hit.with_score(0.5, "cosine") for hit in ranking]
+def all_equal(ranking: Ranking) -> list[Hit]:
+    return [hit.with_score(1.0, "judge") for hit in ranking]
 
 
-@dataclass(frozen=True)
-class SaysOne(TransformStage):
-    fans_out: ClassVar[bool] = False
-
-    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        return (question, replace(question, text="cats"))
-
-
-@dataclass(frozen=True)
-class Same(RerankStage):
-    """All scores equal; `__call__` of some heirs is broken."""
-
-    scale: ClassVar[str] = "judge"
-
-    def rerank(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return [hit.with_score(1.0, "judge") for hit in ranking]
+def equal_and_then(name: str, change: Callable[[State, State], State]) -> Any:
+    """All scores equal, and the state before and after changed into another."""
+    return reranking(
+        name,
+        all_equal,
+        __call__=lambda self, state, ctx: change(state, RerankStage.__call__(self, state, ctx)),
+    )
 
 
-@dataclass(frozen=True)
-class TiesAsTheyCame(Same):
-    def __call__(self, state: State, ctx: Context) -> State:
-        after = super().__call__(state, ctx)
-        came = [[hit.id for hit in ranking] for ranking in state.rankings]
-        return replace(
-            after,
-            rankings=tuple(
-                replace(one, hits=tuple(sorted(one.hits, key=lambda hit: ids.index(hit.id))))
-                for one, ids in zip(after.rankings, came, strict=True)
-            ),
-        )
+def as_they_came(before: State, after: State) -> State:
+    came = [[hit.id for hit in ranking] for ranking in before.rankings]
+    ordered = (
+        replace(one, hits=tuple(sorted(one.hits, key=lambda hit: ids.index(hit.id))))
+        for one, ids in zip(after.rankings, came, strict=True)
+    )
+    return replace(after, rankings=tuple(ordered))
 
 
-@dataclass(frozen=True)
-class FromZero(Same):
-    def __call__(self, state: State, ctx: Context) -> State:
-        after = super().__call__(state, ctx)
-        return replace(after, rankings=tuple(map(self._lowered, after.rankings)))
+def counted_from_0(before: State, after: State) -> State:
+    def lowered(hit: Hit) -> Hit:
+        return replace(hit, votes=(*hit.votes[:-1], replace(hit.votes[-1], rank=hit.votes[-1].rank - 1)))
 
-    def _lowered(self, ranking: Ranking) -> Ranking:
-        hits = [
-            replace(hit, votes=(*hit.votes[:-1], replace(hit.votes[-1], rank=hit.votes[-1].rank - 1)))
-            for hit in ranking
-        ]
-        return replace(ranking, hits=tuple(hits))
+    return replace(
+        after, rankings=tuple(replace(one, hits=tuple(map(lowered, one))) for one in after.rankings)
+    )
 
 
-@dataclass(frozen=True)
-class ForgetsVotes(RerankStage):
-    scale: ClassVar[str] = "judge"
-
-    def rerank(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return [Hit(hit.passage, 1.0, "judge") for hit in ranking]
+def without_votes(self: Any, state: State, ctx: Context) -> State:
+    hits = tuple(all_equal(state.rankings[0]))
+    return replace(state, rankings=(replace(state.rankings[0], hits=hits), *state.rankings[1:]))
 
 
-@dataclass(frozen=True)
-class NoVotes(RerankStage):
-    scale: ClassVar[str] = "judge"
-
-    def __call__(self, state: State, ctx: Context) -> State:
-        hits = tuple(hit.with_score(1.0, "judge") for hit in state.rankings[0])
-        return replace(state, rankings=(replace(state.rankings[0], hits=hits), *state.rankings[1:]))
-
-    def rerank(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ()
+def halve_all(self: Any, ranking: Ranking) -> Sequence[Hit]:
+    for hit in ranking:
+        object.__setattr__(hit, "score", hit.score / 2)
+    return ranking.hits
 
 
-@dataclass(frozen=True)
-class NotANumber(RerankStage):
-    scale: ClassVar[str] = "judge"
+def going_on_after(kind: type[Exception], warning: bool) -> Callable[..., Any]:
+    """A rewrite that takes the question where its call fails."""
 
-    def rerank(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return [hit.with_score(float("nan"), "judge") for hit in ranking]
+    def rewrite(self: Any, question: Query, ctx: Context) -> tuple[Query, ...]:
+        try:
+            return (replace(question, text=ctx.complete(HYPOTHETICAL.fill(question=question.text))),)
+        except kind as error:
+            if warning:
+                ctx.warn(str(error))
+            return (question,)
 
-
-@dataclass(frozen=True)
-class Mutates(SelectStage):
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        for hit in ranking:
-            object.__setattr__(hit, "score", hit.score / 2)
-        return ranking.hits
+    return rewrite
 
 
-@dataclass(frozen=True)
-class Twice(SelectStage):
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits[:1] * 2
-
-
-@dataclass(frozen=True)
-class Invents(SelectStage):
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return [Hit(replace(PASSAGES[0], id="new"), 1.0, hit.scale) for hit in ranking.hits[:1]]
-
-
-@dataclass(frozen=True)
-class NeedsAHit(SelectStage):
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits[: 1 + (ranking.hits[0].score > 0)]
-
-
-@dataclass(frozen=True)
-class NeedsTwoHits(SelectStage):
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits[: 1 + (ranking.hits[1].score > 0)] if ranking.hits else ()
+def change_flow(self: Any, before: Flow) -> Flow:
+    before.scales["mine"] = "cosine"  # type: ignore[index]
+    return before
 
 
 CALLS = iter(range(10**9))
 
-
-@dataclass(frozen=True)
-class ByChance(SelectStage):
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits[: next(CALLS) % 3]
-
-
-@dataclass(frozen=True)
-class NeverStops(TransformStage):
-    fans_out: ClassVar[bool] = False
-
-    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        try:
-            return (replace(question, text=ctx.complete(HYPOTHETICAL.fill(question=question.text))),)
-        except RagError as error:
-            ctx.warn(error.message)
-            return (question,)
-
-
-@dataclass(frozen=True)
-class Silent(TransformStage):
-    """A failed call becomes the question, and nobody hears of it."""
-
-    fans_out: ClassVar[bool] = False
-
-    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        try:
-            return (replace(question, text=ctx.complete(HYPOTHETICAL.fill(question=question.text))),)
-        except ProviderError:
-            return (question,)
-
-
-@dataclass(frozen=True)
-class LosesARanking(SelectStage):
-    def __call__(self, state: State, ctx: Context) -> State:
-        return replace(state, rankings=state.rankings[1:])
-
-    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        return ranking.hits
-
-
-@dataclass(frozen=True)
-class TurnsTheQueries(Same):
-    def __call__(self, state: State, ctx: Context) -> State:
-        return replace(super().__call__(state, ctx), queries=(Query("something else"),))
-
-
-@dataclass(frozen=True)
-class WrongHit(Retriever):
-    """Scores on another scale than it says."""
-
-    name: ClassVar[str] = "wrong"
-    scale: ClassVar[Scale] = "cosine"
-
-    def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        return [Hit(PASSAGES[0], 1.0, "bm25")]
-
-
-@dataclass(frozen=True)
-class FirstOnly(FusionStage):
-    """Fine: a fusion may leave passages out."""
-
-    def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        return {hit.id: hit.score for hit in rankings[0]}
-
-
-@dataclass(frozen=True)
-class ChangesTheFlow(Top):
-    def flow(self, before: Flow) -> Flow:
-        before.scales["mine"] = "cosine"  # type: ignore[index]
-        return before
-
-
 FAULTS: dict[str, tuple[Any, str]] = {
-    "not frozen": (NotFrozen(), "is not a frozen dataclass"),
-    "a list as parameter": (WithAList(), "has no hash"),
-    "equal by identity": (ByIdentity(), "two with equal parameters are not equal"),
-    "a parameter outside the fingerprint": (Unseen(), "have one fingerprint"),
-    "params that are no JSON": (NotJson(), "params are not JSON"),
-    "another scale than its flow": (WrongScale(), "its flow says judge scores, but a hit has a cosine score"),
-    "more queries than its flow": (SaysOne(), "its flow says the question, but it leaves 2 queries"),
-    "ties in the order they came": (TiesAsTheyCame(), "equal scores by passage id"),
-    "ranks from 0": (FromZero(), "counted from 1"),
-    "votes forgotten": (ForgetsVotes(), "lost votes"),
-    "no votes": (NoVotes(), "ordered by score|must have that rank"),
-    "a score that is no number": (NotANumber(), "not a number"),
-    "the state changed": (Mutates(), "changed the state it was given"),
-    "a passage twice": (Twice(), "a passage twice"),
-    "a passage invented": (Invents(), "not given: new"),
-    "no hits": (NeedsAHit(), "broke on .* with 0 hits: IndexError"),
-    "one hit": (NeedsTwoHits(), "broke on .* with 1 hits: IndexError"),
-    "chance": (ByChance(), "another result the second time"),
-    "Stopped swallowed": (NeverStops(), "went on after the user had stopped the run"),
-    "a failure unnoticed": (Silent(), "neither raised nor warned"),
-    "a ranking lost": (LosesARanking(), "one ranking|0 rankings"),
-    "the queries changed": (TurnsTheQueries(), "changed the queries"),
-    "a retriever's scale": (WrongHit(), "its flow says cosine scores, but a hit has a bm25 score"),
-    "its Flow changed": (ChangesTheFlow(), "changed the Flow it was given"),
+    "not frozen": (selecting("NotFrozen", first, ("k", int, 3), frozen=False), "is not a frozen dataclass"),
+    "a list as parameter": (
+        selecting("WithAList", first, ("keep", list, field(default_factory=lambda: [0, 1]))),
+        "has no hash",
+    ),
+    "equal by identity": (
+        selecting("ByIdentity", first, eq=False),
+        "two with equal parameters are not equal",
+    ),
+    "a parameter outside the fingerprint": (
+        selecting("Unseen", first, ("k", int, field(default=3, repr=False))),
+        "have one fingerprint",
+    ),
+    "params that are no JSON": (
+        selecting("NotJson", first, ("limit", float, float("inf"))),
+        "params are not JSON",
+    ),
+    "another scale than its flow": (
+        reranking("WrongScale", lambda ranking: [hit.with_score(0.5, "cosine") for hit in ranking]),
+        "its flow says judge scores, but a hit has a cosine score",
+    ),
+    "more queries than its flow": (
+        made("SaysOne", TransformStage, fans_out=False, rewrite=lambda self, question, ctx: (question, replace(question, text="cats"))),
+        "its flow says the question, but it leaves 2 queries",
+    ),
+    "ties in the order they came": (equal_and_then("TiesAsTheyCame", as_they_came), "equal scores by passage id"),
+    "ranks from 0": (equal_and_then("FromZero", counted_from_0), "counted from 1"),
+    "votes forgotten": (
+        reranking("ForgetsVotes", lambda ranking: [Hit(hit.passage, 1.0, "judge") for hit in ranking]),
+        "lost votes",
+    ),
+    "no votes": (reranking("NoVotes", __call__=without_votes), "ordered by score|must have that rank"),
+    "a score that is no number": (
+        reranking("NotANumber", lambda ranking: [hit.with_score(float("nan"), "judge") for hit in ranking]),
+        "not a number",
+    ),
+    "the state changed": (selecting("Mutates", halve_all), "changed the state it was given"),
+    "a passage twice": (selecting("Twice", lambda self, ranking: ranking.hits[:1] * 2), "a passage twice"),
+    "a passage invented": (
+        selecting("Invents", lambda self, ranking: [Hit(replace(PASSAGES[0], id="new"), 1.0, hit.scale) for hit in ranking.hits[:1]]),
+        "not given: new",
+    ),
+    "no hits": (
+        selecting("NeedsAHit", lambda self, ranking: ranking.hits[: 1 + (ranking.hits[0].score > 0)]),
+        "broke on .* with 0 hits: IndexError",
+    ),
+    "one hit": (
+        selecting("NeedsTwoHits", lambda self, ranking: ranking.hits[: 1 + (ranking.hits[1].score > 0)] if ranking.hits else ()),
+        "broke on .* with 1 hits: IndexError",
+    ),
+    "chance": (
+        selecting("ByChance", lambda self, ranking: ranking.hits[: next(CALLS) % 3]),
+        "another result the second time",
+    ),
+    "Stopped swallowed": (
+        made("NeverStops", TransformStage, fans_out=False, rewrite=going_on_after(RagError, warning=True)),
+        "went on after the user had stopped the run",
+    ),
+    "a failure unnoticed": (
+        made("Silent", TransformStage, fans_out=False, rewrite=going_on_after(ProviderError, warning=False)),
+        "neither raised nor warned",
+    ),
+    "a ranking lost": (
+        selecting("LosesARanking", first, __call__=lambda self, state, ctx: replace(state, rankings=state.rankings[1:])),
+        "one ranking|0 rankings",
+    ),
+    "the queries changed": (
+        equal_and_then("TurnsTheQueries", lambda before, after: replace(after, queries=(Query("something else"),))),
+        "changed the queries",
+    ),
+    "a retriever's scale": (
+        made("WrongHit", Retriever, name="wrong", scale="cosine", search=lambda self, query, ctx: [Hit(PASSAGES[0], 1.0, "bm25")]),
+        "its flow says cosine scores, but a hit has a bm25 score",
+    ),
+    "its Flow changed": (made("ChangesTheFlow", Top, flow=change_flow), "changed the Flow it was given"),
     "no stage": (Query("cats"), "neither a Stage nor a Retriever"),
-}
+}  # fmt: skip
 
 
 @for_each(("stage", "sentence"), FAULTS.values(), ids=FAULTS)
-def test_a_broken_stage_is_named_with_its_fault(stage: Any, sentence: str):
+def test_a_broken_stage_is_named_with_its_fault(stage, sentence):
     with pytest.raises(AssertionError, match=sentence) as found:
         check_stage(stage)
     assert "\n" not in str(found.value)
@@ -309,8 +208,10 @@ def test_a_broken_stage_is_named_with_its_fault(stage: Any, sentence: str):
     assert type(stage).__name__ in str(found.value) or "Top" in str(found.value)
 
 
-def test_a_fusion_of_ones_own_passes():
-    check_stage(FirstOnly())
+def test_a_fusion_of_ones_own_that_leaves_passages_out_passes():
+    check_stage(
+        made("FirstOnly", FusionStage, fuse=lambda self, rankings: {hit.id: hit.score for hit in rankings[0]})
+    )
 
 
 def test_a_stage_that_fits_nowhere_asks_for_what_it_needs():

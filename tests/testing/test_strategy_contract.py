@@ -1,7 +1,5 @@
 """`check_strategy`: every strategy of ours passes, and each broken one fails with a sentence that names its fault."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,20 +14,8 @@ from rag_core import stages
 from rag_core.catalog import RECIPES, Choice, Number, Preset, Recipe, Switch
 from rag_core.prompts.templates import MULTI_QUERY
 from rag_core.runtime.context import Context
-from rag_core.stages import (
-    Bm25,
-    Dense,
-    Generate,
-    RerankStage,
-    Retrieve,
-    Retriever,
-    Stage,
-    Top,
-)
-from rag_core.testing import (
-    check_stage,
-    check_strategy,
-)
+from rag_core.stages import Bm25, Dense, Generate, RerankStage, Retrieve, Retriever, Stage, Top
+from rag_core.testing import check_stage, check_strategy
 from rag_core.values.types import Hit, Query, Ranking, Scale, State
 
 NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy": (("cats",),)}
@@ -52,12 +38,12 @@ class Reversed(RerankStage):
 
 
 @for_each("recipe", RECIPES.values(), ids=RECIPES)
-def test_every_strategy_keeps_the_contract(recipe: Recipe):
+def test_every_strategy_keeps_the_contract(recipe):
     check_strategy(recipe)
 
 
 @for_each("recipe", RECIPES.values(), ids=RECIPES)
-def test_every_stage_of_every_preset_keeps_the_contract(recipe: Recipe):
+def test_every_stage_of_every_preset_keeps_the_contract(recipe):
     for preset in recipe.presets:
         built = recipe.build(**preset.values).stages
         for place, stage in enumerate(built):
@@ -153,7 +139,7 @@ def test_the_strategy_that_is_broken_below_is_fine():
 
 
 @for_each(("recipe", "sentence"), WRONG.values(), ids=WRONG)
-def test_a_broken_strategy_is_named_with_its_fault(recipe: Recipe, sentence: str):
+def test_a_broken_strategy_is_named_with_its_fault(recipe, sentence):
     with pytest.raises(AssertionError, match=sentence):
         check_strategy(recipe)
 

@@ -4,8 +4,6 @@ python -m upkeep check [--json]: counts and problems; the exit code is 1 if ther
 python -m upkeep vectors: embed the texts that have no vector yet.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

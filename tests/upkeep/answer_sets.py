@@ -1,7 +1,5 @@
 """The built-in judged answers, their number and their problems; and the labels of the built-in questions."""
 
-from __future__ import annotations
-
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set

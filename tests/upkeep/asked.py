@@ -1,7 +1,5 @@
 """Checks of the questions that sections are known to answer."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path

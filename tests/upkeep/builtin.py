@@ -1,7 +1,5 @@
 """The built-in collection as a whole: its counts, its problems, and its shipped vectors."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,14 +22,7 @@ from rag_core.documents.benchmark import (
     read_questions,
 )
 from rag_core.documents.documents import Document, read_collection
-from rag_core.indexing import (
-    DocumentPassages,
-    Enricher,
-    LanguageText,
-    chunked,
-    read_shipped,
-    text_key,
-)
+from rag_core.indexing import DocumentPassages, Enricher, LanguageText, chunked, read_shipped, text_key
 from rag_core.lab.builtin import LEVELS
 from rag_core.language.analysis import LANGUAGES
 from rag_core.language.spanish import read_entries

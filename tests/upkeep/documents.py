@@ -1,7 +1,5 @@
 """Checking a collection of documents: ids, lengths, languages, sources and repetitions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether each built-in passage can be read alone: a whole section, with the signs and the action of its advice."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise

@@ -6,8 +6,6 @@ hospital and another of the passage to the emergency number ("in hospital tell t
 counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

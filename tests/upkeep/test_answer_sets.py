@@ -1,6 +1,4 @@
-"""Judged answers are checked against the questions, judgements and passages they name."""
-
-from __future__ import annotations
+"""Judged answers, and the questions that sections answer, are checked against what they name."""
 
 import json
 from pathlib import Path
@@ -10,6 +8,7 @@ from helpers.answers import passage
 
 from rag_core.documents.benchmark import read_questions
 from upkeep.answer_sets import check_answer_sets
+from upkeep.asked import asked_problems
 
 PASSAGES = {
     "en-bleeding:0": passage("Bleeding is common. Go to the hospital now if:\n\n- it is heavy\n- you faint"),
@@ -47,15 +46,15 @@ def checked(data: Path, text: str) -> tuple[dict[str, int], list[str]]:
     return check_answer_sets(data, read_questions(data / "questions" / "en"), PASSAGES)
 
 
-def test_a_set_without_a_fault_is_counted(data: Path) -> None:
+def test_a_set_without_a_fault_is_counted(data):
     assert checked(data, question("en-1", STATEMENT) + question("en-2")) == ({"dev": 2}, [])
 
 
-def test_without_a_set_there_is_nothing_to_count(data: Path) -> None:
+def test_without_a_set_there_is_nothing_to_count(data):
     assert check_answer_sets(data, (), PASSAGES) == ({}, [])
 
 
-def test_a_list_item_says_a_statement_with_its_lead_in(data: Path) -> None:
+def test_a_list_item_says_a_statement_with_its_lead_in(data):
     item = '{ says = "Go", any = ["hospital now heavy"], passages = ["en-bleeding:0"] }'
     assert checked(data, question("en-1", item))[1] == []
 
@@ -86,7 +85,53 @@ def test_a_list_item_says_a_statement_with_its_lead_in(data: Path) -> None:
         ("[[question", "cannot be read"),
     ],
 )
-def test_a_fault_is_a_problem_that_names_file_and_question(data: Path, text: str, problem: str) -> None:
+def test_a_fault_is_a_problem_that_names_file_and_question(data, text, problem):
     (found,) = checked(data, text)[1]
     assert problem in found
     assert "dev.toml" in found
+
+
+ONE, OTHER = "en-one:0:aaaaaaaa", "en-other:0:bbbbbbbb"
+
+
+def problems(data: Path, rows: list[tuple[str, str, str]], passages: list[str]) -> list[str]:
+    folder = data / "asked"
+    folder.mkdir()
+    text = "".join("\t".join(row) + "\n" for row in [("passage", "language", "question"), *rows])
+    (folder / "all.tsv").write_text(text, encoding="utf-8")
+    return asked_problems(data, passages)[1]
+
+
+def enough(passage: str) -> list[tuple[str, str, str]]:
+    return [(passage, "en", f"{passage} {n}?") for n in range(6)] + [(passage, "es", f"¿{passage}?")]
+
+
+def test_six_questions_and_one_in_the_other_language_are_enough(tmp_path):
+    assert problems(tmp_path, enough(ONE), [ONE]) == []
+
+
+def test_too_few_in_a_language_are_counted(tmp_path):
+    assert problems(tmp_path, enough(ONE)[:5], [ONE]) == [
+        f"asked: {ONE}: 5 questions in en; it needs 6",
+        f"asked: {ONE}: 0 questions in es; it needs 1",
+    ]
+
+
+def test_a_changed_section_and_a_lost_one_are_named(tmp_path):
+    now = "en-one:0:cccccccc"
+    found = problems(tmp_path, [*enough(ONE), *enough("en-gone:0:dddddddd")], [now])
+    assert found == [
+        f"asked: {now}: the text has changed; read its questions again",
+        "asked: en-gone:0:dddddddd: there is no such section",
+    ]
+
+
+def test_one_question_of_two_sections_in_a_language_is_named(tmp_path):
+    twin = "es-one:0:eeeeeeee"
+    shared = [(one, "en", "Shared?") for one in (ONE, OTHER)]
+    spanish = [(twin, "es", f"¿{n}?") for n in range(6)] + [
+        (twin, "en", f"{ONE} 0?")
+    ]  # the twin's question may be the same
+    assert problems(tmp_path, [*enough(ONE), *enough(OTHER), *shared, *spanish], [ONE, OTHER, twin]) == [
+        f"asked: 'Shared?' is a question of {ONE} and {OTHER}"
+    ]

@@ -1,7 +1,5 @@
 """The built-in documents are whole, well-formed and long enough to measure on."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
@@ -12,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.looping import for_each
-from helpers.small import Rag
 
 from rag_core.documents.benchmark import KINDS, passage_key, read_builtin, read_qrels, read_questions
 from rag_core.documents.documents import Document, read_collection
@@ -74,7 +71,7 @@ def enricher_of(lab: Lab) -> OfflineEnricher:
     return OfflineEnricher(lab.engines.thesaurus)
 
 
-def test_there_are_at_least_sixteen_english_and_eight_spanish_documents(documents: list[Document]) -> None:
+def test_there_are_at_least_sixteen_english_and_eight_spanish_documents(documents):
     languages = [document.language for document in documents]
     assert languages.count("en") >= 16
     assert languages.count("es") >= 8
@@ -83,23 +80,14 @@ def test_there_are_at_least_sixteen_english_and_eight_spanish_documents(document
 @for_each(
     ("topic", "word"),
     [
-        ("contractions", "contractions"),
-        ("preterm labour", "preterm"),
-        ("gestational diabetes", "gestational"),
-        ("caesarean", "caesarean"),
-        ("epidural", "epidural"),
-        ("antenatal care", "antenatal"),
-        ("pre-eclampsia", "pre-eclampsia"),
-        ("bleeding", "bleeding"),
-        ("fetal movements", "movements"),
-        ("anti-D", "anti-d"),
-        ("breastfeeding", "breastfeeding"),
+        ("contractions", "contractions"), ("preterm labour", "preterm"),
+        ("gestational diabetes", "gestational"), ("caesarean", "caesarean"), ("epidural", "epidural"),
+        ("antenatal care", "antenatal"), ("pre-eclampsia", "pre-eclampsia"), ("bleeding", "bleeding"),
+        ("fetal movements", "movements"), ("anti-D", "anti-d"), ("breastfeeding", "breastfeeding"),
         ("postpartum care", "postpartum"),
     ],
-)
-def test_every_topic_of_the_seeds_has_a_document_named_after_it(
-    documents: list[Document], topic: str, word: str
-) -> None:
+)  # fmt: skip
+def test_every_topic_of_the_seeds_has_a_document_named_after_it(documents, topic, word):
     assert any(word in document.id for document in documents), topic
 
 
@@ -128,7 +116,7 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         ("sources:", "sources: [", "cannot be read"),
     ],
 )  # fmt: skip
-def test_the_checker_names_what_is_wrong(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+def test_the_checker_names_what_is_wrong(tmp_path, old, new, complaint):
     text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
     folder = tmp_path / "en"
     folder.mkdir()
@@ -138,11 +126,11 @@ def test_the_checker_names_what_is_wrong(tmp_path: Path, old: str, new: str, com
     assert any(complaint in problem for problem in check_collection(tmp_path))
 
 
-def test_documents_about_newborns_say_so(documents: list[Document]) -> None:
+def test_documents_about_newborns_say_so(documents):
     assert {one.patient for one in documents if one.topic == "newborn"} == {"baby"}
 
 
-def test_the_checker_names_a_source_that_no_section_uses(tmp_path: Path) -> None:
+def test_the_checker_names_a_source_that_no_section_uses(tmp_path):
     (tmp_path / "en").mkdir()
     text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
     text = text.replace("; differs_from: NICE2023", "").replace(", NICE2023", "")
@@ -152,7 +140,7 @@ def test_the_checker_names_a_source_that_no_section_uses(tmp_path: Path) -> None
     ]
 
 
-def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: Path) -> None:
+def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path):
     folder = tmp_path / "en"
     folder.mkdir()
     text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
@@ -165,13 +153,13 @@ def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: P
     assert "words, not 400 to 900" in problems
 
 
-def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
+def test_an_empty_or_missing_collection_is_an_error(tmp_path):
     assert check_collection(tmp_path) == [f"{tmp_path}: no documents"]
     with pytest.raises(DataError, match="There are no documents"):
         read_collection(tmp_path / "nowhere")
 
 
-def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
+def test_the_whole_collection_is_in_order_and_large_enough(lab):
     counts, problems = check(ROOT / "data", lab.engines.embedder, enricher_of(lab))
     assert problems == []
     assert counts["documents"]["en"] >= 150
@@ -188,7 +176,7 @@ def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
     assert counts["gloss"]["entries"] >= 12_000
 
 
-def test_an_owner_counts_the_documents_and_their_questions(rag: Rag, documents: list[Document]) -> None:
+def test_an_owner_counts_the_documents_and_their_questions(rag, documents):
     ran = rag("index", "--check", "--json")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
@@ -198,7 +186,7 @@ def test_an_owner_counts_the_documents_and_their_questions(rag: Rag, documents: 
     assert sum(told["counts"]["asked"].values()) == sum(rows)
 
 
-def test_an_owner_is_told_which_questions_to_read_again(tmp_path: Path, lab: Lab) -> None:
+def test_an_owner_is_told_which_questions_to_read_again(tmp_path, lab):
     (tmp_path / "corpus" / "en").mkdir(parents=True)
     path = tmp_path / "corpus" / "en" / "epidural.md"
     text = (COLLECTION / "en" / "epidural.md").read_text(encoding="utf-8")
@@ -215,14 +203,14 @@ def test_an_owner_is_told_which_questions_to_read_again(tmp_path: Path, lab: Lab
     assert problems[1] == "asked: en-epidural:99:0: there is no such section"
 
 
-def test_more_than_a_third_of_the_emergency_questions_are_look_alikes() -> None:
+def test_more_than_a_third_of_the_emergency_questions_are_look_alikes():
     questions = [q for code in ("en", "es") for q in read_questions(ROOT / "data" / "questions" / code)]
     levels = Counter(question.level for question in questions if question.kind == "emergency")
     assert levels["routine"] * 3 > levels.total()
     assert levels["same_day"] >= 20
 
 
-def test_every_kind_has_thirty_test_questions_and_eight_to_tune_on() -> None:
+def test_every_kind_has_thirty_test_questions_and_eight_to_tune_on():
     for split, least in (("test", 30), ("dev", 8)):
         kinds = Counter(question.kind for question in read_builtin(ROOT / "data", split).questions)
         assert {kind: kinds[kind] for kind in KINDS if kinds[kind] < least} == {}
@@ -256,17 +244,15 @@ def labelled(folder: Path, changes: dict[str, object]) -> Path:
         ({"split": "test"}, "en-001, es-001: in both splits"),
     ],
 )
-def test_a_label_or_a_twin_that_does_not_fit_is_a_problem(
-    tmp_path: Path, changes: dict[str, object], complaint: str
-) -> None:
+def test_a_label_or_a_twin_that_does_not_fit_is_a_problem(tmp_path, changes, complaint):
     assert any(complaint in problem for problem in label_problems(labelled(tmp_path, changes)))
 
 
-def test_questions_with_fitting_labels_are_no_problem(tmp_path: Path) -> None:
+def test_questions_with_fitting_labels_are_no_problem(tmp_path):
     assert list(label_problems(labelled(tmp_path, {}))) == []
 
 
-def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
+def test_shipped_vectors_equal_freshly_computed_ones(lab, documents):
     """Of a few documents; that every text of the collection has one, and no other, its check tells."""
     embedder = lab.engines.embedder
     documents = documents[::40]
@@ -291,13 +277,13 @@ def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[D
     assert len(passages) == 2 * len(plain)
 
 
-def test_the_built_in_index_needed_no_embedding(lab: Lab, real_home: Path) -> None:
+def test_the_built_in_index_needed_no_embedding(lab, real_home):
     cache = real_home / "vectors" / f"{lab.engines.embedder.weights}.sqlite"
     with sqlite3.connect(cache) as database:
         assert database.execute("SELECT count(*) FROM vectors").fetchone() == (0,)
 
 
-def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_path: Path, lab: Lab) -> None:
+def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_path, lab):
     shutil.copytree(ROOT / "data", tmp_path / "data")
     data, embedder = tmp_path / "data", lab.engines.embedder
     for path in (data / "corpus").rglob("*.md"):
@@ -321,7 +307,7 @@ NOT_OURS = [
 ]
 
 
-def test_questions_whose_metadata_are_not_ours_are_problems(tmp_path: Path, lab: Lab) -> None:
+def test_questions_whose_metadata_are_not_ours_are_problems(tmp_path, lab):
     shutil.copytree(ROOT / "data" / "questions", tmp_path / "questions")
     shutil.copy(ROOT / "data" / "thesaurus.toml", tmp_path)
     shutil.copytree(ROOT / "data" / "gloss", tmp_path / "gloss")
@@ -345,9 +331,7 @@ def test_questions_whose_metadata_are_not_ours_are_problems(tmp_path: Path, lab:
     assert {name: told[name] for name in told if complaints[name] not in told[name]} == {}
 
 
-def test_the_collection_is_exported_as_beir_folders(
-    tmp_path: Path, lab: Lab, documents: list[Document], rag: Rag
-) -> None:
+def test_the_collection_is_exported_as_beir_folders(tmp_path, lab, documents, rag):
     ran = rag("index", "--export", str(tmp_path))
     assert ran.code == 0, ran.err
     folders = [f"{level}/{name}" for level in ("documents", "passages") for name in ("en", "es", "all")]
@@ -379,7 +363,7 @@ def test_the_collection_is_exported_as_beir_folders(
         ({"abbr": ["XX"]}, "'XX' is in both the ambiguous and a"),
     ],
 )
-def test_the_thesaurus_checker_names_what_is_wrong(change: dict[str, object], complaint: str) -> None:
+def test_the_thesaurus_checker_names_what_is_wrong(change, complaint):
     lists = {"lay_en": [], "lay_es": [], "abbr": [], "narrower": [], "related": []}
     first = {"id": "a", "en": ["alpha"], "es": ["alfa"], **lists}
     second = {"id": "b", "en": ["beta"], "es": ["beta"], **lists, "related": ["a"]}
@@ -400,8 +384,6 @@ def test_the_thesaurus_checker_names_what_is_wrong(change: dict[str, object], co
         ([{"concept": "", "cues": ["x"]}, {"concept": "", "cues": []}], "with cues"),
     ],
 )
-def test_the_checker_names_what_is_wrong_with_a_reading(
-    readings: list[dict[str, object]], complaint: str
-) -> None:
+def test_the_checker_names_what_is_wrong_with_a_reading(readings, complaint):
     found = list(thesaurus_problems([], [{"abbr": "XX", "readings": readings}]))
     assert any(complaint in problem for problem in found)

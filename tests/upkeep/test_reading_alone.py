@@ -1,7 +1,5 @@
 """A passage that loses the signs or the action of urgent advice is found, and ours lose none."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_core.documents.documents import Document
@@ -73,7 +71,7 @@ def document(language: str, heading: str, text: str) -> Document:
 
 
 @pytest.mark.parametrize("kind", CUT_BADLY)
-def test_a_passage_cut_badly_is_named_with_document_heading_and_sentence(kind: str) -> None:
+def test_a_passage_cut_badly_is_named_with_document_heading_and_sentence(kind):
     language, heading, first, second, problem = CUT_BADLY[kind]
     whole = document(language, heading, f"{first}\n\n{second}")
     found = list(passage_problems(whole, passages(language, heading, [first, second])))
@@ -82,7 +80,7 @@ def test_a_passage_cut_badly_is_named_with_document_heading_and_sentence(kind: s
 
 
 @pytest.mark.parametrize("kind", CUT_BADLY)
-def test_our_cutter_keeps_together_what_was_cut_badly(kind: str) -> None:
+def test_our_cutter_keeps_together_what_was_cut_badly(kind):
     language, heading, first, second, _ = CUT_BADLY[kind]
     text = f"{first}\n\n{second}"
     (only,) = cut(text, language, 200, lambda words: len(words.split()))
@@ -92,7 +90,7 @@ def test_our_cutter_keeps_together_what_was_cut_badly(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CUT_BADLY if kind != "condition | emergency"])
-def test_not_even_a_section_that_must_be_cut_loses_its_signs(kind: str) -> None:
+def test_not_even_a_section_that_must_be_cut_loses_its_signs(kind):
     language, heading, first, second, _ = CUT_BADLY[kind]
     filler = "\n\n".join(["Las visitas siguen como siempre."] * 8)
     size = len(f"{first} {second}".split()) + 2
@@ -115,13 +113,13 @@ def test_not_even_a_section_that_must_be_cut_loses_its_signs(kind: str) -> None:
         ("Go to hospital at once with any of these signs.\n\n- Fever.\n- Heavy bleeding.", ""),
     ],
 )  # fmt: skip
-def test_signs_need_an_action_and_a_lead_in_its_list(text: str, problem: str) -> None:
+def test_signs_need_an_action_and_a_lead_in_its_list(text, problem):
     language = "es" if text.startswith("Son") else "en"
     found = list(advice_problems(text, "Guide", language))
     assert [line[: len(problem)] for line in found[:1]] == ([problem] if problem else [])
 
 
-def test_a_section_joined_to_another_is_not_a_whole_section() -> None:
+def test_a_section_joined_to_another_is_not_a_whole_section():
     joined = passages("en", "Rest", ["Rest a lot.\n\nFood\n\nEat well."])
     two = Document("d", "Guía", "en", "# Guía\n\n## Rest\nRest a lot.\n\n## Food\nEat well.")
     assert list(passage_problems(two, joined)) == ["d: Rest: not one whole section: Rest a lot."]

@@ -1,7 +1,5 @@
 """A passage that asks for less than the table of signs and actions is found, in both languages; ours ask for enough."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -80,8 +78,8 @@ def problems(text: str, language: str, heading: str = "Guide") -> list[str]:
 
 @for_each(("language", "sign", "sentence", "lax", "found", "wanted"), LAX)
 def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(
-    language: str, sign: str, sentence: str, lax: str, found: str, wanted: str
-) -> None:
+    language, sign, sentence, lax, found, wanted
+):
     (line, *_) = [
         line for line in problems(sentence.format(lax), language) if line.startswith(f"d: Guide: {sign}: ")
     ]
@@ -101,9 +99,7 @@ def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(
         ("es", "Puede haber dolor de pecho o una convulsión. Ante esos signos llame a {}.", ["chest pain", "a fit"]),
     ],
 )  # fmt: skip
-def test_a_list_and_signs_before_take_the_action_of_the_sentence_about_them(
-    language: str, text: str, found: list[str]
-) -> None:
+def test_a_list_and_signs_before_take_the_action_of_the_sentence_about_them(language, text, found):
     today = {"en": "the clinic the same day", "es": "la consulta el mismo día"}[language]
     number = {"en": "the emergency number at once", "es": "el número de emergencias"}[language]
     lines = problems(text.format(today), language)
@@ -111,14 +107,14 @@ def test_a_list_and_signs_before_take_the_action_of_the_sentence_about_them(
     assert problems(text.format(number), language) == []
 
 
-def test_a_list_takes_the_action_of_its_heading_and_an_item_its_own() -> None:
+def test_a_list_takes_the_action_of_its_heading_and_an_item_its_own():
     items = "Signs to know.\n\n- Chest pain.\n- One swollen, painful leg needs hospital at once."
     (line,) = problems(items, "en", "Call the clinic the same day")
     assert line.startswith("d: Call the clinic the same day: chest pain: the same day, not ")
     assert problems(items, "en", "Call the emergency number at once") == []
 
 
-def test_each_clause_of_a_sentence_has_its_own_action() -> None:
+def test_each_clause_of_a_sentence_has_its_own_action():
     good = (
         "A red wound needs care the same day, and with fever hospital at once; chest pain needs an ambulance."
     )
@@ -145,11 +141,11 @@ def test_each_clause_of_a_sentence_has_its_own_action() -> None:
         ("es", "Un sangrado leve antes de las 12 semanas se consulta el mismo día; con dolor, de inmediato."),
     ],
 )  # fmt: skip
-def test_what_is_slight_denied_general_or_said_in_two_parts_is_no_problem(language: str, text: str) -> None:
+def test_what_is_slight_denied_general_or_said_in_two_parts_is_no_problem(language, text):
     assert problems(text, language) == []
 
 
-def test_our_emergency_list_made_laxer_is_named_item_by_item(shipped: list[Passage]) -> None:
+def test_our_emergency_list_made_laxer_is_named_item_by_item(shipped):
     (listed,) = [
         passage
         for passage in shipped
@@ -163,9 +159,7 @@ def test_our_emergency_list_made_laxer_is_named_item_by_item(shipped: list[Passa
     assert problems(listed.text, "en", listed.heading) == []
 
 
-def test_every_row_finds_advice_in_our_documents(
-    advised: list[tuple[Passage, list[tuple[Sign, Advice]]]],
-) -> None:
+def test_every_row_finds_advice_in_our_documents(advised):
     met = {(sign, passage.language) for passage, found in advised for sign, _ in found}
     missing = [
         (sign.id, language)
@@ -177,8 +171,6 @@ def test_every_row_finds_advice_in_our_documents(
     assert missing == []
 
 
-def test_no_passage_gives_a_laxer_action_than_the_table(
-    advised: list[tuple[Passage, list[tuple[Sign, Advice]]]],
-) -> None:
+def test_no_passage_gives_a_laxer_action_than_the_table(advised):
     for passage, found in advised:
         assert list(action_problems(passage, found)) == []

@@ -1,7 +1,5 @@
 """Errors of other code in our words: a disk that fails is named, and only what nobody knows is a bug."""
 
-from __future__ import annotations
-
 import errno
 import socket
 from pathlib import Path
@@ -26,7 +24,7 @@ from rag_core.values.message import Message
         (OSError(errno.EROFS, "Read-only file system", "/x"), "/x cannot be used: Read-only file system."),
     ],
 )
-def test_a_disk_that_fails_in_a_stage_is_no_bug(fault: OSError, told: str):
+def test_a_disk_that_fails_in_a_stage_is_no_bug(fault, told):
     error = StageError("mine", "Broken", fault)
     assert error.message == f"mine: stage Broken failed: {told}"
     assert error.next_step == "Free disk space or make the folder writable, then try again."
@@ -46,7 +44,7 @@ def test_a_write_to_a_full_device_is_a_fault_of_the_disk():
         socket.gaierror(socket.EAI_NONAME, "unknown host"), OSError(errno.ENETUNREACH, "unreachable"), KeyError("x"),
     ],
 )  # fmt: skip
-def test_what_is_not_the_disk_is_not_called_one(fault: Exception):
+def test_what_is_not_the_disk_is_not_called_one(fault):
     error = StageError("mine", "Broken", fault)
     assert error.message.startswith(f"mine: stage Broken failed: {type(fault).__name__}: ")
     assert error.next_step.startswith("This is a bug")

@@ -1,10 +1,9 @@
-"""Which scorer labels a passage: the best that has rated it for the question, and none rather than a wrong one."""
-
-from __future__ import annotations
+"""Which scorer labels a passage, and which scores label rules can label: none rather than a wrong one."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +18,7 @@ from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.doctor import _labels
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
+from rag_core.models.minilm import MINILM_WEIGHTS
 from rag_core.prompts.prompt import ANSWER, Sources
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Assessor, Services
@@ -111,7 +111,7 @@ class TestTheOrderOfScorers:
         ]
 
     @pytest.mark.parametrize("alpha", [0.4, 0.0])
-    def test_a_hit_ordered_by_s_final_whose_judge_says_100_is_high(self, alpha: float):
+    def test_a_hit_ordered_by_s_final_whose_judge_says_100_is_high(self, alpha):
         llm = Told({"judge_passage": score(100)})
         measure = Measure(dict.fromkeys("abc", 0.0))
         ctx = context(COSINE, OFFLINE, assessor=measure, llms={"judge": llm})
@@ -210,7 +210,7 @@ class TestWithAProvider:
         assert sent.count('relevance="unknown"') == 5
 
 
-def test_sentences_are_compared_by_the_model_their_constants_were_fitted_on(lab: Lab, embedder):
+def test_sentences_are_compared_by_the_model_their_constants_were_fitted_on(lab, embedder):
     """Another embedding model finds passages; the offline answer reads them as it always does."""
     bundled = lab.engines.offline(lab.index, None)
     other = replace(lab.engines, embedder=embedder).offline(lab.index, None)
@@ -237,7 +237,7 @@ def test_no_passage_no_label_and_no_warning():
         (("cosine", "other", "en"), "never from the cosine of words, which has no fitted thresholds$"),
     ],
 )
-def test_the_doctor_says_what_labels_passages(lab: Lab, embedder, fitted, said):
+def test_the_doctor_says_what_labels_passages(lab, embedder, fitted, said):
     engines = replace(lab.engines, embedder=embedder, labels=LabelRules({fitted: FITTED}))
     assert re.search(said, _labels(engines))
     assert "RAG_LABELS=rank" in _labels(replace(engines, labels=LabelRules({}, "rank")))
@@ -245,8 +245,54 @@ def test_the_doctor_says_what_labels_passages(lab: Lab, embedder, fitted, said):
 
 def test_the_page_shows_a_missing_label_as_missing_once_the_strategy_is_done():
     for done in (True, False):
-        drawn = _label(
-            hit("a"), SimpleNamespace(blind=False, column=SimpleNamespace(settled=done, trace=None))
-        )
+        column = SimpleNamespace(settled=done, trace=None)
+        drawn = _label(hit("a"), SimpleNamespace(blind=False, answer=done, column=column))
         assert ("No label" in drawn) is done
         assert not any(label in drawn for label in ("High", "Medium", "Low"))
+
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+class TestLabelsOfAScorersModel:
+    ROW = "high = 0.8\nmedium = 0.4\nanswered = { High = 1, Medium = 0.5, Low = 0 }\nrelated = { High = 0, Medium = 0.5, Low = 0 }\nshown = { High = 1, Medium = 2, Low = 3 }"
+
+    @pytest.fixture
+    def rules(self, tmp_path: Path) -> LabelRules:
+        path = tmp_path / "labels.toml"
+        path.write_text(f'[cosine."minilm-1".en]\n{self.ROW}\n[judge."strict".en]\n{self.ROW}\n')
+        return LabelRules.read(path)
+
+    @pytest.mark.parametrize(
+        ("scorer", "model", "known"),
+        [
+            ("cosine", "minilm-1", True),
+            ("cosine", "minilm-2", False),
+            ("cosine", "", False),
+            ("judge", "strict", True),
+            ("offline_scorer", "offline-scorer", False),
+            ("cross_encoder", "some/model", False),
+        ],
+    )
+    def test_thresholds_hold_for_the_model_they_were_fitted_on(self, rules, scorer, model, known):
+        assert rules.has(scorer, model) is known
+        if known:
+            found = rules.relevance(scorer, [0.9, 0.5, 0.1], "en", model)
+            assert [row.label for row in found] == ["High", "Medium", "Low"]
+            assert rules.relevance(scorer, [0.9], "fr", model)[0].label == "High"
+        else:
+            with pytest.raises(ValueError, match="no thresholds"):
+                rules.relevance(scorer, [0.9], "en", model)
+
+    def test_the_repository_labels_the_offline_measure_and_the_bundled_models_cosine_alone(self):
+        rules = LabelRules.read(DATA / "labels.toml")
+        assert rules.has("offline_scorer", "offline-scorer")
+        assert rules.has("offline_scorer", "offline-scorer+questions")
+        assert rules.has("cosine", f"{MINILM_WEIGHTS}+gloss")
+        for other in ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-00000000", "text-embedding-3-small"):
+            assert not rules.has("cosine", other)
+        assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
+        (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
+        assert relevance.rule.startswith(
+            "High: estimated chance of answering 0.99, at least 0.51. Of 167 passages with this label"
+        )

@@ -1,7 +1,5 @@
 """Values kept as JSON come back equal and as shared as they were."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core import RECIPES
-from rag_core.lab.lab import Lab
 from rag_core.values.errors import DataError
 from rag_core.values.packed import KINDS, pack, unpack
 from rag_core.values.trace import Trace
@@ -46,7 +43,7 @@ def facts(value: Any, seen: dict[int, int]) -> Any:
 
 @for_each("strategy", list(RECIPES))
 @for_each("question", ["When is anti-D given?", "¿Cuáles son los riesgos de la cesárea?"])
-def test_the_trace_of_every_strategy_comes_back_whole(lab: Lab, strategy: str, question: str) -> None:
+def test_the_trace_of_every_strategy_comes_back_whole(lab, strategy, question):
     trace = lab.run(question, strategy)
     again = unpack(pack(trace))
     assert isinstance(again, Trace)
@@ -55,7 +52,7 @@ def test_the_trace_of_every_strategy_comes_back_whole(lab: Lab, strategy: str, q
     assert len(again.calls) == len(trace.calls)
 
 
-def test_traces_that_share_calls_share_them_afterwards(lab: Lab) -> None:
+def test_traces_that_share_calls_share_them_afterwards(lab):
     traces = tuple(
         lab.compare("When is anti-D given?", ["simple_semantic", ("simple_semantic", {"k_final": 3})])
     )
@@ -73,16 +70,16 @@ plain = st.recursive(
 
 
 @given(plain)
-def test_plain_values_come_back_with_their_types(value: Any) -> None:
+def test_plain_values_come_back_with_their_types(value):
     assert facts(unpack(pack(value)), {}) == facts(value, {})
 
 
-def test_a_mapping_that_looks_like_a_mark_is_a_mapping() -> None:
+def test_a_mapping_that_looks_like_a_mark_is_a_mapping():
     for value in ({"#": 0}, {"()": [1]}, {"{}": {}}):
         assert unpack(pack(value)) == value
 
 
-def test_what_is_no_value_of_ours_is_refused() -> None:
+def test_what_is_no_value_of_ours_is_refused():
     with pytest.raises(TypeError, match="PosixPath cannot be packed"):
         pack((Query("cats"), Path("x")))
 
@@ -101,11 +98,11 @@ class TestDamaged:
             "[" * 100_000,
         ],
     )
-    def test_what_cannot_be_read_is_one_error_of_ours(self, text: str) -> None:
+    def test_what_cannot_be_read_is_one_error_of_ours(self, text):
         with pytest.raises(DataError, match="cannot be read"):
             unpack(text)
 
-    def test_no_other_class_is_ever_made(self) -> None:
+    def test_no_other_class_is_ever_made(self):
         assert all(dataclasses.is_dataclass(kind) for kind in KINDS.values())
         assert all(kind.__module__.startswith("rag_core.values.") for kind in KINDS.values())
         assert Passage in KINDS.values()

@@ -1,7 +1,5 @@
 """Tokens to dollars: published prices, unknown prices, and broken price lists."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """The profile of a corpus: subject, audience and languages, from a file beside it or from options."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +21,6 @@ from rag_core.prompts.templates import (
     TRANSFORM,
 )
 from rag_core.runtime.context import Context
-from rag_core.runtime.services import Services
 from rag_core.stages import Hyde, Rewrite
 from rag_core.values.errors import ConfigError, DataError
 from rag_core.values.profile import PROFILE_FILE, Profile, language_list, read_profile
@@ -45,7 +42,7 @@ def wrong(folder: Path, text: str) -> DataError:
 
 
 class TestFile:
-    def test_it_is_read_from_beside_the_documents(self, tmp_path: Path):
+    def test_it_is_read_from_beside_the_documents(self, tmp_path):
         assert read_profile(tmp_path) is None
         (tmp_path / PROFILE_FILE).write_text(
             'subject = "food and nutrition"\naudience = "dietitians"\nlanguages = ["en"]\n', encoding="utf-8"
@@ -56,7 +53,7 @@ class TestFile:
         assert reading.profile == FOOD
         assert [document.id for document in reading.documents] == ["a.txt"]
 
-    def test_a_beir_folder_has_one_too(self, tmp_path: Path):
+    def test_a_beir_folder_has_one_too(self, tmp_path):
         row = {"_id": "1", "title": "Oats", "text": "Oats hold beta-glucan."}
         (tmp_path / "corpus.jsonl").write_text(json.dumps(row), encoding="utf-8")
         assert read_path(tmp_path).profile is None
@@ -82,10 +79,10 @@ class TestFile:
             ('subject = "a"\nsubject = "b"\n', 2, "Cannot overwrite a value"),
         ],
     )
-    def test_what_is_wrong_is_named_with_file_and_line(self, tmp_path: Path, text: str, line: int, said: str):
+    def test_what_is_wrong_is_named_with_file_and_line(self, tmp_path, text, line, said):
         assert wrong(tmp_path, text).message.startswith(f"{tmp_path / PROFILE_FILE}, line {line}: {said}")
 
-    def test_a_file_that_is_no_text_is_named(self, tmp_path: Path):
+    def test_a_file_that_is_no_text_is_named(self, tmp_path):
         (tmp_path / PROFILE_FILE).write_bytes(b"subject = '\xff'")
         with pytest.raises(DataError, match=PROFILE_FILE):
             read_profile(tmp_path)
@@ -106,14 +103,14 @@ class TestPrompts:
         assert neutral.system == prompt.system.replace(" about food and nutrition for dietitians", "")
 
     @pytest.mark.parametrize("profile", [FOOD, Profile()], ids=["food", "neutral"])
-    def test_no_prompt_for_another_corpus_speaks_of_pregnancy(self, profile: Profile):
+    def test_no_prompt_for_another_corpus_speaks_of_pregnancy(self, profile):
         for template in (*TEMPLATES.values(), ANSWER, JUDGE_PASSAGE):
             prompt = template.fill(question="Q", form="keywords", sources=Sources(()), refused="")
             sent = (prompt.about(profile).system + prompt.render()).lower()
             for word in ("pregnan", "birth", "obstetr", "antenatal", "labour", "mother", "baby", "clinical"):
                 assert word not in sent
 
-    def test_every_model_call_of_a_run_has_the_contexts_profile(self, services: Services, llm):
+    def test_every_model_call_of_a_run_has_the_contexts_profile(self, services, llm):
         ctx = Context(replace(services, profile=FOOD))
         Rewrite(MULTI_QUERY).rewrite(Query("Do oats help?"), ctx)
         Hyde().rewrite(Query("Do oats help?"), ctx)
@@ -122,37 +119,33 @@ class TestPrompts:
 
 
 class TestIndex:
-    def test_it_is_kept_with_the_index_and_stays_when_nothing_new_is_said(self, store: CorpusStore):
+    def test_it_is_kept_with_the_index_and_stays_when_nothing_new_is_said(self, store):
         reading = SourceFiles("test", list(DOCUMENTS), profile=FOOD)
         assert store.update(reading).profile == FOOD
         opened = store.open()
-        assert opened
         assert opened.profile == FOOD
         assert store.update(SourceFiles("test", list(DOCUMENTS))).profile == FOOD
         assert store.open() is opened  # nothing was written
 
-    def test_a_changed_profile_alone_is_a_new_generation(self, store: CorpusStore, embedder: WordEmbedder):
+    def test_a_changed_profile_alone_is_a_new_generation(self, store, embedder):
         store.update(SourceFiles("test", list(DOCUMENTS), profile=FOOD))
         first, asked = store.open(), len(embedder.asked)
         changed = replace(FOOD, subject="animals")
         report = store.update(SourceFiles("test", list(DOCUMENTS), profile=changed))
         second = store.open()
         assert first
-        assert second
         assert second.profile == changed
         assert second.name != first.name
         assert (report.added, report.changed, len(report.unchanged)) == ([], [], len(DOCUMENTS))
         assert len(embedder.asked) == asked  # vectors are taken over
 
-    def test_it_survives_a_rebuild(self, store: CorpusStore, tmp_path: Path):
+    def test_it_survives_a_rebuild(self, store, tmp_path):
         store.update(SourceFiles("test", list(DOCUMENTS), profile=FOOD))
         opened = store.open()
-        assert opened
         (opened.generation / "lexical" / "idf.npy").unlink()
         again = CorpusStore(tmp_path / "home", "animals", WordEmbedder())
         again.rebuild()
         rebuilt = again.open()
-        assert rebuilt
         assert rebuilt.profile == FOOD
 
     def test_without_one_the_languages_are_those_of_the_documents(self, index):
@@ -163,11 +156,10 @@ FRENCH = "Les chats dorment la plus grande partie de la journée et ronronnent q
 
 
 class TestLanguages:
-    def test_documents_in_a_third_language_are_seen(self, store: CorpusStore):
+    def test_documents_in_a_third_language_are_seen(self, store):
         documents = [replace(DOCUMENTS[0], id=str(n), text=FRENCH) for n in range(3)]
         store.update(SourceFiles("test", [*documents, DOCUMENTS[1]]))
         opened = store.open()
-        assert opened
         assert opened.profile.languages == ("fr", "en")
 
     def test_a_language_of_few_documents_is_not_one_of_the_collections(self):
@@ -198,11 +190,11 @@ class TestLanguages:
             ("hierro en el embarazo", "es"),
         ],
     )
-    def test_the_language_of_a_question(self, question: str, language: str):
+    def test_the_language_of_a_question(self, question, language):
         assert detect_language(question) == language
 
     @pytest.mark.parametrize("language", ["en", "es"])
-    def test_no_built_in_question_is_taken_for_another_language(self, language: str):
+    def test_no_built_in_question_is_taken_for_another_language(self, language):
         """374 English and 239 Spanish questions, misspelt, hurried and bare keywords among them."""
         lines = (ROOT / "data" / "questions" / language / "queries.jsonl").read_text(encoding="utf-8")
         asked = [json.loads(line)["text"] for line in lines.splitlines()]

@@ -1,6 +1,4 @@
-"""Settings from a careless hand: keys with blanks, passwords in URLs, misspelt and random rag.toml."""
-
-from __future__ import annotations
+"""Settings from a careless hand: keys with blanks, passwords in URLs, misspelt and random rag.toml, and files nobody can read."""
 
 import os
 from pathlib import Path
@@ -12,7 +10,8 @@ from helpers.looping import for_each, fuzzed
 from hypothesis import given
 
 from rag_core.models.openai.errors import retry_after
-from rag_core.values.errors import ProviderError, SettingsError
+from rag_core.values.errors import DataError, ProviderError, SettingsError
+from rag_core.values.profile import read_profile
 from rag_core.values.secrets import without_url_secrets
 from rag_core.values.settings import Settings, read_settings
 
@@ -33,7 +32,7 @@ def key_of(found: Settings, name: str) -> str | None:
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_blanks_around_a_key_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_blanks_around_a_key_are_no_part_of_it(monkeypatch, name):
     monkeypatch.setenv(name, " sk-0123456789 \r\n")
     assert key_of(read_settings(), name) == "sk-0123456789"
     monkeypatch.setenv(name, " \t ")
@@ -44,9 +43,7 @@ def test_blanks_around_a_key_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     "key", ["sk-hidden 0123", "sk-hidden\n0123", "sk-hidden\x1b[2J", "sk-hiddené", "“sk-hidden”"]
 )
-def test_a_key_with_other_characters_inside_is_refused_and_not_shown(
-    monkeypatch: pytest.MonkeyPatch, name: str, key: str
-) -> None:
+def test_a_key_with_other_characters_inside_is_refused_and_not_shown(monkeypatch, name, key):
     monkeypatch.setenv(name, key)
     with pytest.raises(SettingsError, match="a key has no blanks") as refused:
         read_settings()
@@ -63,9 +60,7 @@ def test_a_key_with_other_characters_inside_is_refused_and_not_shown(
         "http://me:hidden#x@host", "http://host hidden/v1", "http://me:1/hidden@host", "hidden", "http://h:hidden/v1",
     ],
 )  # fmt: skip
-def test_a_base_url_that_is_none_is_refused_and_not_shown(
-    monkeypatch: pytest.MonkeyPatch, name: str, url: str
-) -> None:
+def test_a_base_url_that_is_none_is_refused_and_not_shown(monkeypatch, name, url):
     monkeypatch.setenv(name, url)
     with pytest.raises(SettingsError) as refused:
         read_settings()
@@ -73,7 +68,7 @@ def test_a_base_url_that_is_none_is_refused_and_not_shown(
     assert "hid" not in str(refused.value)
 
 
-def test_blanks_around_a_base_url_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blanks_around_a_base_url_are_no_part_of_it(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", " http://localhost:11434/v1\n")
     assert read_settings().openai_base_url == "http://localhost:11434/v1"
 
@@ -97,7 +92,7 @@ def test_blanks_around_a_base_url_are_no_part_of_it(monkeypatch: pytest.MonkeyPa
         ("/home/token/notes.md is empty", "/home/token/notes.md is empty"),
     ],
 )
-def test_a_url_in_an_error_loses_its_secrets(text: str, shown: str) -> None:
+def test_a_url_in_an_error_loses_its_secrets(text, shown):
     assert without_url_secrets(text) == shown
     assert ProviderError(text).message == shown
 
@@ -112,7 +107,7 @@ def test_a_url_in_an_error_loses_its_secrets(text: str, shown: str) -> None:
         ("TIMEOUT", "timeout"),
     ],
 )
-def test_a_misspelt_key_of_rag_toml_is_named_with_the_nearest_one(folder: Path, key: str, meant: str) -> None:
+def test_a_misspelt_key_of_rag_toml_is_named_with_the_nearest_one(folder, key, meant):
     (folder / "rag.toml").write_text(f'{key} = "x"\n')
     with pytest.raises(SettingsError, match="is not a setting") as refused:
         read_settings()
@@ -120,7 +115,7 @@ def test_a_misspelt_key_of_rag_toml_is_named_with_the_nearest_one(folder: Path, 
     assert refused.value.next_step == f"Did you mean {meant!r}?"
 
 
-def test_a_key_like_none_of_ours_is_named_and_its_value_is_not(folder: Path) -> None:
+def test_a_key_like_none_of_ours_is_named_and_its_value_is_not(folder):
     (folder / "rag.toml").write_text('[zzzzzz]\nqq = "hidden"\n')
     with pytest.raises(SettingsError, match="'zzzzzz' is not a setting") as refused:
         read_settings()
@@ -129,7 +124,7 @@ def test_a_key_like_none_of_ours_is_named_and_its_value_is_not(folder: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["RAG_HOME", "RAG_DATA"])
-def test_a_folder_whose_name_is_not_utf_8_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_folder_whose_name_is_not_utf_8_is_refused(monkeypatch, name):
     monkeypatch.setenv(name, os.fsdecode(b"/tmp/\xff"))
     with pytest.raises(SettingsError, match="valid UTF-8") as refused:
         read_settings()
@@ -139,21 +134,19 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused(monkeypatch: pytest.MonkeyP
 
 @for_each("header", ["-5", "0", "nan", "inf", "Wed, 01 Jan 1997 00:00:00 GMT",
                                     "Mon, 01 Jan 99999999999 00:00:00 GMT", "", "soon"])  # fmt: skip
-def test_a_wait_that_is_over_or_none_is_not_advised(header: str) -> None:
+def test_a_wait_that_is_over_or_none_is_not_advised(header):
     assert retry_after(SimpleNamespace(headers={"retry-after": header})) is None
 
 
 @fuzzed(150)
 @given(fuzzing_text.toml_rows)
-def test_any_values_in_rag_toml_are_read_or_refused_in_one_line(
-    folder: Path, rows: dict[str, object]
-) -> None:
+def test_any_values_in_rag_toml_are_read_or_refused_in_one_line(folder, rows):
     fuzzing_text.check_toml(folder, rows)
 
 
 @fuzzed(150)
 @given(fuzzing_text.toml_bytes)
-def test_any_bytes_in_rag_toml_are_read_or_refused_in_one_line(folder: Path, data: bytes) -> None:
+def test_any_bytes_in_rag_toml_are_read_or_refused_in_one_line(folder, data):
     fuzzing_text.check_toml(folder, data)
 
 
@@ -162,8 +155,31 @@ def test_any_bytes_in_rag_toml_are_read_or_refused_in_one_line(folder: Path, dat
     [b"llm = " + b"[" * 100_000, b"timeout = " + b"9" * 5000, b"\xff\xfe", b"llm = '" + b"x" * 10**6 + b"'", b"a" * 10**5],
     ids=["nested", "digits", "not UTF-8", "long value", "long key"],
 )  # fmt: skip
-def test_a_hostile_rag_toml_is_refused_in_one_line(folder: Path, data: bytes) -> None:
+def test_a_hostile_rag_toml_is_refused_in_one_line(folder, data):
     (folder / "rag.toml").write_bytes(data)
     with pytest.raises(SettingsError):
         read_settings()
     fuzzing_text.check_toml(folder, data)
+
+
+DIGITS = "9" * 5_000
+TOO_LONG = "a number has more than 4,300 digits"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(f"subject = {DIGITS}".encode(), TOO_LONG), ("subject = 'café'".encode("latin-1"), "it is not UTF-8")],
+)
+def test_a_profile_says_why_in_our_words(tmp_path, content, why):
+    (tmp_path / "profile.toml").write_bytes(content)
+    with pytest.raises(DataError) as refused:
+        read_profile(tmp_path)
+    assert refused.value.message == f"{tmp_path / 'profile.toml'} cannot be read: {why}."
+
+
+def test_settings_say_why_in_our_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rag.toml").write_text(f"timeout = {DIGITS}")
+    with pytest.raises(SettingsError) as refused:
+        read_settings()
+    assert refused.value.message == f"rag.toml cannot be read: {TOO_LONG}."

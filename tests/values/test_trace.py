@@ -1,7 +1,5 @@
 """The trace as JSON, field by field, and the sums of tokens and money."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -50,7 +48,7 @@ def trace(services: Services) -> Trace:
     return build(("hybrid_rrf", {"k_final": 3})).run(QUESTION, replace(services, engine=ENGINE))
 
 
-def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
+def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace):
     shown = trace.as_json()
     assert list(shown) == FIELDS
     assert {tuple(query) for query in shown["queries"]} == {("text", "origin", "weight", "read_as")}
@@ -83,12 +81,12 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
     assert list(shown["engine"]) == ["llm", "embedding", "reranker", "index"]
 
 
-def test_a_trace_survives_json_unchanged(trace: Trace):
+def test_a_trace_survives_json_unchanged(trace):
     shown = trace.as_json()
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
 
 
-def test_the_contexts_are_the_ranking_in_order_with_every_vote(trace: Trace):
+def test_the_contexts_are_the_ranking_in_order_with_every_vote(trace):
     shown = trace.as_json()["contexts"]
     texts: dict[str, Document] = {document.id: document for document in DOCUMENTS}
     assert [context["rank"] for context in shown] == [1, 2, 3]
@@ -100,7 +98,6 @@ def test_the_contexts_are_the_ranking_in_order_with_every_vote(trace: Trace):
         assert [vote["scale"] for vote in context["votes"]][-2:] == ["rrf", "mmr"]
         terms = context["votes"][-1]["terms"]
         assert context["score"] == pytest.approx(sum(term["weight"] * term["value"] for term in terms))
-        assert hit.relevance is not None
         assert context["label"] == hit.relevance.label
         assert [vote["stage"] for vote in context["votes"]][-2:] == ["ReciprocalRankFusion", "Mmr"]
         assert {vote["stage"] for vote in context["votes"]} <= {
@@ -111,7 +108,7 @@ def test_the_contexts_are_the_ranking_in_order_with_every_vote(trace: Trace):
         }
 
 
-def test_what_was_asked_and_set_is_in_the_trace(trace: Trace):
+def test_what_was_asked_and_set_is_in_the_trace(trace):
     shown = trace.as_json()
     assert (shown["question"], shown["strategy"]) == (QUESTION, "hybrid_rrf")
     assert shown["controls"] == {
@@ -123,7 +120,7 @@ def test_what_was_asked_and_set_is_in_the_trace(trace: Trace):
     assert shown["engine"] == ENGINE
 
 
-def test_the_answer_and_its_citations_are_in_the_trace(trace: Trace):
+def test_the_answer_and_its_citations_are_in_the_trace(trace):
     answer = trace.as_json()["answer"]
     assert answer["text"] == "Cats purr [1]. They sleep [2]."
     assert [cited["n"] for cited in answer["citations"]] == [1, 2]
@@ -131,21 +128,21 @@ def test_the_answer_and_its_citations_are_in_the_trace(trace: Trace):
     assert (answer["abstained"], answer["reason"]) == (False, "")
 
 
-def test_without_an_answer_stage_there_is_no_answer_and_no_label(services: Services):
+def test_without_an_answer_stage_there_is_no_answer_and_no_label(services):
     shown = build("bm25").without_answer().run(QUESTION, services).as_json()
     assert shown["answer"] is None
     assert shown["contexts"] != []
     assert {context["label"] for context in shown["contexts"]} == {None}
 
 
-def test_an_abstention_is_in_the_trace(services: Services):
+def test_an_abstention_is_in_the_trace(services):
     shown = build("bm25").run("zebra xylophone", services).as_json()
     assert shown["contexts"] == []
     assert (shown["answer"]["abstained"], shown["answer"]["citations"]) == (True, [])
     assert shown["answer"]["reason"] == "No passage was found for this question."
 
 
-def test_warnings_of_every_stage_are_in_the_trace(services: Services):
+def test_warnings_of_every_stage_are_in_the_trace(services):
     told = replace(services, llms={"answer": ScriptedLlm("Cats sleep.")})
     shown = build(("hybrid_rrf", {"k_rrf_pool": 3, "k_final": 8})).run(QUESTION, told).as_json()
     assert shown["warnings"] == [
@@ -154,7 +151,7 @@ def test_warnings_of_every_stage_are_in_the_trace(services: Services):
     ]
 
 
-def test_the_metrics_have_exactly_the_keys_of_seed_000(trace: Trace):
+def test_the_metrics_have_exactly_the_keys_of_seed_000(trace):
     assert list(trace.as_json()["metrics"]) == SEED_METRICS
     assert list(metrics(())) == SEED_METRICS
 
@@ -184,14 +181,14 @@ def test_embeddings_are_in_the_total_cost_but_not_in_the_token_totals():
     ],
     ids=["rewrite", "answer", "embedding", "none"],
 )
-def test_an_unknown_price_makes_its_sums_unknown_never_zero(calls: tuple[ModelCall, ...], unknown: set[str]):
+def test_an_unknown_price_makes_its_sums_unknown_never_zero(calls, unknown):
     found = metrics(calls)
     assert {key for key, value in found.items() if value is None} == unknown
     assert found["cost_source"] == ("unknown" if unknown else "data/prices.toml")
     assert of_calls(calls).cost_usd == found["total_cost"]
 
 
-def test_a_call_of_unknown_price_is_null_in_json(services: Services):
+def test_a_call_of_unknown_price_is_null_in_json(services):
     unpriced = ScriptedLlm("Cats sleep [1].", cost_usd=None)
     shown = build("bm25").run(QUESTION, replace(services, llms={"answer": unpriced})).as_json()
     answers = [made for step in shown["steps"] for made in step["calls"] if made["purpose"] == "answer"]
@@ -210,7 +207,7 @@ def test_a_call_of_unknown_price_is_null_in_json(services: Services):
         ((REWRITE_1, call("answer", 1, 1, 0.0, "tokenizer")), "provider+tokenizer"),
     ],
 )
-def test_the_usage_source_says_who_counted_the_language_models_tokens(calls, source: str):
+def test_the_usage_source_says_who_counted_the_language_models_tokens(calls, source):
     assert metrics(calls)["usage_source"] == source
 
 

@@ -1,6 +1,4 @@
-"""The one tie rule, the votes, and the values a strategy passes along."""
-
-from __future__ import annotations
+"""The one tie rule, the votes, the values a strategy passes along, and what each query found."""
 
 from dataclasses import replace
 
@@ -8,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag_core.values.provenance import QueryResults, results_by_query, shared_passages
 from rag_core.values.types import (
     Cost,
     Hit,
@@ -41,7 +40,7 @@ def hit(identity: str, score: float, votes: tuple[Vote, ...] = ()) -> Hit:
     ],
     ids=["empty", "one", "all tied", "tied behind the best", "ids compare as text", "zero and minus zero"],
 )
-def test_equal_scores_are_ordered_by_passage_id(scores: dict[str, float], expected: list[str]):
+def test_equal_scores_are_ordered_by_passage_id(scores, expected):
     ranking = Ranking.sort(QUESTION, [hit(name, score) for name, score in scores.items()], "Dense")
     assert [found.id for found in ranking] == expected
 
@@ -52,7 +51,7 @@ def test_equal_scores_are_ordered_by_passage_id(scores: dict[str, float], expect
         lambda scores: st.tuples(st.just(scores), st.permutations(sorted(scores)))
     )
 )
-def test_the_order_hits_come_in_never_matters(drawn: tuple[dict[str, float], list[str]]):
+def test_the_order_hits_come_in_never_matters(drawn):
     scores, order = drawn
     ranking = Ranking.sort(QUESTION, [hit(name, scores[name]) for name in order], "Dense")
     by_name = Ranking.sort(QUESTION, [hit(name, scores[name]) for name in sorted(scores)], "Dense")
@@ -90,7 +89,7 @@ def test_votes_can_follow_an_order_that_is_not_the_scores():
         ("", "", "", "They nap."),
     ],
 )
-def test_title_and_headings_are_indexed_above_the_text(title: str, heading: str, full: str, indexed: str):
+def test_title_and_headings_are_indexed_above_the_text(title, heading, full, indexed):
     passage = Passage("a:0:1", "a", title, "They nap.", heading)
     assert (passage.full_title, passage.indexed_text) == (full, indexed)
 
@@ -105,7 +104,7 @@ def test_a_state_with_several_rankings_has_no_single_one():
         _ = two.ranking
 
 
-def test_tokens_of_calls_are_summed_by_direction() -> None:
+def test_tokens_of_calls_are_summed_by_direction():
     calls = [
         ModelCall("answer", "m", 10, 3, None, "provider"),
         ModelCall("embed", "m", 5, 0, 0.0, "tokenizer"),
@@ -115,11 +114,11 @@ def test_tokens_of_calls_are_summed_by_direction() -> None:
 
 
 @pytest.mark.parametrize(("cost", "free"), [(Cost(), True), (Cost(0.01), False), (Cost(0.0, 1), False)])
-def test_only_what_is_known_to_cost_nothing_is_free(cost: Cost, free: bool) -> None:
+def test_only_what_is_known_to_cost_nothing_is_free(cost, free):
     assert cost.free is free
 
 
-def test_calls_are_grouped_by_purpose_in_the_order_they_first_appear() -> None:
+def test_calls_are_grouped_by_purpose_in_the_order_they_first_appear():
     first, second, third = (
         ModelCall(purpose, "m", 1, 1, 0.0, "tokenizer") for purpose in ("rewrite", "answer", "rewrite")
     )
@@ -130,7 +129,33 @@ def test_calls_are_grouped_by_purpose_in_the_order_they_first_appear() -> None:
     assert by_purpose(()) == {}
 
 
-def test_a_passage_in_several_rankings_counts_once() -> None:
+def test_a_passage_in_several_rankings_counts_once():
     rankings = tuple(Ranking(QUESTION, tuple(hit(one, 1.0) for one in ids)) for ids in ("ab", "bc"))
     assert State(QUESTION, (QUESTION,), rankings).passage_count == 3
     assert State.start("q").passage_count == 0
+
+
+def ranking(query: str, *ids: str) -> Ranking:
+    return Ranking(Query(query), tuple(Hit(Passage(one, one, one, one), 1.0, "cosine") for one in ids))
+
+
+def test_each_query_counts_its_passages_and_those_no_other_query_found():
+    found = results_by_query(
+        [ranking("cats", "a", "b"), ranking("dogs", "b", "c"), ranking("cats", "b", "d"), ranking("none")]
+    )
+    assert found == {"cats": QueryResults(3, 2), "dogs": QueryResults(2, 1), "none": QueryResults(0, 0)}
+
+
+def test_nothing_searched_is_nothing_found():
+    assert results_by_query([]) == {}
+
+
+def test_the_most_widely_found_passages_come_first_then_the_best_ranked():
+    rows = shared_passages([ranking("q", "c", "a", "b"), None, ranking("q", "d", "b")])
+    assert [(row.passage.id, dict(row.ranks)) for row in rows] == [
+        ("b", {0: 3, 2: 2}), ("c", {0: 1}), ("d", {2: 1}), ("a", {0: 2}),
+    ]  # fmt: skip
+
+
+def test_no_list_shares_nothing():
+    assert shared_passages([None, ranking("q")]) == []

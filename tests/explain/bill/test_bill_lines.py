@@ -1,7 +1,5 @@
 """The bill of a trace: lines that add up, and nothing paid for twice."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ from helpers.fakes import QUESTION
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.catalog import Recipe, build
+from rag_core.catalog import build
 from rag_core.explain.bill import bill_of
 from rag_core.pipeline.stream import calls_of, collect, stream
 from rag_core.runtime.services import Services
@@ -41,13 +39,7 @@ def test_a_stage_taken_over_costs_nothing_and_takes_no_time():
     bill = bill_of(trace(step(first, seconds=2.0, reused=True), step(second, seconds=0.5)))
     over, own = bill.lines
     assert (over.reused, over.seconds, over.tokens, over.cost.usd, over.shared) == (True, 0.0, (0, 0), 0.0, 1)
-    assert (own.reused, own.seconds, own.tokens, own.cost.usd, own.shared) == (
-        False,
-        0.5,
-        (100, 10),
-        0.25,
-        0,
-    )
+    assert (own.reused, own.seconds, own.tokens, own.cost.usd, own.shared) == (False, 0.5, (100, 10), 0.25, 0)
     assert (bill.total.seconds, bill.total.cost.usd, bill.alone.usd) == (0.5, 0.25, 0.25 + 0.25)
 
 
@@ -67,7 +59,7 @@ def test_a_call_counts_in_the_stage_that_made_it():
         (("provider", "tokenizer"), "partly estimated"),
     ],
 )
-def test_who_counted_the_tokens(by: tuple[str, ...], counting: str):
+def test_who_counted_the_tokens(by, counting):
     (line,) = bill_of(trace(step(*(call(by=one) for one in by)))).lines
     assert line.counting == counting
 
@@ -76,7 +68,7 @@ COSTS = st.lists(st.none() | st.floats(0, 10), max_size=4)
 
 
 @given(groups=st.lists(COSTS, min_size=1, max_size=5), data=st.data())
-def test_the_lines_add_up_to_the_total(groups: list[list[float | None]], data: st.DataObject):
+def test_the_lines_add_up_to_the_total(groups, data):
     steps = [step(*map(call, costs), reused=data.draw(st.booleans())) for costs in groups]
     again = steps[data.draw(st.integers(0, len(steps) - 1))]
     bill = bill_of(trace(*steps, replace(again, stage="Again")))
@@ -88,14 +80,14 @@ def test_the_lines_add_up_to_the_total(groups: list[list[float | None]], data: s
 
 
 @every_recipe
-def test_a_strategy_on_its_own_pays_for_all_of_it(full: Services, recipe: Recipe):
+def test_a_strategy_on_its_own_pays_for_all_of_it(full, recipe):
     bill = bill_of(recipe.build().run(QUESTION, full))
     assert bill.total.cost == bill.alone
     assert bill.total.shared == 0
 
 
 @every_recipe
-def test_the_parts_are_the_lines_added_up_and_their_shares_are_one(full: Services, recipe: Recipe):
+def test_the_parts_are_the_lines_added_up_and_their_shares_are_one(full, recipe):
     bill = bill_of(recipe.build().run(QUESTION, full))
     parts = bill.parts.values()
     assert sum((part.cost for part in parts), Cost()) == bill.total.cost
@@ -119,7 +111,7 @@ def test_the_judge_is_a_part_of_its_own_and_free_results_share_the_time():
     assert bill_of(trace(step(free, reused=True))).shares == {}  # nothing was spent
 
 
-def test_strategies_that_ran_together_add_up_to_what_was_paid(full: Services):
+def test_strategies_that_ran_together_add_up_to_what_was_paid(full):
     traces = traces_of(full, "multi_query", "ensemble", "hybrid_rrf", "hybrid_rrf", "rag_msr")
     bills = [bill_of(one) for one in traces]
     assert sum((bill.total.cost for bill in bills), Cost()) == Cost.of(calls_of(traces))
@@ -129,7 +121,7 @@ def test_strategies_that_ran_together_add_up_to_what_was_paid(full: Services):
     )
 
 
-def test_what_an_earlier_run_did_is_not_measured_again(full: Services):
+def test_what_an_earlier_run_did_is_not_measured_again(full):
     (first,) = traces_of(full, "hybrid_rrf")
     (again,) = collect(stream(QUESTION, [build(("hybrid_rrf", {"mmr_lambda": 0.1}))], full, reuse=[first]))
     assert isinstance(again, Trace)

@@ -1,7 +1,5 @@
 """What the same calls cost elsewhere, and what a month of questions costs."""
 
-from __future__ import annotations
-
 import datetime
 import statistics
 from dataclasses import replace
@@ -15,8 +13,7 @@ from scipy import stats
 
 from rag_core.catalog import build
 from rag_core.explain.bill import TYPED, project, quotes, texts_of
-from rag_core.runtime.services import Services
-from rag_core.values.pricing import Price, PriceList
+from rag_core.values.pricing import Price
 from rag_core.values.types import ModelCall
 
 DAY = datetime.date(2026, 1, 1)
@@ -56,7 +53,7 @@ def test_the_cheapest_comes_first_and_a_typed_price_takes_its_place():
         ("gpt-4o", "provider", TYPED, "unknown"),
     ],
 )
-def test_whose_tokeniser_counted(counted: str, by: str, model: str, tokeniser: str):
+def test_whose_tokeniser_counted(counted, by, model, tokeniser):
     (quote,) = quotes([call(counted, by=by)], {model: price(1, 1)}, {})
     assert quote.tokeniser == tokeniser
 
@@ -71,7 +68,7 @@ def test_an_unknown_price_of_another_call_stays_unknown():
     assert quote.cost_usd is None
 
 
-def test_only_models_that_write_are_offered_each_once(prices: PriceList):
+def test_only_models_that_write_are_offered_each_once(prices):
     offered = prices.writers
     assert {"gpt-4o", "gpt-4o-2024-05-13", "gpt-5-mini", "gpt-3.5-turbo-1106"} <= set(offered)
     assert not {"gpt-4o-2024-08-06", "text-embedding-3-small", "offline-extractive", "all-MiniLM-L6-v2"} & set(offered)  # fmt: skip
@@ -83,9 +80,7 @@ def test_only_models_that_write_are_offered_each_once(prices: PriceList):
         st.text(min_size=1), st.tuples(st.floats(0, 100), st.floats(0, 100)), max_size=8
     ),
 )
-def test_a_single_call_costs_its_tokens_at_each_price(
-    tokens: tuple[int, int], per_million: dict[str, tuple[float, float]]
-):
+def test_a_single_call_costs_its_tokens_at_each_price(tokens, per_million):
     found = quotes([call("m", *tokens)], {name: price(*both) for name, both in per_million.items()}, {})
     assert sorted(quote.model for quote in found) == sorted(per_million)
     costs = [quote.cost_usd for quote in found]
@@ -102,7 +97,7 @@ def test_a_month_is_thirty_days_of_questions():
 
 
 @given(costs=st.lists(st.floats(0, 1), min_size=2, max_size=30), per_day=st.floats(0, 10_000))
-def test_the_interval_is_students(costs: list[float], per_day: float):
+def test_the_interval_is_students(costs, per_day):
     month = project(costs, per_day)
     assert month.n == len(costs)
     assert month.low is not None
@@ -142,7 +137,7 @@ def test_unless_every_text_is_known_no_count_is_mixed():
     assert (quote.tokeniser, quote.cost_usd) == ("another", 2_200 / 1e6)
 
 
-def test_the_texts_of_a_trace_are_those_of_its_language_model_calls(full: Services):
+def test_the_texts_of_a_trace_are_those_of_its_language_model_calls(full):
     trace = build("multi_query").run(QUESTION, full)
     texts = texts_of(trace)
     assert set(texts) == {one for one in trace.calls if one.of_language_model}

@@ -1,17 +1,14 @@
 """When stages, searches and calls ran, on one clock for all strategies of a comparison."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
 
-from rag_core.catalog import Recipe, build
+from rag_core.catalog import build
 from rag_core.explain.bill import Span, spans
 from rag_core.pipeline.stream import collect, stream
-from rag_core.runtime.services import Services
 from rag_core.values.packed import pack, unpack
 from rag_core.values.trace import Trace
 
@@ -21,7 +18,7 @@ def inside(inner: Span, outer: Span) -> bool:
 
 
 @every_recipe
-def test_stages_follow_each_other_and_have_their_searches_and_calls_inside(full: Services, recipe: Recipe):
+def test_stages_follow_each_other_and_have_their_searches_and_calls_inside(full, recipe):
     trace = recipe.build().run(QUESTION, full)
     found = spans(trace)
     stages = [span for span in found if span.level == "stage"]
@@ -35,14 +32,14 @@ def test_stages_follow_each_other_and_have_their_searches_and_calls_inside(full:
         assert len(calls) == len({one for one in step.calls if one not in step.shared})
 
 
-def test_each_search_is_named_by_its_retriever_and_its_query(full: Services):
+def test_each_search_is_named_by_its_retriever_and_its_query(full):
     found = spans(build("multi_query").run(QUESTION, full))
     assert sorted((span.name, span.detail) for span in found if span.level == "search") == [
         ("dense", "expanded"), ("dense", "standalone"), ("dense", "synonyms"),
     ]  # fmt: skip
 
 
-def test_strategies_of_a_comparison_share_a_clock_and_what_one_did_for_the_other(full: Services):
+def test_strategies_of_a_comparison_share_a_clock_and_what_one_did_for_the_other(full):
     outcomes = collect(stream(QUESTION, [build("hybrid_rrf"), build("hybrid_rrf")], full))
     one, other = (spans(trace) for trace in outcomes if isinstance(trace, Trace))
     for mine, others in zip(one, other, strict=True):
@@ -50,7 +47,7 @@ def test_strategies_of_a_comparison_share_a_clock_and_what_one_did_for_the_other
         assert mine.reused != others.reused, "one of the two ran it"
 
 
-def test_what_an_earlier_run_did_takes_no_time(full: Services):
+def test_what_an_earlier_run_did_takes_no_time(full):
     trace = build("hybrid_rrf").run(QUESTION, full)
     changed = build(("hybrid_rrf", {"mmr_lambda": 0.1}))
     (again,) = collect(stream(QUESTION, [changed], full, reuse=[trace]))
@@ -62,7 +59,7 @@ def test_what_an_earlier_run_did_takes_no_time(full: Services):
     assert all(span.started >= 0 for span in spans(again))
 
 
-def test_a_trace_without_starts_has_its_stages_in_a_row(full: Services):
+def test_a_trace_without_starts_has_its_stages_in_a_row(full):
     trace = build("hybrid_rrf").run(QUESTION, full)
     old = replace(trace, steps=tuple(replace(step, started=None, seconds=0.25) for step in trace.steps))
     assert [(span.level, span.started, span.seconds) for span in spans(old)] == [
@@ -70,6 +67,6 @@ def test_a_trace_without_starts_has_its_stages_in_a_row(full: Services):
     ]
 
 
-def test_the_times_are_kept_with_the_trace(full: Services):
+def test_the_times_are_kept_with_the_trace(full):
     trace = build("rag_msr").run(QUESTION, full)
     assert spans(unpack(pack(trace))) == spans(trace)

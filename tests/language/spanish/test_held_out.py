@@ -1,7 +1,5 @@
 """The gloss on text its list was not made for: leaflets and questions written after the list was frozen."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from statistics import fmean
@@ -39,7 +37,7 @@ def leaflets(tmp_path: Path, lab: Lab) -> CorpusIndex:
     return index
 
 
-def test_at_most_one_running_word_in_twenty_is_unknown(benchmark: Benchmark) -> None:
+def test_at_most_one_running_word_in_twenty_is_unknown(benchmark):
     gloss = Gloss.read(ROOT / "data" / "gloss" / "es.tsv", Thesaurus.read(ROOT / "data" / "thesaurus.toml"))
     texts = [f"{leaflet.title}\n{leaflet.text}" for leaflet in beir_documents(HELD_OUT)]
     texts += [question.text for question in benchmark.questions if question.language == "es"]
@@ -47,9 +45,7 @@ def test_at_most_one_running_word_in_twenty_is_unknown(benchmark: Benchmark) -> 
     assert sum(len(gloss.unknown(text)) for text in texts) <= MOST_UNKNOWN * words
 
 
-def test_spanish_questions_find_documents_as_english_twins_do(
-    benchmark: Benchmark, leaflets: CorpusIndex, lab: Lab
-) -> None:
+def test_spanish_questions_find_documents_as_english_twins_do(benchmark, leaflets, lab):
     """Among the leaflets and the built-in documents."""
     scores: dict[str, list[float]] = {"es": [], "en": []}
     for question in benchmark.questions:

@@ -1,7 +1,5 @@
 """What no gloss may lose or do, on texts nobody wrote."""
 
-from __future__ import annotations
-
 import re
 
 from helpers.looping import for_each
@@ -30,21 +28,21 @@ UNITS = ("mg", "ml", "g", "kg", "cm", "mm", "mg/dl", "mmHg", "mcg", "%")
 
 @settings(deadline=None)
 @given(st.text())
-def test_any_text_is_read_and_always_the_same_way(text: str) -> None:
+def test_any_text_is_read_and_always_the_same_way(text):
     read = GLOSS.english(text)
     assert read == GLOSS._read_text(text)  # past the cache
     assert isinstance(GLOSS.unknown(text), list)
 
 
 @given(st.text('aZé1,;)%-. \t\n"«(\u0301', max_size=12))
-def test_a_word_is_inside_a_sentence_as_when_all_before_it_is_read(before: str) -> None:
+def test_a_word_is_inside_a_sentence_as_when_all_before_it_is_read(before):
     whole = f"{before}Madrid"
     assert _is_inside(whole, len(before)) == bool(_INSIDE.search(whole, 0, len(before)))
 
 
 @settings(deadline=None)
 @given(spanish, st.decimals(0, 9999, places=1), st.sampled_from(UNITS), spanish)
-def test_numbers_and_units_stay(before: str, number: object, unit: str, after: str) -> None:
+def test_numbers_and_units_stay(before, number, unit, after):
     written = f"{number} {unit}".replace(".", ",")
     read = GLOSS.english(f"{before}, {written}, {after}")
     assert re.search(rf"(?<!\d){re.escape(written.lower())}", read.lower())
@@ -52,19 +50,19 @@ def test_numbers_and_units_stay(before: str, number: object, unit: str, after: s
 
 @settings(deadline=None)
 @given(st.integers(4, 42), st.sampled_from(["semanas", "semana", "sem"]))
-def test_weeks_stay(week: int, unit: str) -> None:
+def test_weeks_stay(week, unit):
     assert re.search(rf"\b{week}\b.*\bweeks?\b", GLOSS.english(f"Estoy de {week} {unit} y sangro."))
     assert GLOSS.english(f"a las {week} semanas") == f"at {week} weeks"
 
 
 @settings(deadline=None)
 @given(spanish, st.sampled_from(sorted(NEGATIONS)), spanish)
-def test_negations_stay(before: str, negation: str, after: str) -> None:
+def test_negations_stay(before, negation, after):
     assert f" {NEGATIONS[negation]} " in f" {NO_PHRASES.english(f'{before} {negation} {after}')} "
 
 
 @for_each("drug", sorted(DRUGS))
-def test_drug_names_stay(drug: str) -> None:
+def test_drug_names_stay(drug):
     """The English name is that of the drug: all but a few begin alike in both languages."""
     read = GLOSS.english(f"tomo {drug}").removeprefix("i take ")
     assert read in DRUGS or read[:3] == drug[:3] or read[-4:] == drug[-4:], read
@@ -72,14 +70,14 @@ def test_drug_names_stay(drug: str) -> None:
 
 @settings(deadline=None)
 @given(spanish)
-def test_a_text_grows_by_no_more_than_its_words_allow(text: str) -> None:
+def test_a_text_grows_by_no_more_than_its_words_allow(text):
     words = len(re.findall(r"\w+", text))
     assert len(NO_PHRASES.english(text).split()) <= LONGEST * words
 
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(["baby", "weeks", "bleeding", "Braxton", "Hicks", "34", "mg", "B12", "why"])))
-def test_english_words_stay(words: list[str]) -> None:
+def test_english_words_stay(words):
     text = " ".join(words)
     read = GLOSS.english(text)
     assert read.lower() == text.lower()

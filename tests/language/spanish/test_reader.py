@@ -1,9 +1,5 @@
 """The reader of Spanish: what it says, what it keeps, what it cannot read."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from helpers.small import ROOT
 from upkeep.spanish_words import list_problems
@@ -31,18 +27,18 @@ def gloss() -> Gloss:
         ("PE", "PE"),
     ],
 )
-def test_spanish_is_read_word_by_word(gloss: Gloss, spanish: str, english: str) -> None:
+def test_spanish_is_read_word_by_word(gloss, spanish, english):
     assert gloss.english(spanish) == english
 
 
-def test_what_cannot_be_read_is_listed(gloss: Gloss) -> None:
+def test_what_cannot_be_read_is_listed(gloss):
     assert gloss.unknown("el zxqwk de 34 semanas") == ["zxqwk"]
 
 
-def test_the_list_has_no_faults() -> None:
+def test_the_list_has_no_faults():
     assert list_problems(LIST) == []
 
 
-def test_a_list_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_list_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(DataError, match=r"es\.tsv"):
         Gloss.read(tmp_path / "es.tsv")

@@ -1,7 +1,5 @@
 """Forms that no list contains: verbs with pronouns, diminutives, misspellings, learned words."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.looping import for_each
 
@@ -25,34 +23,16 @@ def gloss() -> Gloss:
 @for_each(
     ("spanish", "english"),
     [
-        ("tomármelo", "take it"),
-        ("dárselo", "give it"),
-        ("tomarlas", "take them"),
-        ("acostarme", "lie down"),
-        ("llámenos", "call"),
-        ("acérquese", "approach"),
-        ("tomelo", "take it"),
-        ("tomándoselo", "take it"),
-        ("podés", "can"),
-        ("pastillitas", "pill"),
-        ("bebito", "baby"),
-        ("sangradito", "bleeding"),
-        ("agüita", "water"),
-        ("poquito", "little"),
-        ("fuertísimo", "very strong"),
-        ("lentamente", "slow"),
-        ("veces", "time"),
-        ("nino", "child"),
-        ("rompio", "broke"),
-        ("embarasada", "pregnant"),
-        ("enbarazadas", "pregnant"),
-        ("ospital", "hospital"),
-        ("contraciones", "contractions"),
-        ("contracsiones", "contractions"),
-        ("hervirr", "boil"),
+        ("tomármelo", "take it"), ("dárselo", "give it"), ("tomarlas", "take them"),
+        ("acostarme", "lie down"), ("llámenos", "call"), ("acérquese", "approach"), ("tomelo", "take it"),
+        ("tomándoselo", "take it"), ("podés", "can"), ("pastillitas", "pill"), ("bebito", "baby"),
+        ("sangradito", "bleeding"), ("agüita", "water"), ("poquito", "little"), ("fuertísimo", "very strong"),
+        ("lentamente", "slow"), ("veces", "time"), ("nino", "child"), ("rompio", "broke"),
+        ("embarasada", "pregnant"), ("enbarazadas", "pregnant"), ("ospital", "hospital"),
+        ("contraciones", "contractions"), ("contracsiones", "contractions"), ("hervirr", "boil"),
     ],
-)
-def test_a_form_is_read_by_rule(gloss: Gloss, spanish: str, english: str) -> None:
+)  # fmt: skip
+def test_a_form_is_read_by_rule(gloss, spanish, english):
     assert gloss.english(spanish) == english
     assert gloss.unknown(spanish) == []
 
@@ -60,20 +40,13 @@ def test_a_form_is_read_by_rule(gloss: Gloss, spanish: str, english: str) -> Non
 @for_each(
     ("spanish", "english"),
     [
-        ("esplenomegalia", "splenomegaly"),
-        ("laparoscopía", "laparoscopy"),
-        ("colecistitis", "cholecystitis"),
-        ("microcefalia", "microcephaly"),
-        ("nefrología", "nephrology"),
-        ("encefalopatía", "encephalopathy"),
-        ("leucemia", "leukaemia"),
-        ("eritromicina", "erythromycin"),
-        ("ablación", "ablation"),
-        ("toxicidad", "toxicity"),
-        ("dermatólogo", "dermatologist"),
+        ("esplenomegalia", "splenomegaly"), ("laparoscopía", "laparoscopy"),
+        ("colecistitis", "cholecystitis"), ("microcefalia", "microcephaly"), ("nefrología", "nephrology"),
+        ("encefalopatía", "encephalopathy"), ("leucemia", "leukaemia"), ("eritromicina", "erythromycin"),
+        ("ablación", "ablation"), ("toxicidad", "toxicity"), ("dermatólogo", "dermatologist"),
     ],
-)
-def test_a_learned_word_is_read_by_its_ending(gloss: Gloss, spanish: str, english: str) -> None:
+)  # fmt: skip
+def test_a_learned_word_is_read_by_its_ending(gloss, spanish, english):
     assert gloss.english(spanish) == english
 
 
@@ -89,5 +62,5 @@ def test_a_learned_word_is_read_by_its_ending(gloss: Gloss, spanish: str, englis
         ("Y no", "and not"),
     ],
 )
-def test_phrases_capitals_and_dropped_words(gloss: Gloss, spanish: str, english: str) -> None:
+def test_phrases_capitals_and_dropped_words(gloss, spanish, english):
     assert gloss.english(spanish) == english

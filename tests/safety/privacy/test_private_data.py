@@ -1,7 +1,5 @@
 """Private data in a question: every country and kind, right and wrong check digits, and what only looks like it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

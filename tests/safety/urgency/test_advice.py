@@ -1,7 +1,5 @@
 """Signs of an emergency in passages, and sentences that say to get help."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_core.safety.urgency.advice import calls_for_help, is_lesser

@@ -1,7 +1,5 @@
 """Whether a sentence gets help as urgently as needed, and whether an answer begins with it; who asks."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.looping import for_each
 
@@ -32,7 +30,7 @@ DESPAIR = triage("I keep thinking about ending my life since the baby came")
         ("Folic acid is taken before conception [1].", triage("How much folic acid do I need?")),
     ],
 )
-def test_an_answer_that_begins_with_help_at_least_as_urgent_as_needed_leads(answer: str, asked: Triage):
+def test_an_answer_that_begins_with_help_at_least_as_urgent_as_needed_leads(answer, asked):
     assert leads_with_action(answer, asked)
 
 
@@ -54,14 +52,12 @@ def test_an_answer_that_begins_with_help_at_least_as_urgent_as_needed_leads(answ
         ("", BREATHING),
     ],
 )
-def test_help_that_is_late_less_urgent_denied_foreign_or_for_something_else_does_not_lead(
-    answer: str, asked: Triage
-):
+def test_help_that_is_late_less_urgent_denied_foreign_or_for_something_else_does_not_lead(answer, asked):
     assert not leads_with_action(answer, asked)
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_every_action_of_triage_leads(language: str):
+def test_every_action_of_triage_leads(language):
     for sign in (sign for sign in signs() if sign.readings):
         for led in (sign.actions, sign.others):
             asked = Triage(sign.level, (sign.names[language],), led[language], language)
@@ -82,7 +78,7 @@ def test_every_action_of_triage_leads(language: str):
         "PCR 30s, RCP en curso: desplazar útero, cesárea min?",
     ],
 )
-def test_a_clinician_is_known_by_shorthand_and_gets_an_action_for_the_bedside(question: str):
+def test_a_clinician_is_known_by_shorthand_and_gets_an_action_for_the_bedside(question):
     found = triage(question)
     assert found.clinician
     assert found.action.startswith(("Call for help now:", "Pida ayuda ahora:"))
@@ -98,7 +94,7 @@ def test_a_clinician_is_known_by_shorthand_and_gets_an_action_for_the_bedside(qu
         "TA 170/112, 36 semanas",
     ],
 )
-def test_a_mother_or_her_family_is_not_taken_for_a_clinician(question: str):
+def test_a_mother_or_her_family_is_not_taken_for_a_clinician(question):
     assert not triage(question).clinician
 
 
@@ -109,7 +105,7 @@ def test_a_mother_or_her_family_is_not_taken_for_a_clinician(question: str):
         "Rompí aguas hace una hora y veo un asa de cordón",
     ],
 )
-def test_only_help_for_the_gravest_sign_is_help(question: str) -> None:
+def test_only_help_for_the_gravest_sign_is_help(question):
     assert calls_for(
         "If you see or feel the cord in the vagina, call your local emergency number.", triage(question)
     )

@@ -1,9 +1,6 @@
 """Urgent questions in everyday and clinical words, both languages, and what only looks urgent."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,7 +88,7 @@ ROUTINE = [
 
 
 @for_each(("question", "sign"), SIGNS)
-def test_a_warning_sign_that_is_happening_now_is_found_and_named(question: str, sign: str) -> None:
+def test_a_warning_sign_that_is_happening_now_is_found_and_named(question, sign):
     found = triage(question)
     assert found.urgent
     assert sign in found.signs
@@ -99,11 +96,11 @@ def test_a_warning_sign_that_is_happening_now_is_found_and_named(question: str, 
 
 
 @for_each("question", ROUTINE)
-def test_what_is_past_denied_supposed_or_taught_is_routine(question: str) -> None:
+def test_what_is_past_denied_supposed_or_taught_is_routine(question):
     assert triage(question) == rag_core.Triage("routine", language=triage(question).language)
 
 
-def test_the_json_has_the_keys_of_the_design() -> None:
+def test_the_json_has_the_keys_of_the_design():
     assert triage("BP 172/114 at 36 weeks").as_json() == {
         "level": "emergency",
         "signs": ["very high blood pressure"],
@@ -112,13 +109,13 @@ def test_the_json_has_the_keys_of_the_design() -> None:
     }
 
 
-def test_a_question_in_spanish_gets_a_spanish_action() -> None:
+def test_a_question_in_spanish_gets_a_spanish_action():
     found = triage("Se me rompió la fuente y veo el cordón colgando de la vagina")
     assert found.language == "es"
     assert found.action.startswith("Llame ahora")
 
 
-def test_an_examination_today_is_less_than_an_emergency() -> None:
+def test_an_examination_today_is_less_than_an_emergency():
     assert triage("It burns when I pee, 18 weeks").level == "same_day"
     assert triage("me arde al orinar desde ayer, 18 semanas").level == "same_day"
 
@@ -131,7 +128,7 @@ def test_an_examination_today_is_less_than_an_emergency() -> None:
         "he checks my phone and I'm afraid, 20 weeks",
     ],
 )
-def test_control_with_fear_is_violence(question: str) -> None:
+def test_control_with_fear_is_violence(question):
     assert triage(question).flags == ("violence",)
 
 
@@ -145,20 +142,20 @@ def test_control_with_fear_is_violence(question: str) -> None:
         "I feel an urge to hurt the baby",
     ],
 )
-def test_an_emergency_worded_like_a_question_is_caught(question: str) -> None:
+def test_an_emergency_worded_like_a_question_is_caught(question):
     assert triage(question).level == "emergency"
 
 
-def test_thoughts_of_suicide_and_violence_are_flagged() -> None:
+def test_thoughts_of_suicide_and_violence_are_flagged():
     assert triage("I keep thinking about ending my life since the baby came").flags == ("self_harm",)
     assert "violence" in triage("mi pareja me pegó en la barriga, tengo 5 meses").flags
 
 
-def test_the_library_offers_it_by_name() -> None:
+def test_the_library_offers_it_by_name():
     assert rag_core.triage("BP 172/114 at 36 weeks").urgent
 
 
-def test_every_sign_has_a_name_and_an_action_in_both_languages() -> None:
+def test_every_sign_has_a_name_and_an_action_in_both_languages():
     for sign in signs():
         assert sign.names["en"]
         assert sign.names["es"]
@@ -172,7 +169,7 @@ def test_every_sign_has_a_name_and_an_action_in_both_languages() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=300))
-def test_any_text_has_a_level(text: str) -> None:
+def test_any_text_has_a_level(text):
     found = triage(text)
     assert found.level in LEVELS
     assert found.urgent == bool(found.action)
@@ -181,7 +178,7 @@ def test_any_text_has_a_level(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=300))
-def test_probabilities_are_those_of_the_fitted_scores(text: str) -> None:
+def test_probabilities_are_those_of_the_fitted_scores(text):
     fitted = learned._fitted()
     row, folded = np.zeros(learned.BUCKETS), np.zeros(learned.SIGN_BUCKETS)
     buckets, values = learned.ngrams(plain(text))
@@ -194,7 +191,7 @@ def test_probabilities_are_those_of_the_fitted_scores(text: str) -> None:
     assert chance == pytest.approx(chances[list(fitted.ids).index(name)])
 
 
-def test_every_sign_that_is_learned_is_in_the_table() -> None:
+def test_every_sign_that_is_learned_is_in_the_table():
     learnt = set(learned._fitted().ids) - {learned.NONE}
     assert len(learnt) > 20
     assert learnt <= {sign.id for sign in signs()}
@@ -208,11 +205,11 @@ def test_every_sign_that_is_learned_is_in_the_table() -> None:
         "Bleeding gums",
     ],
 )
-def test_bleeding_gums_are_no_bleeding_of_pregnancy(text: str) -> None:
+def test_bleeding_gums_are_no_bleeding_of_pregnancy(text):
     assert not any("bleeding" in sign or "sangrado" in sign for sign in triage(text).signs)
 
 
-def test_the_built_in_emergencies_are_found_and_few_others_escalated() -> None:
+def test_the_built_in_emergencies_are_found_and_few_others_escalated():
     """The rules were written with these questions at hand; README gives the figures on a fresh set."""
     questions = [one for split in ("dev", "test") for one in read_builtin(Settings().data, split).questions]
     found = {level: [triage(one.text).urgent for one in questions if one.level == level] for level in LEVELS}
@@ -224,7 +221,7 @@ def test_the_built_in_emergencies_are_found_and_few_others_escalated() -> None:
 
 
 @for_each("path", EXAMPLES, ids=lambda path: path.stem)
-def test_labelled_examples_are_well_formed(path: Path) -> None:
+def test_labelled_examples_are_well_formed(path):
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
         assert set(row) - {"set"} == {"text", "level", "signs", "language"}
@@ -232,7 +229,7 @@ def test_labelled_examples_are_well_formed(path: Path) -> None:
         assert row["text"].strip()
 
 
-def test_no_test_question_is_among_those_the_model_was_fitted_on() -> None:
+def test_no_test_question_is_among_those_the_model_was_fitted_on():
     texts = {
         path.stem: {plain(json.loads(line)["text"]) for line in path.open(encoding="utf-8")}
         for path in EXAMPLES
@@ -241,7 +238,7 @@ def test_no_test_question_is_among_those_the_model_was_fitted_on() -> None:
     assert not (texts["test"] | texts["dev"]) & texts["train"]
 
 
-def test_questions_held_out_from_the_fit_are_rated_right() -> None:
+def test_questions_held_out_from_the_fit_are_rated_right():
     """53 of 54 urgent and 8 of 76 routine questions were rated urgent when the wording was fitted.
 
     Of the 50 emergencies 43 were called one, each with its sign; 1 routine question was.
@@ -297,18 +294,18 @@ def test_a_plan_or_a_wish_to_harm_is_an_emergency_whatever_it_is_called():
         ("He grabbed my windpipe until I saw black, 20 weeks", "violence"),  # only by its wording
     ],
 )
-def test_a_sign_in_unforeseen_words_is_named(question: str, sign: str) -> None:
+def test_a_sign_in_unforeseen_words_is_named(question, sign):
     assert sign in triage(question).signs
 
 
-def test_wording_without_a_sign_is_no_more_than_same_day() -> None:
+def test_wording_without_a_sign_is_no_more_than_same_day():
     found = triage("feels like someone parked a lorry on my ribcage, had baby tuesday")
     assert (found.level, found.signs) == ("same_day", ())
     assert found.action.startswith("Phone the midwife or doctor today; if you feel it cannot wait")
 
 
 @given(st.text(max_size=300))
-def test_an_emergency_has_a_sign(text: str) -> None:
+def test_an_emergency_has_a_sign(text):
     assert triage(text).signs or triage(text).level != "emergency"
 
 
@@ -342,7 +339,7 @@ def test_an_emergency_has_a_sign(text: str) -> None:
         ),
     ],
 )
-def test_the_action_fits_who_is_ill_and_what_happened(question: str, action: str) -> None:
+def test_the_action_fits_who_is_ill_and_what_happened(question, action):
     assert action in triage(question).action
 
 
@@ -354,7 +351,7 @@ def test_the_action_fits_who_is_ill_and_what_happened(question: str, action: str
         "I fell down the stairs onto my belly, 30 weeks",
     ],
 )
-def test_a_fall_or_a_childs_kick_is_no_violence(question: str) -> None:
+def test_a_fall_or_a_childs_kick_is_no_violence(question):
     assert triage(question).level == "emergency"
     assert triage(question).flags == ()
 
@@ -362,23 +359,23 @@ def test_a_fall_or_a_childs_kick_is_no_violence(question: str) -> None:
 @pytest.mark.parametrize(
     "question", ["mi marido me golpeó en la panza", "I got hit by my husband last night"]
 )
-def test_a_blow_by_the_partner_is_violence(question: str) -> None:
+def test_a_blow_by_the_partner_is_violence(question):
     assert triage(question).flags == ("violence",)
 
 
-def test_a_fever_is_the_babys_or_the_mothers() -> None:
+def test_a_fever_is_the_babys_or_the_mothers():
     assert triage("bebé de 3 semanas, 38,1, sin tos, come bien").action.startswith("Lleve ahora al bebé")
     assert triage("I have a fever of 39, my baby was born 5 days ago").action.startswith(
         "Go to the maternity"
     )
 
 
-def test_yellow_fluid_from_an_eye_is_no_jaundice() -> None:
+def test_yellow_fluid_from_an_eye_is_no_jaundice():
     text = "Mi bebé tiene tres semanas y le sale un líquido amarillo del ojo, ¿qué le pongo?"
     assert not any("recién nacido" in sign for sign in triage(text).signs)
     assert triage("my baby is five days old and looks more yellow").urgent
 
 
-def test_a_sign_that_is_denied_is_not_named_by_the_wording() -> None:
+def test_a_sign_that_is_denied_is_not_named_by_the_wording():
     text = "Di a luz hace 3 semanas y me quema al orinar, no tengo fiebre, ni tiritona"
     assert triage(text).signs == ("ardor al orinar (posible infección de orina)",)

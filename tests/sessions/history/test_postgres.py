@@ -1,12 +1,10 @@
 """The history in a real PostgreSQL: slow, silent, locked, with few rights, or with other columns."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest
 from helpers.postgres import SECRET, opened, question
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import create_engine, text
 
 from rag_core.sessions.history import database
 from rag_core.values.errors import StorageError
@@ -17,7 +15,7 @@ def address(postgres_address: str) -> str:
     return postgres_address
 
 
-def test_a_question_is_kept_found_and_deleted(address: str) -> None:
+def test_a_question_is_kept_found_and_deleted(address):
     history = opened(address)
     history.add(question("a"))
     assert [one.question for one in history.search("EWA")] == [SECRET]
@@ -27,9 +25,7 @@ def test_a_question_is_kept_found_and_deleted(address: str) -> None:
 
 
 @pytest.mark.timeout(30)
-def test_a_server_that_accepts_and_never_answers_is_given_up_without_its_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_that_accepts_and_never_answers_is_given_up_without_its_address(monkeypatch):
     monkeypatch.setattr(database, "CONNECT_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
@@ -39,9 +35,7 @@ def test_a_server_that_accepts_and_never_answers_is_given_up_without_its_address
 
 
 @pytest.mark.timeout(30)
-def test_a_statement_that_waits_too_long_is_given_up(
-    address: str, owner: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_statement_that_waits_too_long_is_given_up(address, owner, monkeypatch):
     history = opened(address)
     history.add(question("a"))
     monkeypatch.setattr(database, "ANSWER_S", 1)
@@ -53,9 +47,7 @@ def test_a_statement_that_waits_too_long_is_given_up(
 
 
 @pytest.mark.parametrize(("rights", "writes"), [("SELECT", False), ("SELECT, INSERT, UPDATE, DELETE", True)])
-def test_a_role_that_may_create_nothing_reads_and_writes_as_far_as_it_may(
-    address: str, owner: Engine, rights: str, writes: bool
-) -> None:
+def test_a_role_that_may_create_nothing_reads_and_writes_as_far_as_it_may(address, owner, rights, writes):
     opened(address).add(question("a"))
     with owner.connect() as connection:
         connection.execute(text("CREATE ROLE guest LOGIN"))
@@ -84,9 +76,7 @@ def test_a_role_that_may_create_nothing_reads_and_writes_as_far_as_it_may(
         ("ADD COLUMN visitor text NOT NULL", "not-null constraint"),
     ],
 )
-def test_a_table_with_other_columns_is_one_sentence_without_a_question(
-    address: str, owner: Engine, change: str, said: str
-) -> None:
+def test_a_table_with_other_columns_is_one_sentence_without_a_question(address, owner, change, said):
     history = opened(address)
     history.add(question("first"))
     with owner.connect() as connection:

@@ -1,7 +1,5 @@
 """The ranking of a panel: known strengths found again, intervals that hold, and nothing said that votes do not say."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -17,7 +15,7 @@ def cast(*votes: str) -> list[Ballot]:
     return [Ballot(q, p, (pair[0], pair[1]), said.get(choice, choice)) for q, p, pair, choice in rows]
 
 
-def test_strengths_are_bradley_terrys_with_half_a_vote_each_way() -> None:
+def test_strengths_are_bradley_terrys_with_half_a_vote_each_way():
     found = rank_panel(cast(*(f"{n} p{n} ab a" for n in range(6)), "6 p6 ab b", "7 p7 ab ="))
     (gap,) = found.gaps
     assert gap.difference == pytest.approx(math.log((6 + 0.5 + 0.5) / (1 + 0.5 + 0.5)))
@@ -28,7 +26,7 @@ def test_strengths_are_bradley_terrys_with_half_a_vote_each_way() -> None:
 
 
 @pytest.mark.parametrize(("people", "apart"), [(2, False), (12, True)])
-def test_a_strategy_that_wins_all_has_a_finite_interval_that_is_not_a_point(people: int, apart: bool) -> None:
+def test_a_strategy_that_wins_all_has_a_finite_interval_that_is_not_a_point(people, apart):
     found = rank_panel(cast(*(f"q{q} p{p} ab a" for q in range(3) for p in range(people))))
     first, second = found.standings
     assert first.label == "a"
@@ -37,7 +35,7 @@ def test_a_strategy_that_wins_all_has_a_finite_interval_that_is_not_a_point(peop
     assert (first.rank, second.rank) == ((1, 2) if apart else (1, 1))
 
 
-def test_unsafe_votes_are_counted_apart_and_prefer_nobody() -> None:
+def test_unsafe_votes_are_counted_apart_and_prefer_nobody():
     safe = cast("1 p ab a", "2 p ab a", "1 q ab b")
     found = rank_panel([*safe, *cast("1 r ab !", "2 r ab !")])
     assert found.unsafe == 2
@@ -45,7 +43,7 @@ def test_unsafe_votes_are_counted_apart_and_prefer_nobody() -> None:
     assert found.gaps[0].difference == rank_panel(safe).gaps[0].difference
 
 
-def test_a_vote_that_neither_is_good_ranks_as_a_tie_and_agrees_with_none() -> None:
+def test_a_vote_that_neither_is_good_ranks_as_a_tie_and_agrees_with_none():
     tied, neither = (rank_panel(cast("1 p ab a", "2 p ab a", f"1 q ab {sign}")) for sign in "=-")
     assert neither.standings == tied.standings
     assert [one.tied for one in neither.standings] == [1, 1]
@@ -53,7 +51,7 @@ def test_a_vote_that_neither_is_good_ranks_as_a_tie_and_agrees_with_none() -> No
     assert agreement(cast("1 p ab =", "1 q ab -")) == pytest.approx(0)
 
 
-def test_strategies_that_no_votes_connect_are_not_comparable() -> None:
+def test_strategies_that_no_votes_connect_are_not_comparable():
     found = rank_panel(cast("1 p ab a", "1 p bc b", "1 p de =", "1 q fg !"))
     assert not found.comparable
     assert [(one.group, one.label) for one in found.standings if one.group < 2] == [
@@ -65,13 +63,13 @@ def test_strategies_that_no_votes_connect_are_not_comparable() -> None:
     assert rank_panel([]).standings == ()
 
 
-def test_how_many_more_votes_would_tell_two_apart() -> None:
+def test_how_many_more_votes_would_tell_two_apart():
     assert more_votes(100, difference=0.5, width=1.0) == 301  # (1 / 0.5)² · 100 = 400, and one to be past it
     assert more_votes(100, difference=1.1, width=1.0) == 0
     assert more_votes(100, difference=0.0, width=1.0) is None
 
 
-def test_agreement_is_krippendorffs_alpha() -> None:
+def test_agreement_is_krippendorffs_alpha():
     # Units aa, ab, bb: coincidences a-a 2, b-b 2, a-b 1, b-a 1; observed disagreement 2/6, expected 2·3·3/(6·5) = 0.6
     votes = cast("1 p ab a", "1 q ab a", "2 p ab a", "2 q ab b", "3 p ab b", "3 q ab b", "4 p ab =")
     assert agreement(votes) == pytest.approx(1 - (2 / 6) / 0.6)
@@ -79,7 +77,7 @@ def test_agreement_is_krippendorffs_alpha() -> None:
     assert agreement(cast("1 p ab a", "2 q ab b")) is None
 
 
-def test_panels_of_known_strength_are_ordered_and_covered_and_equal_ones_share_a_rank() -> None:
+def test_panels_of_known_strength_are_ordered_and_covered_and_equal_ones_share_a_rank():
     """A small part of tests/benchmarks/panel.py, which says what to expect of 500."""
     known = rates(Panel(APART, 10, 30), repeats=4, seed=1)
     assert known.ordered >= 0.75

@@ -1,13 +1,10 @@
 """Rooms in both databases: joined, asked, voted, closed, deleted; nothing acknowledged is lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -70,9 +67,7 @@ def judge_all(rooms: Rooms, asked: Round, token: str) -> list[Pair]:
     return judged
 
 
-def test_a_person_judges_every_pair_once_changes_a_vote_and_is_the_same_after_a_reload(
-    rooms: Rooms, asked: Round
-) -> None:
+def test_a_person_judges_every_pair_once_changes_a_vote_and_is_the_same_after_a_reload(rooms, asked):
     token = rooms.join(asked.room)
     assert rooms.join(asked.room.lower(), token) == token
     assert rooms.pair(asked, token) == rooms.pair(asked, token)
@@ -91,9 +86,7 @@ def test_a_person_judges_every_pair_once_changes_a_vote_and_is_the_same_after_a_
     assert (count.joined, count.voted, count.votes) == (2, 1, 3)
 
 
-def test_what_was_asked_is_drawn_again_and_only_the_presenter_asks_closes_and_deletes(
-    rooms: Rooms, room: Room, asked: Round
-) -> None:
+def test_what_was_asked_is_drawn_again_and_only_the_presenter_asks_closes_and_deletes(rooms, room, asked):
     assert rooms.current(room.code) == asked
     assert rooms.room(f" {room.code.lower()} ").title == "Ward 3"
     token = rooms.join(room.code)
@@ -121,13 +114,13 @@ def test_what_was_asked_is_drawn_again_and_only_the_presenter_asks_closes_and_de
     assert rooms.current(other.code) is None
 
 
-def test_people_in_a_room_get_pairs_evenly_and_sides_by_chance(rooms: Rooms, asked: Round) -> None:
+def test_people_in_a_room_get_pairs_evenly_and_sides_by_chance(rooms, asked):
     shown = [rooms.pair(asked, rooms.join(asked.room)) for _ in range(30)]
     assert Counter(one.key for one in shown if one) == {"0-1": 10, "0-2": 10, "1-2": 10}
     assert len(set(shown)) == 6  # each pair both ways round: one side for all has a chance of 3 / 2^9
 
 
-def test_sixty_voters_at_once_are_each_counted_once(rooms: Rooms, room: Room) -> None:
+def test_sixty_voters_at_once_are_each_counted_once(rooms, room):
     asked = rooms.ask(room.code, room.presenter_token, question("ab"))
     together = Barrier(60)
 
@@ -141,9 +134,7 @@ def test_sixty_voters_at_once_are_each_counted_once(rooms: Rooms, room: Room) ->
     assert len({one.person for one in rooms.votes(room.code)}) == 60
 
 
-def test_a_vote_that_races_with_closing_is_counted_exactly_if_it_was_acknowledged(
-    rooms: Rooms, room: Room, asked: Round
-) -> None:
+def test_a_vote_that_races_with_closing_is_counted_exactly_if_it_was_acknowledged(rooms, room, asked):
     tokens = [rooms.join(room.code) for _ in range(16)]
     together = Barrier(len(tokens) + 1)
 
@@ -165,9 +156,7 @@ def test_a_vote_that_races_with_closing_is_counted_exactly_if_it_was_acknowledge
     assert sum(one.result() for one in voted) == counted == len(rooms.votes(room.code))
 
 
-def test_a_process_that_is_killed_while_it_votes_loses_no_acknowledged_vote(
-    rooms: Rooms, address: str, asked: Round
-) -> None:
+def test_a_process_that_is_killed_while_it_votes_loses_no_acknowledged_vote(rooms, address, asked):
     process = subprocess.Popen(
         [sys.executable, "-c", VOTE_ON, address, asked.room], stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -190,15 +179,14 @@ def test_a_process_that_is_killed_while_it_votes_loses_no_acknowledged_vote(
         lambda rooms, asked, token: rooms.vote(asked, token, Pair(0, 1), "left", ["pretty"]),
     ],
 )
-def test_a_vote_on_nothing_is_refused(rooms: Rooms, asked: Round, wrong: Callable[..., None]) -> None:
+def test_a_vote_on_nothing_is_refused(rooms, asked, wrong):
     with pytest.raises(ValueError, match="no "):
         wrong(rooms, asked, rooms.join(asked.room))
     assert rooms.votes(asked.room) == ()
 
 
-def test_no_token_and_no_room_older_than_it_is_kept_is_in_the_file(tmp_path: Path) -> None:
+def test_no_token_and_no_room_older_than_it_is_kept_is_in_the_file(tmp_path):
     rooms = open_rooms(Settings(home=tmp_path / "home", history_days=3))
-    assert rooms
     old = rooms.open_room("Old")
     rooms.ask(old.code, old.presenter_token, question("ab"))
     token = rooms.join(old.code)

@@ -1,20 +1,15 @@
 """A room's file: the same room again, every change found and named, run again by `rag replay`; its minutes."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
 from datetime import UTC, datetime
 from html import unescape
-from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.small import Rag
 
 import rag_core
-from rag_core.lab.lab import Lab
 from rag_core.runtime.services import Services
 from rag_core.sessions.panel import (
     Candidate,
@@ -56,9 +51,7 @@ def text(room: tuple[Room, list[Round], list[Vote]]) -> str:
     return write_panel(*room)
 
 
-def test_a_file_is_json_and_opens_as_the_same_room_with_traces_that_draw_the_same_screens(
-    room, text: str
-) -> None:
+def test_a_file_is_json_and_opens_as_the_same_room_with_traces_that_draw_the_same_screens(room, text):
     opened = open_panel(text)
     assert write_panel(opened.room, opened.rounds, opened.votes) == text
     assert (opened.room, list(opened.votes)) == (room[0], room[2])
@@ -69,7 +62,7 @@ def test_a_file_is_json_and_opens_as_the_same_room_with_traces_that_draw_the_sam
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_one_changed_character_is_found_and_its_entry_named(text: str, seed: int) -> None:
+def test_one_changed_character_is_found_and_its_entry_named(text, seed):
     chance = random.Random(seed)
     lines = text.split("\n")
     starts = len(lines[0]) + 1, len(text) - len("\n]}\n")
@@ -83,14 +76,14 @@ def test_one_changed_character_is_found_and_its_entry_named(text: str, seed: int
 
 
 @pytest.mark.parametrize("line", [1, 4, -4])
-def test_a_missing_entry_is_found(text: str, line: int) -> None:
+def test_a_missing_entry_is_found(text, line):
     lines = text.split("\n")
     del lines[line]
     with pytest.raises(DataError, match=r"Entry \d+ of the panel's file"):
         open_panel("\n".join(lines))
 
 
-def test_a_file_without_its_end_or_frame_is_refused(text: str) -> None:
+def test_a_file_without_its_end_or_frame_is_refused(text):
     lines = text.split("\n")
     cut = [*lines[:-4], lines[-4].removesuffix(","), *lines[-2:]]
     for altered, said in (("\n".join(cut), "not all of its entries"), (text + " ", "first or the last line")):
@@ -98,9 +91,7 @@ def test_a_file_without_its_end_or_frame_is_refused(text: str) -> None:
             open_panel(altered)
 
 
-def test_replay_runs_every_question_again_and_names_what_differs(
-    rag: Rag, room, animals: Lab, server, tmp_path: Path
-) -> None:
+def test_replay_runs_every_question_again_and_names_what_differs(rag, room, animals, server, tmp_path):
     def asked(number: int, text: str) -> Round:
         answers = tuple(
             Candidate(label, animals.run(text, "bm25", k_final=k)) for label, k in (("a", 1), ("b", 2))
@@ -126,7 +117,7 @@ def test_replay_runs_every_question_again_and_names_what_differs(
     assert (refused.code, "Entry 3 of the panel's file" in refused.err) == (1, True)
 
 
-def test_the_minutes_say_who_leads_what_was_unsafe_and_the_files_hash(text: str) -> None:
+def test_the_minutes_say_who_leads_what_was_unsafe_and_the_files_hash(text):
     opened: PanelSession = open_panel(text)
     page = minutes(opened)
     seen = re.sub(r"<[^>]*>", " ", page)

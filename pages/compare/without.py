@@ -1,0 +1,91 @@
+"""Which passages did an answer need? The answer again without one of them, shown in that passage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.compare import asking, changes, presenter, verdict
+from pages.compare.passages import same
+from pages.drawing.pieces import presser
+from pages.drawing.translate import problem, t
+from pages.drawing.untrusted import escape, label
+from pages.shared import account
+from pages.shared.engine import engine
+from pages.shared.live import Comparison
+from rag_core.runtime.spending import paying
+from rag_core.values.model_choice import OFFLINE_MODEL
+
+
+def beside(run: Comparison, place: int) -> Mapping[str, str]:
+    """For each passage of a column, by id: what answers again without it, or that answer, as HTML."""
+    trace = run.columns[place].trace
+    if trace is None or not (hits := _hits(run, place)):
+        return {}
+    words = t("Without it")
+    if not (trace.engine.get("llm") or OFFLINE_MODEL).startswith(OFFLINE_MODEL):
+        cost = rag_core.Cost.of(trace.steps[-1].calls)  # of the answer from all passages
+        words = t("Without it: one call, about {cost}", cost=cost)
+    return {
+        hit.id: _told(trace, found, place)
+        if (found := run.without.get((place, hit.id)))
+        else f'<p class="rl-note">{presser(_key(place, hit), words, words)}</p>'
+        for hit in hits
+    }
+
+
+def shown(run: Comparison, place: int) -> Sequence[str]:
+    """The passages of a column, by id, in which that answer stands."""
+    return [hit.id for hit in _hits(run, place) if (place, hit.id) in run.without]
+
+
+@st.fragment
+def buttons(run: Comparison) -> None:
+    """The buttons that those in the passages press."""
+    for place in range(len(run.columns)):
+        for hit in _hits(run, place):
+            if st.button(label(hit.passage.full_title), key=_key(place, hit)):
+                _leave_out(run, place, hit.id)
+                st.rerun()
+
+
+def _hits(run: Comparison, place: int) -> Sequence[rag_core.Hit]:
+    """The passages that can be left out."""
+    trace = run.columns[place].trace
+    offered = run.over and not presenter.on() and asking.may_leave(run.question)
+    return trace.ranking.hits if offered and trace and trace.answer else ()
+
+
+def _key(place: int, hit: rag_core.Hit) -> str:
+    return f"without-{place:d}-{same(hit.id)}"
+
+
+def _leave_out(run: Comparison, place: int, passage: str) -> None:
+    trace = run.columns[place].trace
+    assert trace is not None  # only a finished column has these buttons
+    try:
+        with paying(account.payer()):
+            found = engine().wait(trace.corpus).without(trace, passage)
+    except rag_core.RagError as error:
+        run.without[place, passage] = error
+        run.later += tuple(error.calls)
+    else:
+        run.without[place, passage] = found
+        run.later += found.steps[-1].calls
+
+
+def _told(before: rag_core.Trace, after: rag_core.Trace | rag_core.RagError, place: int) -> str:
+    if isinstance(after, rag_core.RagError):
+        return f'<p class="rl-box rl-bad" role="alert">{escape(problem(after))}</p>'
+    from rag_core import evaluation as ev
+
+    told = f"<b>{escape(t('Without this passage'))}</b>"
+    was, now = ev.column_verdicts([before, after], rag_core.read_settings())
+    if was and now and was != now and was.basis == "judged":
+        with_it, without = (verdict.sentence(one, [place]) for one in (was, now))
+        told += f"<p>{escape(t('With it:'))} {with_it} {escape(t('Without it:'))} {without}</p>"
+    if before.answer and after.answer:
+        told += changes.without(before.answer, after.answer)
+    return f'<div class="rl-without" role="status">{told}</div>'
