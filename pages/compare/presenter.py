@@ -23,15 +23,8 @@ from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.values.answers import Grounded
 
 KEYS = {
-    "run": "G",
-    "stop": "S",
-    "next": "N",
-    "tie": "T",
-    "none": "0",
-    "reveal": "V",
-    "back": "B",
-    "enter": "F2",
-}
+    "run": "G", "stop": "S", "next": "N", "tie": "T", "none": "0", "reveal": "V", "back": "B", "enter": "F2",
+}  # fmt: skip
 VOTES = "votes"  # of this session: question -> titles of those voted best, and whether their answers tie
 AT_ONCE = "present.at-once"  # that the next question is to be run without waiting for Run
 

@@ -39,13 +39,10 @@ REASONS = {  # by `rag_core.sessions.panel.REASONS`
     "safe": declared("safer"),
 }
 AGREEMENTS: dict[Agreement, str] = {
-    "same": declared("the same"),
-    "opposite": declared("the opposite"),
-    "votes": declared("not told apart"),
-    "figure": declared("told apart by nDCG@10 alone"),
-    "neither": declared("not told apart"),
+    "same": declared("the same"), "opposite": declared("the opposite"), "votes": declared("not told apart"),
+    "figure": declared("told apart by nDCG@10 alone"), "neither": declared("not told apart"),
     "unknown": declared("not measured as run here"),
-}
+}  # fmt: skip
 
 
 def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
@@ -97,9 +94,7 @@ def _in_short(found: PanelRanking, names: Mapping[str, str]) -> str:
         for one in found.standings
     )
     split = "" if found.comparable else f'<p class="rl-box rl-thin">{escape(translated(SPLIT))}</p>'
-    return (
-        f'<p class="rl-verdict" role="status">{escape(told)}</p><ul class="rl-preferred">{rows}</ul>{split}'
-    )
+    return f'<p class="rl-verdict rl-decided" role="status">{escape(told)}</p><ul class="rl-preferred">{rows}</ul>{split}'
 
 
 def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str, str]) -> str:

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -19,10 +18,10 @@ from streamlit.delta_generator import DeltaGenerator
 import rag_core
 from pages.compare import asking, changes, column_parts, passages, queries
 from pages.compare.asking import pick_demo
-from pages.compare.verdict import SENTENCES
+from pages.compare.verdict import sentence
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, plural, problem, t, translated
-from pages.drawing.untrusted import bold, escape, label
+from pages.drawing.untrusted import escape, label
 from pages.shared import (
     controls,
     corpora,
@@ -40,9 +39,6 @@ from pages.shared.live import Column, Comparison
 from pages.shared.wording import model_calls
 from rag_core.catalog import describe_changes
 from rag_core.explain import ControlTips, Move, RankChange, TippingPoint, Work, fates, rank_changes
-
-if TYPE_CHECKING:
-    from rag_core import evaluation as ev
 
 TICK_S = 0.08  # between two redraws of a running question
 WATCH_S = 0.7  # between two looks at whether the tipping points are known
@@ -295,21 +291,12 @@ def _helps(before: rag_core.Trace, after: rag_core.Trace) -> str:
         quality = [ev.quality_of(one, settings) or {} for one in compared.values()]
     except rag_core.RagError as error:  # the judgements cannot be read
         return f'<p class="rl-note">{escape(problem(error))}</p>'
-    said = " ".join(_said(name, one) for name, one in zip(compared, verdicts, strict=True))
+    said = " ".join(sentence(one, [0], name) for name, one in zip(compared, verdicts, strict=True) if one)
     scores = [
         f"{ev.parse_metric(name).title} {value:.2f}"
         for one in quality for name, value in one.items() if name.startswith("ndcg")
     ]  # fmt: skip
     return f'<p class="rl-helps" role="status">{said} {escape(" → ".join(scores))}</p>'
-
-
-def _said(name: str, found: ev.ColumnVerdict | None) -> str:
-    """A verdict in a sentence on what is called so; empty without one."""
-    if found is None or (found.kind, found.basis) not in SENTENCES:
-        return ""
-    sentence, _ = SENTENCES[found.kind, found.basis]
-    begins = (found.begins.heading or found.begins.title) if found.begins else t("no source")
-    return bold(t(sentence, columns=name, lacks=found.lacks, says=found.says, begins=begins))
 
 
 def _warn(column: Column) -> None:
