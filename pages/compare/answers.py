@@ -105,31 +105,43 @@ def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) 
 
 
 def _support(answer: rag_core.Answer) -> str:
-    """How many sentences the passages support, and how that was found out."""
+    """How many sentences the passages support; opened, how that was found out, and the basis of each that is not copied."""
     if not answer.sentences:
         return ""
     counts = {kind: sum(one.support == kind for one in answer.sentences) for kind in SUPPORT}
     others = "".join(
         f" · {counts[kind]} {translated(KINDS[kind])}" for kind in ("weak", "unsupported") if counts[kind]
     )
-    total = len(answer.sentences)
+    total, supported = len(answer.sentences), counts["supported"]
     shown = plural(
         "{supported} of {count} sentence supported by the passages shown",
-        "{supported} of {count} sentences supported by the passages shown",
-        total,
-        supported=counts["supported"],
-    )
+        "{supported} of {count} sentences supported by the passages shown", total, supported=supported,
+    )  # fmt: skip
+    rows = "".join(_basis(one) for one in answer.sentences if one.text not in one.quote)
+    if supported and all(one.text in one.quote for one in answer.sentences if one.support == "supported"):
+        shown = plural(
+            "{supported} of {count} sentence copied from its source, which may not answer you",
+            "{supported} of {count} sentences copied from their sources, which may not answer you", total, supported=supported,
+        )  # fmt: skip
     return (
         f'<details class="rl-support"><summary>{escape(shown + others)}</summary>'
-        f"<p>{escape(translated(HOW_GROUNDED))}</p></details>"
+        f"<p>{escape(translated(HOW_GROUNDED))}</p><ul>{rows}</ul></details>"
     )
+
+
+def _basis(sentence: Grounded) -> str:
+    """A sentence with what supports it or why nothing does, as an item of a list."""
+    support = translated(SUPPORT[sentence.support])
+    if sentence.support == "supported":
+        support += f": {_numbers(sentence.by)}"
+    reason = f" {escape(translated(sentence.reason))}" if sentence.reason else ""
+    quote = escape(" ".join(" … ".join(sentence.quote).split()))
+    nearest = f"<br>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=quote)}" if quote else ""
+    return f"<li>{bold(t('“{title}”', title=sentence.text))} <b>{escape(support)}.</b>{reason}{nearest}</li>"
 
 
 def _written(answer: rag_core.Answer, position: int) -> str:
-    """The answer with its markers as buttons; unsupported and unclear ones say so.
-
-    Hovering over, focusing or tapping a sentence shows what supports it.
-    """
+    """The answer with its markers as buttons; unsupported and unclear ones say so."""
     citations = {marker: one for one in answer.citations for marker in one.markers}
     places = (citations.get(place) for place in range(len(_MARKER.findall(answer.written))))
     parts, end = [], 0
@@ -143,24 +155,10 @@ def _written(answer: rag_core.Answer, position: int) -> str:
 
 
 def _marked(sentence: Grounded, drawn: str) -> str:
-    """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
+    """A drawn sentence; a weak or unsupported one is visibly so, and hovering over any marks the margin."""
     named = f" {escape(translated(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
     mark = f'<small class="rl-mark">{named}</small>' if named else ""
-    support = translated(SUPPORT[sentence.support])
-    if sentence.support == "supported":
-        copied = sentence.text in sentence.quote
-        support = t("Copied from its source, which may not answer you") if copied else support
-        support += f": {_numbers(sentence.by)}"
-    reason = f" {escape(translated(sentence.reason))}" if sentence.reason else ""
-    quote = (
-        f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' '.join(' … '.join(sentence.quote).split())))}</small>"
-        if sentence.quote
-        else ""
-    )
-    return (
-        f'<span class="rl-tip rl-sentence rl-{escape(sentence.support)}" tabindex="0">{drawn}{mark}'
-        f'<span role="tooltip"><b>{support}.</b>{reason}{quote}</span></span>'
-    )
+    return f'<span class="rl-sentence rl-{escape(sentence.support)}">{drawn}{mark}</span>'
 
 
 def _numbers(passages: Iterable[int]) -> str:

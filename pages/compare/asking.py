@@ -90,15 +90,10 @@ def pick_demo() -> None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
         st.selectbox(
-            t("Demo questions"),
-            range(len(demos())),
-            index=None,
-            format_func=lambda place: untrusted.plain(demos()[place]["label"]),
-            placeholder=t("Demo questions"),
-            key="demo",
-            on_change=_take,
-            label_visibility="collapsed",
-        )
+            t("Demo questions"), range(len(demos())), index=None,
+            format_func=lambda place: untrusted.plain(demos()[place]["label"]), placeholder=t("Demo questions"),
+            key="demo", on_change=_take, label_visibility="collapsed",
+        )  # fmt: skip
         st.button(t("Next"), key="demo.next", help=t("Fill in the next demo question."), on_click=take_next)
 
 
@@ -144,14 +139,10 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
     """
     with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
         st.text_area(
-            t("Question"),
-            key="question",
-            height=74,
-            max_chars=MAX_QUESTION,
+            t("Question"), key="question", height=74, max_chars=MAX_QUESTION,
             placeholder=untrusted.plain(f"{_placeholder()}. {t('Enter runs, Shift+Enter breaks the line.')}"),
-            label_visibility="collapsed",
-            persist_state="session",
-        )
+            label_visibility="collapsed", persist_state="session",
+        )  # fmt: skip
         with st.container(width=96, gap="xsmall", key="run-buttons"):
             pressed = st.form_submit_button(t("Run"), type="primary", width="stretch")
             st.form_submit_button(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import rag_core
 from pages.drawing.translate import plural, t, translated
@@ -22,30 +22,44 @@ def in_short(changes: Sequence[RankChange]) -> str:
     return ", ".join(filter(None, parts)) or t("same passages, same order")
 
 
-def ranks(changes: Sequence[RankChange], setting: str) -> str:
+def ranks(changes: Sequence[RankChange], setting: str, labels: Mapping[str, str]) -> str:
     """The passages used, each with its move, and below them those no longer used, with their fates.
 
     Args:
         setting: fingerprint of the setting, for who waits for it to be drawn.
+        labels: id of a passage -> its relevance label.
     """
-    used = "".join(_used(one) for one in changes if one.after)
-    left = "".join(_left(one) for one in changes if not one.after)
+    used = "".join(_used(one, labels) for one in changes if one.after)
+    left = "".join(_left(one, labels) for one in changes if not one.after)
     gone = f'<p class="rl-note">{escape(t("No longer used"))}</p><ul>{left}</ul>' if left else ""
     return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
 
 
-def _used(change: RankChange) -> str:
+def _used(change: RankChange, labels: Mapping[str, str]) -> str:
     return (
         f'<li class="rl-{escape(change.kind)}"><span class="rl-n">{change.after or 0:d}</span>{_badge(change)}'
-        f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span></li>'
+        f"{_title(change)}{_label(change, labels) if change.kind == 'entered' else ''}</li>"
     )
 
 
-def _left(change: RankChange) -> str:
+def _left(change: RankChange, labels: Mapping[str, str]) -> str:
     return (
         f'<li class="rl-left"><span class="rl-n">–</span><span class="rl-label rl-low">{escape(t("was {rank}", rank=change.before))}</span>'
-        f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span>'
-        f"<small>{escape(translated(change.fate))}</small></li>"
+        f"{_title(change)}{_label(change, labels)}<small>{escape(translated(change.fate))}</small></li>"
+    )
+
+
+def _title(change: RankChange) -> str:
+    return f'<span class="rl-cut-title">{escape(change.passage.full_title)}</span>'
+
+
+def _label(change: RankChange, labels: Mapping[str, str]) -> str:
+    """How relevant it is; empty where no result has labelled it."""
+    found = labels.get(change.passage.id)
+    return (
+        f'<span class="rl-label rl-{escape(found.lower())}">{escape(translated(found))}</span>'
+        if found
+        else ""
     )
 
 

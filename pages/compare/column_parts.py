@@ -290,13 +290,9 @@ class ColumnView:
         column = self.column
         setup = self.chosen[0] if self.chosen else column.setup
         line = status(
-            column,
-            self.position,
-            setups.title(column.setup),
-            changes(setup),
-            changed=self._changed,
+            column, self.position, setups.title(column.setup), changes(setup), changed=self._changed,
             runs_on=setups.runs_on(setup),
-        )
+        )  # fmt: skip
         self._put("status", line)
 
     def _draw_results(self) -> None:
@@ -320,15 +316,9 @@ class ColumnView:
         self._put("paid", "" if blind else bills.paid(column))
         self._put("warnings", "" if blind else warnings(column))
         listed = passages.passages(
-            column,
-            position,
-            self.run.question,
-            self.also,
-            blind=blind,
-            most=_fewest(self.run) if blind else None,
-            beside=without.beside(self.run, position),
-            opened=without.shown(self.run, position),
-        )
+            column, position, self.run.question, self.also, blind=blind, most=_fewest(self.run) if blind else None,
+            beside=without.beside(self.run, position), opened=without.shown(self.run, position),
+        )  # fmt: skip
         self._put("passages", listed)
         opened = passages.opened(column, position, self.run.question, blind=blind) if column.trace else ""
         self._put("opened", opened)

@@ -76,13 +76,9 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
     st.markdown(f"**{untrusted.label(t('What a month would cost'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         per_day = st.number_input(
-            untrusted.label(t("Questions a day")),
-            min_value=1,
-            max_value=1_000_000,
-            value=PER_DAY,
-            step=10,
+            untrusted.label(t("Questions a day")), min_value=1, max_value=1_000_000, value=PER_DAY, step=10,
             key="cost.per_day",
-        )
+        )  # fmt: skip
         paid = any(trace.cost_usd for trace in traces.values())
         offered = ["", *prices]
         settings = engine().settings
@@ -137,12 +133,9 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -
     rows: list[Sequence[str]] = []
     for quote in bill.quotes(calls, prices, texts):
         cells = (
-            escape(_called(quote.model)),
-            *(money(found[quote.model].cost_usd) for found in by_column.values()),
-            f"{quote.price.input:.2f} / {quote.price.output:.2f}",
-            _dated(quote),
-            escape(_tokeniser(quote)),
-        )
+            escape(_called(quote.model)), *(money(found[quote.model].cost_usd) for found in by_column.values()),
+            f"{quote.price.input:.2f} / {quote.price.output:.2f}", _dated(quote), escape(_tokeniser(quote)),
+        )  # fmt: skip
         rows.append([f"<b>{cell}</b>" for cell in cells] if quote.model == bill.TYPED else cells)
     heads = (t("Model"), *traces, t("$ per million, in / out"), t("Price of"), t("Token counts"))
     return (
@@ -294,11 +287,8 @@ def waterfall(trace: rag_core.Trace) -> go.Figure:
     end = max((span.ended for span in found), default=0.0) or 1.0
     figure.update_xaxes(title=t("seconds"), range=[0, ROOM_BESIDE * end])
     figure.update_layout(
-        height=AXIS + BAR * len(found),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        barmode="overlay",
-        dragmode=False,
-    )
+        height=AXIS + BAR * len(found), margin={"l": 8, "r": 8, "t": 8, "b": 8}, barmode="overlay", dragmode=False,
+    )  # fmt: skip
     return figure
 
 

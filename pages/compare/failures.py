@@ -30,12 +30,9 @@ def draw(run: Comparison) -> None:
             st.button(t("Retry"), key="failures.retry", type="primary", on_click=_again, args=(run,))
             if any(columns[place].asks_server for place in failed):
                 st.button(
-                    t("Answer offline"),
-                    key="failures.offline",
-                    on_click=_again,
-                    args=(run, True),
+                    t("Answer offline"), key="failures.offline", on_click=_again, args=(run, True),
                     help=t("With the engine of this machine, which needs no model server."),
-                )
+                )  # fmt: skip
 
 
 def again() -> bool:

@@ -259,30 +259,23 @@ def rank_flow(fates: Sequence[Fate], columns: Sequence[FlowColumn]) -> go.Figure
         if not fate.used:
             symbols[last] = "x"
         figure.add_scatter(
-            x=titles,
-            y=[None if rank is None else min(rank, LOWEST + 1) for rank in ranks],
+            x=titles, y=[None if rank is None else min(rank, LOWEST + 1) for rank in ranks],
             mode="lines+markers+text" if fate.used else "lines+markers",
             text=[str(fate.rank) if fate.used and place == last else "" for place in range(len(columns))],
-            textposition="middle right",
-            connectgaps=True,
+            textposition="middle right", connectgaps=True,
             line={"color": colour("accent") if fate.used else colour("grey"), "width": 3 if fate.used else 1},
-            marker={"symbol": symbols, "size": 8 if fate.used else 6},
-            opacity=1.0 if fate.used else 0.75,
-            showlegend=False,
-            customdata=["–" if rank is None else t("rank {rank}", rank=rank) for rank in ranks],
+            marker={"symbol": symbols, "size": 8 if fate.used else 6}, opacity=1.0 if fate.used else 0.75,
+            showlegend=False, customdata=["–" if rank is None else t("rank {rank}", rank=rank) for rank in ranks],
             hovertemplate=f"<br>{wrapped(fate.passage.full_title, LINE)}<br>%{{x}}: %{{customdata}}<br>{wrapped(translated(fate.text), LINE)}<extra></extra>",
-        )
+        )  # fmt: skip
     deepest = max((rank or 0 for fate in drawn for rank in fate.ranks(columns)), default=1)
     rows = min(deepest, LOWEST + 1)
     ticks = [1, *range(5, min(rows, LOWEST) + 1, 5)]
     figure.update_yaxes(
-        range=[rows + 0.6, 0.4],
-        tickvals=[*ticks, LOWEST + 1] if rows > LOWEST else ticks,
-        ticktext=[*map(str, ticks), f"{LOWEST}+"] if rows > LOWEST else list(map(str, ticks)),
-        title=t("rank"),
-        automargin=True,
-        zeroline=False,
-    )
+        range=[rows + 0.6, 0.4], tickvals=[*ticks, LOWEST + 1] if rows > LOWEST else ticks,
+        ticktext=[*map(str, ticks), f"{LOWEST}+"] if rows > LOWEST else list(map(str, ticks)), title=t("rank"),
+        automargin=True, zeroline=False,
+    )  # fmt: skip
     figure.update_xaxes(side="top", tickangle=-60, automargin=True, range=[-0.4, len(columns) - 0.4])
     figure.update_layout(
         height=HEAD + ROW * max(rows, 8),

@@ -22,7 +22,7 @@ from rag_core.language.highlight import highlight
 from rag_core.safety import urgency
 from rag_core.stages import Asked
 from rag_core.values.prompt_injection import GIVES_ORDERS
-from rag_core.values.sources import age_note, age_years, is_old, source_line, source_names
+from rag_core.values.sources import age_note, age_years, home_pages, is_old, source_line, source_names
 
 MOST_QUOTES = 5  # in the address of a document
 NO_LABEL = declared(
@@ -161,7 +161,11 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str, beside: str, *, opened
         else ""
     )
     line = source_line(passage.sources, language()) or passage.source
-    source = f'<p class="rl-note">{t("Source: {source}.", source=escape(line))}</p>' if line else ""
+    source = (
+        f'<p class="rl-note">{t("Source: {source}.", source=escape(line))}{_homes(passage)}</p>'
+        if line
+        else ""
+    )
     if note := age_note(passage.sources):
         source += f'<p class="rl-note rl-strong">{escape(translated(note))}</p>'
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
@@ -183,7 +187,7 @@ def _card(hit: rag_core.Hit, shown: _Shown) -> str:
         f'<div popover class="rl-card" id="{name}" role="dialog" aria-label="{t("Passage {rank:d}", rank=rank)}">'
         f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
         f'aria-label="{t("Close passage {rank:d}", rank=rank)}">✕</button>'
-        f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
+        f'{_origin(passage)}<p class="rl-note">{_homes(passage)}</p><p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
         f"{_label(hit, shown)}</p>{_text(hit, shown)}</div>"
     )
 
@@ -286,6 +290,14 @@ def _origin(passage: rag_core.Passage) -> str:
     )
     listed = " · ".join(dict.fromkeys(source.in_language(language()) for source in passage.sources))
     return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
+
+
+def _homes(passage: rag_core.Passage) -> str:
+    """Links to the home pages of the organisations behind a passage."""
+    return "".join(
+        f' <a href="{escape(home)}" target="_blank" rel="noopener noreferrer">{escape(name)} ↗</a>'
+        for name, home in home_pages(passage.sources).items()
+    )
 
 
 def _difference(passage: rag_core.Passage, country: str) -> str:

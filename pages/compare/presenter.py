@@ -23,18 +23,9 @@ from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.values.answers import Grounded
 
 KEYS = {
-    "run": "G",
-    "stop": "S",
-    "next": "N",
-    "tie": "T",
-    "none": "0",
-    "reveal": "V",
-    "back": "B",
-    "enter": "F2",
-}
-VOTES = (
-    "votes"  # of this session: question -> titles of the strategies voted best, and whether their answers tie
-)
+    "run": "G", "stop": "S", "next": "N", "tie": "T", "none": "0", "reveal": "V", "back": "B", "enter": "F2",
+}  # fmt: skip
+VOTES = "votes"  # of this session: question -> titles of those voted best, and whether their answers tie
 AT_ONCE = "present.at-once"  # that the next question is to be run without waiting for Run
 
 
@@ -79,13 +70,10 @@ def resume(run: Comparison) -> None:
 def button() -> None:
     """The button that enters presenter mode."""
     st.button(
-        t("Present"),
-        key="present",
-        shortcut=KEYS["enter"],
+        t("Present"), key="present", shortcut=KEYS["enter"],
         help=t("Large type, no controls, strategies shuffled and named A, B, C until you reveal them."),
-        on_click=st.session_state.update,
-        kwargs={"presenting": True, "upcoming": False, "panel": None},
-    )
+        on_click=st.session_state.update, kwargs={"presenting": True, "upcoming": False, "panel": None},
+    )  # fmt: skip
 
 
 def bar(run: Comparison | None, *, running: bool) -> bool:
@@ -99,26 +87,19 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
             t("Run"), key="present.run", type="primary", shortcut=KEYS["run"], disabled=not asked.strip()
         )
         st.button(
-            t("Stop"),
-            key="present.stop",
-            shortcut=KEYS["stop"],
-            disabled=not running,
-            on_click=run.stop if run else None,
-        )
+            t("Stop"), key="present.stop", shortcut=KEYS["stop"], disabled=not running, on_click=run.stop if run else None
+        )  # fmt: skip
         st.button(t("Next question"), key="present.next", shortcut=KEYS["next"], on_click=_next, args=(run,))
         st.button(
-            t("Reveal"),
-            key="present.reveal",
-            shortcut=KEYS["reveal"],
+            t("Reveal"), key="present.reveal", shortcut=KEYS["reveal"], on_click=reveal, args=(run,),
             disabled=run is None or upcoming() or run.revealed,
-            on_click=reveal,
-            args=(run,),
-        )
+        )  # fmt: skip
         st.button(t("Leave"), key="present.back", shortcut=KEYS["back"], on_click=_leave, args=(run,))
     if run and not upcoming():
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key="ballot"):
             ballot(run, running=running)
-            untrusted.say(_tally(run))
+            if _votes() and not st.session_state.get("panel.room"):  # the room counts for itself
+                untrusted.say(_tally(run))
     return pressed or st.session_state.pop(AT_ONCE, False)
 
 
@@ -128,31 +109,23 @@ def ballot(run: Comparison, *, running: bool = False) -> None:
     found, presented = run.differences, on()
     choices = [
         (
-            f"column{position}",
-            t("{column} is best", column=LETTERS[position]) if presented else LETTERS[position],
-            str(position + 1),
-            found.alike(place),
+            f"column{position}", t("{column} is best", column=LETTERS[position]) if presented else LETTERS[position],
+            f"{position + 1}", found.alike(place),
         )
         for position, place in enumerate(places(run))
-    ]
+    ]  # fmt: skip
     choices += [
         ("tie", t("Tie") if presented else t("Equally good"), KEYS["tie"], answered),
         ("none", t("None is good enough"), KEYS["none"], ()),
     ]
     for name, words, key, best in choices:
         possible = found.is_tie(answered) if name == "tie" else set(best) <= set(answered)
+        equal = name == "tie" and len(answered) > 1 and not possible
         st.button(
-            untrusted.label(words),
-            key=f"vote.{name}",
-            type="primary" if run.best == best else "secondary",
-            shortcut=key if presented else None,
-            disabled=running or (presented and not blind()) or not possible,
-            help=t("All give the same answer.")
-            if name == "tie" and len(answered) > 1 and not possible
-            else None,
-            on_click=_vote,
-            args=(run, best),
-        )
+            untrusted.label(words), key=f"vote.{name}", type="primary" if run.best == best else "secondary",
+            shortcut=key if presented else None, disabled=running or (presented and not blind()) or not possible,
+            help=t("All give the same answer.") if equal else None, on_click=_vote, args=(run, best),
+        )  # fmt: skip
 
 
 def _tally(run: Comparison) -> str:
@@ -207,13 +180,15 @@ def nameless(trace: rag_core.Trace, place: int, title: str) -> str:
 
     Args:
         place: on the page, from 0.
+        title: above it; may be empty.
     """
     shown = renumbered(trace, trace.answer) if trace.answer else trace
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(shown.steps), trace=shown)
     written = answers.finished(shown, shown.answer, place, blind=True) if shown.answer else ""
     return (
-        f'<h3 class="rl-side">{escape(title)}</h3>{written}'
-        f"{passages.opened(column, place, trace.question, blind=True)}"
+        (f'<h3 class="rl-side">{escape(title)}</h3>' if title else "")
+        + written
+        + passages.opened(column, place, trace.question, blind=True)
     )
 
 

@@ -32,6 +32,7 @@ UNREACHABLE = declared(
     "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
 )
 HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
+INVITED = "panel.invited"  # the code of the room whose invitation was closed
 OPENED = "panel.opened"  # the file that is shown
 
 
@@ -73,6 +74,9 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
     from rag_core.sessions.panel import can_be_asked  # with its database library, as everywhere here
 
     asked = kept.current(room.code)
+    if inviting := asked is None and st.session_state.get(INVITED) != room.code:
+        dialog = st.dialog(t("Come in"), width="large", on_dismiss=partial(_begin, room))
+        dialog(_invite)(kept, room)
     shown = run if run and not presenter.upcoming() else None
     same = bool(shown and asked and asked.question.text == shown.question)
     voting = asked if asked and not asked.closed else None
@@ -94,7 +98,21 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
         )
         reveal = partial(_reveal, kept, room, hidden, shown) if shown and hidden else None
         _button(t("Show the result"), "reveal", reveal, help=t("Closes voting, and shows the names."))
+        if not inviting:
+            _counts(kept, room)
+
+
+def _invite(kept: Rooms, room: Room) -> None:
+    """The way into the room, over the whole screen, until the presenter begins."""
+    with st.container(key="invite"):
+        untrusted.draw(_invitation(room))
         _counts(kept, room)
+        if st.button(t("Begin"), key="room.begin", type="primary", on_click=_begin, args=(room,)):
+            st.rerun()
+
+
+def _begin(room: Room) -> None:
+    st.session_state[INVITED] = room.code
 
 
 def _button(words: str, name: str, what: Callable[[], object] | None, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a room's votes say: the ranking, the figures beside it, and where the two disagree."""
+"""What a room's votes say: in words and bars, then the ranking, the figures beside it, and where the two disagree."""
 
 from __future__ import annotations
 
@@ -31,14 +31,18 @@ ALPHA = declared("Krippendorff's α: 1 is full agreement, 0 is what chance would
 SPLIT = declared(
     "Not comparable: some strategies were never compared, not even by way of others. Ranks hold within a table."
 )
-AGREEMENTS: dict[Agreement, str] = {
-    "same": declared("the same"),
-    "opposite": declared("the opposite"),
-    "votes": declared("not told apart"),
-    "figure": declared("told apart by nDCG@10 alone"),
-    "neither": declared("not told apart"),
-    "unknown": declared("not measured as run here"),
+REASONS = {  # by `rag_core.sessions.panel.REASONS`
+    "correct": declared("more correct"),
+    "complete": declared("more complete"),
+    "sources": declared("better sources"),
+    "clear": declared("clearer"),
+    "safe": declared("safer"),
 }
+AGREEMENTS: dict[Agreement, str] = {
+    "same": declared("the same"), "opposite": declared("the opposite"), "votes": declared("not told apart"),
+    "figure": declared("told apart by nDCG@10 alone"), "neither": declared("not told apart"),
+    "unknown": declared("not measured as run here"),
+}  # fmt: skip
 
 
 def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
@@ -53,10 +57,62 @@ def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
     titles, measured = names(rounds), panel.figures(shown)
     scores = {label: shipped.measured(one.traces[0]) for label, one in measured.items()}
     figures = {label: _figures(one, scores[label]) for label, one in measured.items()}
-    untrusted.draw(_tables(found, titles, figures))
-    untrusted.draw(_about(found))
-    if found.gaps:
-        untrusted.draw(_pairs(found.gaps, titles, scores))
+    pairs = _pairs(found.gaps, titles, scores) if found.gaps else ""
+    untrusted.draw(
+        f'{_in_short(found, titles)}{_reasons(shown, votes, titles)}<details class="rl-shipped"><summary>{escape(t("Figures"))}'
+        f"</summary>{_tables(found, titles, figures)}{_about(found)}{pairs}</details>"
+    )
+
+
+def in_short(asked: Round, votes: Sequence[Vote]) -> str:
+    """What the votes on one question say, in words and bars."""
+    from rag_core.sessions import panel
+
+    titles, found = names([asked]), _ranked(tuple(panel.ballots([asked], votes)))
+    return _in_short(found, titles) + _reasons([asked], votes, titles)
+
+
+def _in_short(found: PanelRanking, names: Mapping[str, str]) -> str:
+    """A sentence on the leading strategy, and a bar for each: the share of the votes on it that prefer it."""
+    people = plural("{count} person", "{count} people", found.people)
+    told = t("Nobody preferred an answer: {people}.", people=people)
+    if leading := next((one for one in found.standings if one.preferred), None):
+        told = t("Too close to call: {people}.", people=people)
+        if {one.apart for one in found.gaps if leading.label in (one.better, one.worse)} == {True}:
+            told = t("The room decided: {people}.", people=people)
+        told += " " + t(
+            "{name} preferred in {count} of {judged}.",
+            name=names[leading.label], count=leading.preferred, judged=leading.judged,
+        )  # fmt: skip
+    if found.unsafe:
+        told += " " + t("Both called unsafe in {count} of {judged}.", count=found.unsafe, judged=found.votes)
+    rows = "".join(
+        f"<li><span>{escape(names[one.label])}</span>"
+        f'<span class="rl-bar"><i class="rl-done" style="flex-grow: {one.preferred:d}"></i>'
+        f'<i style="flex-grow: {one.judged - one.preferred:d}"></i></span>'
+        f"<span>{escape(t('{count} of {judged}', count=one.preferred, judged=one.judged))}</span></li>"
+        for one in found.standings
+    )
+    split = "" if found.comparable else f'<p class="rl-box rl-thin">{escape(translated(SPLIT))}</p>'
+    return f'<p class="rl-verdict rl-decided" role="status">{escape(told)}</p><ul class="rl-preferred">{rows}</ul>{split}'
+
+
+def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str, str]) -> str:
+    """Why people preferred each strategy, by how many votes give the reason; empty where none does."""
+    answers = {asked.number: asked.question.answers for asked in rounds}
+    given: dict[str, Counter[str]] = {}
+    for vote in votes:
+        if vote.round in answers and vote.better is not None and vote.reasons:
+            label = answers[vote.round][vote.better].label
+            given.setdefault(label, Counter()).update(vote.reasons)
+    rows = "".join(
+        f"<br>{escape(names[label])}: "
+        + escape(
+            ", ".join(f"{translated(REASONS[reason])} {count:d}" for reason, count in reasons.most_common())
+        )
+        for label, reasons in given.items()
+    )
+    return f'<p class="rl-apart"><b>{escape(t("Why"))}</b>{rows}</p>' if rows else ""
 
 
 def _chosen(rounds: Sequence[Round]) -> Sequence[Round]:
@@ -97,7 +153,7 @@ def _tables(found: PanelRanking, names: Mapping[str, str], figures: Mapping[str,
         f"<th>{tip(translated(head), translated(explained[head]), 'rl-how') if head in explained else escape(translated(head))}</th>"
         for head in (*HEADS, "nDCG@10", *others)
     )
-    drawn = "" if found.comparable else f'<p class="rl-box rl-thin">{escape(translated(SPLIT))}</p>'
+    drawn = ""  # the words above say where tables cannot be compared
     for group in ranking_tables(found, names):
         rows = ""
         for one, (rank, name, *votes) in group:
@@ -138,12 +194,8 @@ def _acceptable(measured: Figures) -> str:
         return "–"
     count = shares.counts.get("acceptable", 0)
     return t(
-        "{count} of {judged} ({low:.0%}–{high:.0%})",
-        count=count,
-        judged=shares.n,
-        low=share.low,
-        high=share.high,
-    )
+        "{count} of {judged} ({low:.0%}–{high:.0%})", count=count, judged=shares.n, low=share.low, high=share.high
+    )  # fmt: skip
 
 
 def _about(found: PanelRanking) -> str:
@@ -173,7 +225,7 @@ def _pairs(gaps: Sequence[Gap], names: Mapping[str, str], scores: Mapping[str, M
         css = ' class="rl-missed"' if said == "opposite" else ""
         rows += f"<tr><td>{escape(translated(gap_in_words(gap, names)))}</td><td{css}>{escape(translated(AGREEMENTS[said]))}</td></tr>"
     return (
-        f'<details class="rl-shipped" open><summary>{escape(t("Where do votes and figures disagree?"))}</summary>'
+        f"<p>{escape(t('Where do votes and figures disagree?'))}</p>"
         f'<table class="rl-table rl-safety"><thead><tr><th>{escape(t("By the votes"))}</th><th>{escape(t("By nDCG@10"))}</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></details>"
+        f"<tbody>{rows}</tbody></table>"
     )

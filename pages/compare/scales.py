@@ -6,19 +6,11 @@ from pages.drawing.translate import declared, translated
 from rag_core.explain import query_title, stage_title
 
 SCALES = {
-    "cosine": declared("cosine"),
-    "bm25": "BM25",
-    "rrf": "RRF",
-    "weighted_cosine": declared("weighted cosine"),
-    "mmr": "MMR",
-    "cross_encoder": declared("cross-encoder"),
-    "offline_scorer": declared("offline scorer"),
-    "known_questions": declared("score with known questions"),
-    "judge": declared("judge"),
-    "s_final": "S_final",
-    "external": declared("external"),
-    "postprocessor": declared("postprocessor"),
-}
+    "cosine": declared("cosine"), "bm25": "BM25", "rrf": "RRF", "weighted_cosine": declared("weighted cosine"),
+    "mmr": "MMR", "cross_encoder": declared("cross-encoder"), "offline_scorer": declared("offline scorer"),
+    "known_questions": declared("score with known questions"), "judge": declared("judge"), "s_final": "S_final",
+    "external": declared("external"), "postprocessor": declared("postprocessor"),
+}  # fmt: skip
 SCALE_HELP = {
     "cosine": declared(
         "Cosine similarity of question and passage embeddings: 1 is the same direction, 0 is unrelated."
@@ -53,12 +45,9 @@ SCALE_HELP = {
 }
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
 TERMS = {
-    "cosine": SCALES["cosine"],
-    "judge": SCALES["judge"],
-    "similarity": declared("similarity"),
-    "standardised": declared("standardised score"),
-    "known question": declared("nearest known question"),
-}
+    "cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity"),
+    "standardised": declared("standardised score"), "known question": declared("nearest known question"),
+}  # fmt: skip
 
 
 def summand(name: str) -> str:

@@ -18,6 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 import rag_core
 from pages.compare import asking, changes, column_parts, passages, queries
 from pages.compare.asking import pick_demo
+from pages.compare.verdict import sentence
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, plural, problem, t, translated
 from pages.drawing.untrusted import escape, label
@@ -150,12 +151,14 @@ def _workbench(*, running: bool) -> None:
 
 
 def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
-    """Every control, each with a note on what moving it would do."""
+    """Every control, each with a note on what moving it would do; those that may need Run, and prompts, come last."""
     prefix = tuning.prefix(recipe.name)
     presets.choose(recipe, prefix, partial(controls.put, recipe, prefix))
     reach = bench.tuner.reach if bench else {}
     tips = bench.tipping.found if bench and bench.tipping else None
-    for control in sorted(recipe.controls, key=lambda one: isinstance(one, controls.PROMPTS)):
+    for control in sorted(
+        recipe.controls, key=lambda one: (isinstance(one, controls.PROMPTS), bool(reach.get(one.name)))
+    ):
         idle = controls.why_idle(recipe, control, prefix)
         with st.container(gap=None):
             controls.widget(recipe, control, prefix, idle)
@@ -244,8 +247,14 @@ def _setting(trace: rag_core.Trace) -> str:
 
 def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
     """The passages with their moves, then the answer and what changed in it."""
-    untrusted.draw(changes.ranks(moved, bench.shown.fingerprint))
     answered = bench.answered()
+    labels = {
+        hit.id: hit.relevance.label
+        for one in (bench.base, bench.pinned, answered) if one
+        for hit in one.ranking if hit.relevance
+    }  # fmt: skip
+    untrusted.draw(changes.ranks(moved, bench.shown.fingerprint, labels))
+    untrusted.draw(_helps(bench.pinned, answered or bench.shown))
     trace = answered or bench.base
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
     if answered is None:
@@ -268,6 +277,26 @@ def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
         with box:
             untrusted.draw(changes.fates(fates(bench.shown)))
     _warn(column)
+
+
+def _helps(before: rag_core.Trace, after: rag_core.Trace) -> str:
+    """Whether the move helps: the verdicts on both answers and, where the question is judged, both rankings' nDCG."""
+    from rag_core import evaluation as ev  # not with the first page
+
+    settings, compared = rag_core.read_settings(), {t("Baseline"): before, t("Now"): after}
+    if before.fingerprint == after.fingerprint:
+        del compared[t("Baseline")]
+    try:
+        verdicts = ev.column_verdicts([*compared.values()], settings)
+        quality = [ev.quality_of(one, settings) or {} for one in compared.values()]
+    except rag_core.RagError as error:  # the judgements cannot be read
+        return f'<p class="rl-note">{escape(problem(error))}</p>'
+    said = " ".join(sentence(one, [0], name) for name, one in zip(compared, verdicts, strict=True) if one)
+    scores = [
+        f"{ev.parse_metric(name).title} {value:.2f}"
+        for one in quality for name, value in one.items() if name.startswith("ndcg")
+    ]  # fmt: skip
+    return f'<p class="rl-helps" role="status">{said} {escape(" → ".join(scores))}</p>'
 
 
 def _warn(column: Column) -> None:

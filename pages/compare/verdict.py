@@ -129,11 +129,12 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
         yield escape(t("Not judged: which answer is better?"))
 
 
-def sentence(one: ev.ColumnVerdict, places: Sequence[int]) -> str:
-    """The verdict on columns that share it, as HTML."""
+def sentence(one: ev.ColumnVerdict, places: Sequence[int], called: str = "") -> str:
+    """The verdict on columns that share it, by their letters or as they are called, as HTML."""
     words = SENTENCES[ORDER[_order(one)]][len(places) > 1]
     begins = (one.begins.heading or one.begins.title) if one.begins else t("no source")
-    return bold(t(words, columns=differences.letters(places), lacks=one.lacks, says=one.says, begins=begins))
+    columns = called or differences.letters(places)
+    return bold(t(words, columns=columns, lacks=one.lacks, says=one.says, begins=begins))
 
 
 def _order(one: ev.ColumnVerdict | None) -> int:

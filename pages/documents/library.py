@@ -69,11 +69,8 @@ def draw(
         if PASSAGE in st.session_state:  # a phone shows the document in the list's place, see style.css
             with st.container(key="opened"):
                 st.button(
-                    t("Back to the results"),
-                    key="library.back",
-                    on_click=st.session_state.pop,
-                    args=(PASSAGE,),
-                )
+                    t("Back to the results"), key="library.back", on_click=st.session_state.pop, args=(PASSAGE,),
+                )  # fmt: skip
         _read([by_id[name] for name in found], lab, marked, foot)
 
 
@@ -305,12 +302,9 @@ def _how(lab: rag_core.Lab, language: str) -> str:
 def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opened: bool) -> str:
     """A passage with its number, section, size and context."""
     about = t(
-        "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters",
-        number=position_of(passage) + 1,
-        section=passage.heading or t("no heading"),
-        pieces=size_of(lab, passage),
-        characters=len(passage.text),
-    )
+        "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters", number=position_of(passage) + 1,
+        section=passage.heading or t("no heading"), pieces=size_of(lab, passage), characters=len(passage.text),
+    )  # fmt: skip
     context = (
         f'<p class="rl-context"><b>{t("Context:")}</b> {escape(passage.context)}</p>'
         if passage.context

@@ -111,14 +111,9 @@ def figure(found: VectorMap) -> go.Figure:
 
 def _marks(drawn: go.Figure, members: Sequence[PlacedPassage], name: str, style: dict[str, object]) -> None:
     drawn.add_scatter(
-        x=[one.x for one in members],
-        y=[one.y for one in members],
-        mode="markers",
-        name=mark(_short(name)),
-        marker=style,
-        text=[_hover(one) for one in members],
-        hovertemplate="%{text}<extra></extra>",
-    )
+        x=[one.x for one in members], y=[one.y for one in members], mode="markers", name=mark(_short(name)),
+        marker=style, text=[_hover(one) for one in members], hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
 
 
 def _coloured(passages: Sequence[PlacedPassage]) -> list[str]:

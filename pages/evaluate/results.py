@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
 VERDICTS = (
-    declared("worse"),
-    declared("better"),
-    declared("different"),
-    declared("failed"),
-    declared("same"),
-)
+    declared("worse"), declared("better"), declared("different"), declared("failed"), declared("same"),
+)  # fmt: skip
 SEED = "seed_ndcg"
 GROUPS = {"kind": declared("By kind"), "language": declared("By language"), "topic": declared("By topic")}
 EFFECTS = {

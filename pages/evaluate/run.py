@@ -42,13 +42,11 @@ def _form() -> None:
     left, right = st.columns(2)
     with left:
         data = choose_data("run", in_address=True)
-        split = st.text_input(
-            t("Split"),
-            "test",
-            key="split",
-            help=t("Which judgements: dev to tune on, test to report on."),
-            **KEPT,
-        ).strip()
+        splits = ev.splits_of(data, rag_core.read_settings())
+        split = untrusted.choose(
+            t("Split"), splits, str, "split", index=splits.index("test") if "test" in splits else 0,
+            help=t("Which judgements: dev to tune on, test to report on."), **KEPT,
+        )  # fmt: skip
         judged_by(data, split)
     with right:
         names = st.multiselect(

@@ -1,17 +1,20 @@
-"""The page of a person in a room, made for a phone: a question, two answers without names, four buttons."""
+"""The page of a person in a room, made for a phone: a question, what differs between two answers, five buttons."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 import rag_core
-from pages.compare import presenter
+from pages.compare import presenter, room_result
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, translated
-from pages.drawing.untrusted import escape
+from pages.drawing.untrusted import bold, escape
 from pages.shared import question_header, rooms
+from rag_core.explain import together
 from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
@@ -20,20 +23,15 @@ if TYPE_CHECKING:
 
 TICK_S = 2.0  # between two looks at whether the room has gone on
 AGAIN = "vote.again"  # the vote that is about to be changed: room, question and pair
+ALARMS = ("buried", "cut")  # kinds of remarks that stand above an answer
 REFUSED = "vote.refused"  # why the last vote was not taken
 SIDES = (declared("First answer"), declared("Second answer"))
 CHOICES: dict[Choice, str] = {
     "left": declared("The first is better"),
     "right": declared("The second is better"),
     "tie": declared("Equally good"),
+    "neither": declared("Neither is good"),
     "both_unsafe": declared("Both are unsafe"),
-}
-REASON_TITLES = {  # by `rag_core.sessions.panel.REASONS`
-    "correct": declared("more correct"),
-    "complete": declared("more complete"),
-    "sources": declared("better sources"),
-    "clear": declared("clearer"),
-    "safe": declared("safer"),
 }
 
 
@@ -83,12 +81,41 @@ def _room(code: str) -> None:
             t("Nobody is asked for a name: a random number in your browser makes your vote count once.")
         )
     elif asked.revealed:
-        _wait(t("The presenter shows the result. The next question will appear here by itself."))
+        _outcome(kept, asked, mine)
+        _wait(t("The next question will appear here by itself."))
     elif asked.closed:
         _wait(t("Voting on this question is closed. The next one will appear here by itself."))
     else:
         _ballot(kept, asked, mine)
     _watch(kept, code, rooms.standing(asked))
+
+
+def _outcome(kept: Rooms, asked: Round, mine: str) -> None:
+    """How the room voted on the question, and how this person did beside it."""
+    votes = [one for one in kept.votes(asked.room) if one.round == asked.number]
+    own = kept.own_votes(asked, mine)
+    said: dict[str, Counter[int | Choice]] = {}
+    for one in votes:
+        said.setdefault(one.pair.key, Counter())[_preferred(one)] += 1
+    names, answers = room_result.names([asked]), asked.question.answers
+    rows = ""
+    for vote in own:
+        chosen, counts = _preferred(vote), said[vote.pair.key]
+        first, second = (names[answers[place].label] for place in sorted((vote.pair.left, vote.pair.right)))
+        words = translated(CHOICES[vote.choice]) if vote.better is None else names[answers[vote.better].label]
+        with_you = t("{count} of {judged} chose the same", count=counts[chosen], judged=counts.total())
+        rows += f"<li>{escape(first)} / {escape(second)}: <b>{escape(words)}</b> · {escape(with_you)}</li>"
+    if not votes:
+        return
+    yours = f"<p><b>{escape(t('Your votes'))}</b></p><ul>{rows}</ul>" if own else ""
+    untrusted.draw(
+        f'<p class="rl-asked-room">{escape(asked.question.text)}</p>{room_result.in_short(asked, votes)}{yours}'
+    )
+
+
+def _preferred(vote: Vote) -> int | Choice:
+    """The place of the preferred answer, whichever side it stood on; otherwise the choice."""
+    return vote.choice if vote.better is None else vote.better
 
 
 def _wait(words: str) -> None:
@@ -144,26 +171,59 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
 
 
 def _judge(asked: Round, mine: str, pair: Pair) -> None:
-    """Two answers, side by side or, on a phone, one under the other; and the vote on them."""
+    """What each of two answers alone says, and the whole on a tap; below them the vote, always in reach."""
     from rag_core.sessions.panel import COMMENT_CHARACTERS
 
     answers = [asked.question.answers[number].trace for number in (pair.left, pair.right)]
-    for place, (trace, spot) in enumerate(zip(answers, st.columns(2), strict=True)):
-        with spot, st.container(border=True, key=f"side{place}"):
-            untrusted.draw(presenter.nameless(trace, place, translated(SIDES[place])))
+    alone = _alone(answers)
     reasons, comment = _keys(asked, pair)
     with st.form("ballot", border=False):
+        for place, (trace, spot) in enumerate(zip(answers, st.columns(2), strict=True)):
+            with spot, st.container(border=True, key=f"side{place}"):
+                untrusted.draw(_side(trace, place, alone))
         st.pills(
-            t("Why? (optional)"), list(REASON_TITLES), selection_mode="multi", key=reasons,
-            format_func=lambda reason: untrusted.label(translated(REASON_TITLES[reason])),
+            t("Why? (optional)"), list(room_result.REASONS), selection_mode="multi", key=reasons,
+            format_func=lambda reason: untrusted.label(translated(room_result.REASONS[reason])),
         )  # fmt: skip
         st.text_area(t("Comment (optional)"), key=comment, max_chars=COMMENT_CHARACTERS, height=68)
         with st.container(key="choices"):
             for choice, words in CHOICES.items():
                 st.form_submit_button(
                     translated(words), key=f"choose.{choice}", width="stretch", on_click=_vote, args=(asked, mine, pair, choice),
-                    type="secondary" if choice == "both_unsafe" else "primary",
+                    type="primary" if choice in ("left", "right") else "secondary",
                 )  # fmt: skip
+
+
+def _alone(traces: Sequence[rag_core.Trace]) -> list[list[tuple[str, list[str]]]]:
+    """For each of two answers the sections with the sentences that it alone has.
+
+    Nothing where there is none, one declines, or one must be read with what leads it.
+    """
+    found: list[list[tuple[str, list[str]]]] = [[], []]
+    said = [trace.answer for trace in traces]
+    if any(one is None or one.abstained or any(each.kind in ALARMS for each in one.remarks) for one in said):
+        return found
+    for quoted in together(traces):
+        for place in (0, 1):
+            if only := [one.text for one in quoted.statements if one.columns == (place,)]:
+                found[place].append((quoted.title, only))
+    return found
+
+
+def _side(trace: rag_core.Trace, place: int, alone: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> str:
+    """What one answer alone says, then the whole; the whole at once where `alone` tells nothing apart."""
+    title = translated(SIDES[place])
+    if not any(alone):
+        return presenter.nameless(trace, place, title)
+    only = "".join(
+        f"<h5>{escape(section or t('In no passage'))}</h5><p>{bold(' '.join(sentences))}</p>"
+        for section, sentences in alone[place]
+    )
+    only = only or f"<p>{escape(t('Says nothing that the other does not say.'))}</p>"
+    return (
+        f'<h3 class="rl-side">{escape(title)}</h3><div class="rl-alone">{only}</div>'
+        f"<details><summary>{escape(t('The whole answer'))}</summary>{presenter.nameless(trace, place, '')}</details>"
+    )
 
 
 def _vote(asked: Round, mine: str, pair: Pair, choice: Choice) -> None:

@@ -29,16 +29,10 @@ PROMPTS = (Templates, PromptText)  # controls whose values are texts
 def count_columns() -> None:
     """The widget that says how many strategies stand side by side."""
     st.segmented_control(
-        t("Number of strategies"),
-        list(range(2, MOST_COLUMNS + 1)),
-        default=SHOWN_COLUMNS,
-        key="columns",
-        required=True,
-        on_change=_add_columns,
-        args=(columns(),),
-        label_visibility="collapsed",
+        t("Number of strategies"), list(range(2, MOST_COLUMNS + 1)), default=SHOWN_COLUMNS, key="columns",
+        required=True, on_change=_add_columns, args=(columns(),), label_visibility="collapsed",
         persist_state="session",
-    )
+    )  # fmt: skip
 
 
 def offer_more() -> None:
@@ -183,11 +177,8 @@ def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "
     title = f"{label(translated(control.title))} `{label(control.name)}`"
     explained = label(f"{translated(control.help)} {translated(idle)}")
     shared: dict[str, Any] = {
-        "key": key,
-        "help": explained,
-        "disabled": bool(idle),
-        "persist_state": "session",
-    }
+        "key": key, "help": explained, "disabled": bool(idle), "persist_state": "session",
+    }  # fmt: skip
     match control:
         case Number():
             number = int if control.whole else float

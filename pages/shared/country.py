@@ -32,16 +32,10 @@ def ask(key: str) -> None:
     """Ask for the country where a number is needed and none is chosen; the answer is the page's choice."""
     names = countries(language())
     st.selectbox(
-        t("Which country are you in? Its emergency number is then shown here."),
-        list(names),
-        index=None,
-        format_func=lambda code: untrusted.plain(names.get(code, code)),
-        placeholder=t("Choose a country"),
-        key=key,
-        width=360,
-        on_change=_answered,
-        args=(key,),
-    )
+        t("Which country are you in? Its emergency number is then shown here."), list(names), index=None,
+        format_func=lambda code: untrusted.plain(names.get(code, code)), placeholder=t("Choose a country"), key=key,
+        width=360, on_change=_answered, args=(key,),
+    )  # fmt: skip
 
 
 def _answered(key: str) -> None:

@@ -173,18 +173,11 @@ def _asked(run: LiveRun) -> Asked:
 def _asked_column(column: Column) -> AskedColumn:
     error = column.error
     return AskedColumn(
-        column.strategy.name,
-        column.strategy.controls,
-        tuple(column.steps),
-        column.text,
-        column.trace,
-        faults.reason(error) if error else "",
-        error.next_step if error else "",
-        column.stopped or ("" if column.settled else CUT_SHORT),
-        error.calls if error else (),
-        column.models,
+        column.strategy.name, column.strategy.controls, tuple(column.steps), column.text, column.trace,
+        faults.reason(error) if error else "", error.next_step if error else "",
+        column.stopped or ("" if column.settled else CUT_SHORT), error.calls if error else (), column.models,
         column.corpus,
-    )
+    )  # fmt: skip
 
 
 def _reopened(asked: Asked) -> Comparison:
@@ -218,15 +211,9 @@ def _column(kept: AskedColumn) -> Column:
     """
     error = rag_core.RagError(kept.error, kept.next_step, kept.failed_calls) if kept.error else None
     return Column(
-        rag_core.build((kept.strategy, kept.controls)),
-        list(kept.steps),
-        text=kept.text,
-        trace=kept.trace,
-        error=error,
-        stopped=kept.stopped,
-        models=kept.models,
-        corpus=kept.corpus,
-    )
+        rag_core.build((kept.strategy, kept.controls)), list(kept.steps), text=kept.text, trace=kept.trace,
+        error=error, stopped=kept.stopped, models=kept.models, corpus=kept.corpus,
+    )  # fmt: skip
 
 
 class Comparisons:

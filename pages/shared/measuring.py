@@ -125,13 +125,9 @@ def _job(job: Job) -> None:
                 untrusted.say(refused, st.error)
             if _started_by.get(job) == account.visitor():
                 yes.button(
-                    t("Go on"),
-                    type="primary",
-                    width="stretch",
-                    on_click=_agree,
-                    args=(job, status.bill),
+                    t("Go on"), type="primary", width="stretch", on_click=_agree, args=(job, status.bill),
                     key=f"{key}.yes",
-                )
+                )  # fmt: skip
             else:
                 yes.caption(t("Only the visitor who started it can agree."))
             if account.may_operate():

@@ -75,14 +75,10 @@ def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None])
     """
     if presets := offered(recipe):
         st.pills(
-            t("Presets"),
-            [preset.name for preset in presets],
-            key=f"{prefix}.preset",
-            format_func=lambda name: label(title(name)),
-            on_change=_take,
-            args=(recipe, prefix, take),
+            t("Presets"), [preset.name for preset in presets], key=f"{prefix}.preset",
+            format_func=lambda name: label(title(name)), on_change=_take, args=(recipe, prefix, take),
             help=helps(presets),
-        )
+        )  # fmt: skip
     if refused := st.session_state.pop(f"{prefix}.preset.refused", ""):
         untrusted.say(refused, st.error)
 
@@ -121,11 +117,8 @@ def save_as(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values]) 
         _tell(f"{prefix}.save")
         if st.session_state.get(f"{prefix}.save.taken"):
             st.button(
-                t("Replace it"),
-                key=f"{prefix}.save.replace",
-                on_click=_save,
-                args=(recipe, prefix, values, True),
-            )
+                t("Replace it"), key=f"{prefix}.save.replace", on_click=_save, args=(recipe, prefix, values, True),
+            )  # fmt: skip
 
 
 def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], replace: bool = False) -> None:
@@ -164,12 +157,8 @@ def edit(recipe: rag_core.Recipe, preset: str, key: str) -> None:
         with st.container(horizontal=True):
             st.button(t("Rename"), key=f"{key}.rename", on_click=_change, args=(recipe, preset, key))
             st.button(
-                t("Delete"),
-                key=f"{key}.delete",
-                type="tertiary",
-                on_click=_change,
-                args=(recipe, preset, key, True),
-            )
+                t("Delete"), key=f"{key}.delete", type="tertiary", on_click=_change, args=(recipe, preset, key, True),
+            )  # fmt: skip
         _tell(f"{key}.edit")
 
 

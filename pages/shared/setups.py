@@ -170,10 +170,6 @@ def _model(position: int, name: str, title: str, same: str, settings: rag_core.S
         return untrusted.plain(model or same)
 
     st.selectbox(
-        title,
-        options,
-        format_func=lambda model: shown(model),
-        key=own,
-        persist_state="session",
+        title, options, format_func=lambda model: shown(model), key=own, persist_state="session",
         help=t("Others can be chosen once RAG_MODELS lists them.") if settings.uses_openai else None,
-    )
+    )  # fmt: skip

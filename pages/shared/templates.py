@@ -65,14 +65,9 @@ def templates_editor(control: Templates, key: str, idle: str) -> None:
     addable = left if unread else [*left, "custom"]
     if len(templates) < MAX_TEMPLATES and addable:
         st.pills(
-            t("Add a template"),
-            addable,
-            key=f"{key}.add",
-            format_func=untrusted.label,
-            on_change=_add,
-            args=(control, key),
-            label_visibility="visible",
-        )
+            t("Add a template"), addable, key=f"{key}.add", format_func=untrusted.label, on_change=_add,
+            args=(control, key), label_visibility="visible",
+        )  # fmt: skip
 
 
 def context_prompt(key: str) -> None:
@@ -87,12 +82,9 @@ def context_prompt(key: str) -> None:
         st.code("rag index PATH --corpus NAME --enrich --context-prompt FILE", language=None, wrap_lines=True)
         for name, title in (("system", t("System message")), ("text", t("User message"))):
             st.text_area(
-                title,
-                untrusted.plain(getattr(CONTEXT_PROMPT, name)),
-                key=f"{key}.context.{name}",
-                height=HEIGHT,
+                title, untrusted.plain(getattr(CONTEXT_PROMPT, name)), key=f"{key}.context.{name}", height=HEIGHT,
                 disabled=True,
-            )
+            )  # fmt: skip
 
 
 def forget(key: str) -> None:

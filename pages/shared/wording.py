@@ -12,30 +12,20 @@ if TYPE_CHECKING:
 
 FRESH_MONTHS = 6  # of an older price it is said how old it is
 KINDS = {
-    "clear": declared("clear questions"),
-    "lay": declared("everyday words"),
-    "keywords": declared("keywords only"),
-    "ambiguous": declared("ambiguous questions"),
-    "facets": declared("several sides of a subject"),
-    "number_negation": declared("numbers and negations"),
-    "misspelt": declared("misspelt questions"),
-    "cross_language": declared("questions across languages"),
-    "outside": declared("outside the collection"),
-    "emergency": declared("emergencies"),
-    "hurried": declared("hurried questions"),
-}
+    "clear": declared("clear questions"), "lay": declared("everyday words"), "keywords": declared("keywords only"),
+    "ambiguous": declared("ambiguous questions"), "facets": declared("several sides of a subject"),
+    "number_negation": declared("numbers and negations"), "misspelt": declared("misspelt questions"),
+    "cross_language": declared("questions across languages"), "outside": declared("outside the collection"),
+    "emergency": declared("emergencies"), "hurried": declared("hurried questions"),
+}  # fmt: skip
 STEPS = {
     "sweeping": declared("trying settings"),
     "running again from scratch": declared("running the best again from scratch"),
-    "split": declared("cutting into passages"),
-    "enrich": declared("writing contexts"),
-    "embed": declared("embedding passages"),
-    "lexical": declared("indexing words"),
-    "sentences": declared("reading sentences"),
-    "store": declared("storing passages"),
-    "check": declared("checking the index"),
-    "commit": declared("putting the index in place"),
-}
+    "split": declared("cutting into passages"), "enrich": declared("writing contexts"),
+    "embed": declared("embedding passages"), "lexical": declared("indexing words"),
+    "sentences": declared("reading sentences"), "store": declared("storing passages"),
+    "check": declared("checking the index"), "commit": declared("putting the index in place"),
+}  # fmt: skip
 CALLED_SO = (  # steps whose names are words already
     declared("measuring"), declared("computing intervals"), declared("opening the documents"), declared("opening the index"),
     declared("waiting for your consent"), declared("waiting for the earlier one to stop"), declared("waiting for the models"),

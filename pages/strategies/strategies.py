@@ -18,13 +18,9 @@ from rag_core.explain import stage_title
 from rag_core.explain.outline import OutlinedStage, outline
 
 KINDS = {
-    "transform": declared("writes queries"),
-    "retrieve": declared("searches"),
-    "fuse": declared("merges the lists"),
-    "rerank": declared("rescores"),
-    "select": declared("selects"),
-    "answer": declared("writes the answer"),
-}
+    "transform": declared("writes queries"), "retrieve": declared("searches"), "fuse": declared("merges the lists"),
+    "rerank": declared("rescores"), "select": declared("selects"), "answer": declared("writes the answer"),
+}  # fmt: skip
 
 
 def main() -> None:
@@ -46,12 +42,9 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     preset, key, shown = None, f"guide.{recipe.name}", presets.offered(recipe)
     if shown:
         preset = st.segmented_control(
-            t("Preset"),
-            [one.name for one in shown],
-            key=key,
-            format_func=lambda name: label(presets.title(name)),
+            t("Preset"), [one.name for one in shown], key=key, format_func=lambda name: label(presets.title(name)),
             help=presets.helps(shown),
-        )
+        )  # fmt: skip
     values = next((one.values for one in shown if one.name == preset), {})
     try:
         strategy = recipe.build(**values)

@@ -11,6 +11,7 @@ from .datasets import (
     read_answers,
     read_judged,
     source_of,
+    splits_of,
     verdict_of,
 )
 from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, data_title, describe_run, titles

@@ -40,6 +40,15 @@ def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
         ) from error
 
 
+def splits_of(data: str, settings: Settings) -> tuple[str, ...]:
+    """The splits that `read_judged` can read, by name; "test" alone where none can be listed."""
+    folder = settings.data / "questions" / "en" if data == BUILTIN_DATA else Path(data)
+    try:
+        return tuple(sorted(file.stem for file in (folder / "qrels").glob("*.tsv"))) or ("test",)
+    except OSError:  # reading it says why
+        return ("test",)
+
+
 def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet | None:
     """The judged answers of a split; None when the data has none.
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from .message import Message
+
 BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # bold print as Markdown has it, within a line
 Support = Literal["supported", "weak", "unsupported"]
 LEADING = ("buried", "cut", "all_thin", "answer_language", "language")  # kinds to read before the answer
@@ -30,7 +32,7 @@ class Claim(NamedTuple):
 
 
 # The figures are computed again by tests/offline/test_grounding.py from the test part of data/grounding.
-HOW_GROUNDED = (
+HOW_GROUNDED = Message(
     "Each sentence is compared with the passages shown, clause by clause, by meaning and words; no language model is "
     "involved. Supported: a passage says nearly the same, and every number with its unit, every medicine and every "
     "negation agrees. Unsupported: no passage is near, or the nearest one differs in one of these. Weak: in between. "

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from .message import Message
 from .translation import translate, translate_plural
+
+ORGANISATIONS = Path(__file__).parents[2] / "data" / "organisations.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,21 @@ class Source:
         """Organisation, title, year and jurisdiction, with the jurisdiction's name in a language."""
         where = name_of(self.jurisdiction, language)
         return f"{self.organisation}, {self.title}, {self.year}{f' ({where})' if where else ''}"
+
+
+@functools.cache
+def _homes() -> Mapping[str, str]:
+    homes: Mapping[str, str] = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))["homes"]
+    return homes
+
+
+def home_pages(sources: Iterable[Source]) -> dict[str, str]:
+    """Organisation -> the address of its home page, for those where that is sure."""
+    return {
+        name: _homes()[name]
+        for name in dict.fromkeys(one.organisation for one in sources)
+        if name in _homes()
+    }
 
 
 def source_line(sources: Iterable[Source], language: str = "en") -> str:

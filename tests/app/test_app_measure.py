@@ -243,9 +243,10 @@ def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser, app):
         chosen.locator("[data-baseweb=tag]", has_text="Simple semantic").get_by_role("presentation").last
     ).first.click()
     expect(chosen.get_by_text("Simple semantic")).to_have_count(0)
-    split = page.get_by_role("textbox", name="Split")
-    split.fill("dev")
-    split.press("Enter")
+    split = page.get_by_role("combobox", name="Split")
+    split.click()
+    expect(page.get_by_role("option")).to_have_text(["dev", "test"])  # those that exist
+    page.get_by_role("option", name="dev").click()
     page.wait_for_url("**split=dev**")  # the server knows it; who leaves sooner leaves it behind
     tab(page, "History").click()
     expect(page.get_by_role("heading", name="Questions asked")).to_be_visible()

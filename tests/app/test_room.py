@@ -11,6 +11,7 @@ from helpers.in_process import ask, html, press, text, visitor
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from pages.compare import room_result
 from pages.compare.presenter import renumbered
 from pages.shared import rooms as shared
 from rag_core.sessions.panel import Rooms, open_panel
@@ -18,7 +19,13 @@ from rag_core.values.answers import Citation, Grounded
 
 QUESTION = "TXA PPH timing"  # three answers that differ, and a banner
 VOTE = "pages/panel/vote.py"
-CHOICES = ["The first is better", "The second is better", "Equally good", "Both are unsafe"]
+CHOICES = [
+    "The first is better",
+    "The second is better",
+    "Equally good",
+    "Neither is good",
+    "Both are unsafe",
+]
 GIVEN_AWAY = (
     "rl-bar", "rl-took", "rl-label", "rl-notices", "rl-support\"", "rl-votes", "rl-passages", "ordered by", "nDCG",
     "Simple semantic", "Hybrid RRF", "Ensemble", "cosine", "$",
@@ -78,12 +85,14 @@ def test_a_voter_sees_two_answers_and_nothing_that_names_them(presenter):
     assert [clue for clue in GIVEN_AWAY if clue in shown(page)] == []
     assert QUESTION in html(page)
     assert html(page).count('class="rl-side"') == 2
+    assert html(page).count("The whole answer") == 2  # what differs stands before it
+    alone = re.findall(r'class="rl-alone">(.*?)</div>', html(page))
+    assert len({text(one) for one in alone}) == 2
     assert rag_core.NOTICE in html(page)
     press(presenter, "Show the result")
     assert [clue for clue in GIVEN_AWAY if clue not in shown(presenter)] == []  # each was there to be hidden
     page.run()
-    assert "The presenter shows the result." in shown(page)
-    assert [clue for clue in GIVEN_AWAY if clue in shown(page)] == []
+    assert "The next question will appear here by itself." in shown(page)
 
 
 def test_citations_are_numbered_as_they_come_and_open_the_same_passages():
@@ -115,6 +124,7 @@ def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(pre
     page.text_area[0].set_value("Says when.")
     press(page, "The first is better")
     (vote,) = rooms().votes(code_of(presenter))
+    (asked,) = rooms().rounds(code_of(presenter))
     assert (vote.choice, vote.reasons, vote.comment) == ("left", ("clear", "safe"), "Says when.")
     assert "Pair 2 of 3" in shown(page)
     assert judge_all(page, "Equally good") == 2
@@ -130,6 +140,11 @@ def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(pre
     press(page, "The first is better")  # the page did not know yet
     assert "Voting on this question is closed. Wait for the next question." in shown(page)
     assert {one.pair.key: one.choice for one in rooms().votes(code_of(presenter))} == votes
+    cast = [replace(vote, choice="left"), replace(vote, choice="right", person="other", reasons=("clear",))]
+    best, other = (asked.question.answers[place].label for place in (vote.pair.left, vote.pair.right))
+    words = text(room_result.in_short(asked, cast))
+    assert f"{best}: clearer 1, safer 1" in words
+    assert f"{other}: clearer 1" in words
 
 
 def test_a_wrong_code_is_told_kindly_and_the_right_one_leads_in(presenter):
@@ -143,6 +158,33 @@ def test_a_wrong_code_is_told_kindly_and_the_right_one_leads_in(presenter):
     assert "There is no room with this code." in shown(page.run())
 
 
+def test_a_phone_shows_how_the_room_voted_and_how_its_owner_did(presenter):
+    code = code_of(presenter)
+    press(presenter, "Ask the room")
+    pages = [phone(code), phone(code), phone(code)]
+    for page, choice in zip(pages, ("Neither is good", "Neither is good", "Both are unsafe"), strict=True):
+        assert judge_all(page, choice) == 3
+    press(presenter, "Show the result")
+    assert "Nobody preferred an answer: 3 people. Both called unsafe in 3 of 9." in text(html(presenter))
+    told = [text(html(page.run())) for page in pages]
+    for one, choice, alike in zip(
+        told, ("Neither is good", "Neither is good", "Both are unsafe"), (2, 2, 1), strict=True
+    ):
+        assert "Nobody preferred an answer: 3 people. Both called unsafe in 3 of 9." in one
+        assert one.count(f"{choice} · {alike} of 3 chose the same") == 3
+
+
+def test_the_way_in_fills_the_screen_until_the_presenter_begins(start, tmp_path):
+    app = start(RAG_HISTORY="on", RAG_DATABASE_URL=f"sqlite:///{tmp_path / 'rooms.db'}")
+    app = press(press(app.run(), "Present"), "Open a room")
+    assert len(app.get("dialog")) == 1
+    phone(code_of(app))
+    assert re.findall(r"rl-counts[^>]*>([^<]*)<", html(app.run())) == ["1 person"]
+    press(app, "Begin")
+    assert [one for one in app.button if one.label == "Begin"] == []
+    assert re.findall(r"rl-counts[^>]*>([^<]*)<", html(app)) == ["1 person"]
+
+
 def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(presenter):
     code = code_of(presenter)
     press(presenter, "Ask the room")
@@ -151,6 +193,8 @@ def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(prese
     counts = re.findall(r"rl-counts[^>]*>([^<]*)<", html(presenter.run()))
     assert counts == ["2 people · 2 voted on question 1 · 6 votes · open"]
     press(presenter, "Show the result")
+    told = r"Too close to call: 2 people\. [^.]+ preferred in [12] of 4\. Both called unsafe in 3 of 6\."
+    assert re.search(told, text(html(presenter)))
     result = text(html(presenter).partition("rl-panel-result")[2].partition("</table>")[0])
     for strategy in ("Simple semantic", "Hybrid RRF", "Ensemble"):
         assert strategy in result

@@ -11,6 +11,10 @@ from helpers.in_process import ask, html, press, text
 from playwright.sync_api import Browser, Locator, Page, expect
 from streamlit.testing.v1 import AppTest
 
+import rag_core
+from rag_core import evaluation as ev
+
+JUDGED = "Should inhaled steroids be continued when a woman with asthma becomes pregnant?"
 FREE = re.compile(r"^0 model calls, [\d.]+ ms")
 # the sum of all layout shifts from now on, also of those soon after an input
 SHIFTS = """() => {
@@ -134,6 +138,42 @@ def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn):
     assert listed(app) == ranked(app)
 
 
+def test_a_move_shows_whether_it_helps(drawn):
+    app = on_tune(drawn)
+    app.selectbox(key="tune.strategy").set_value("bm25").run()
+    ask(app, JUDGED)
+    settings = rag_core.read_settings()
+
+    def helps() -> str:
+        return text("<p" + html(app).partition('class="rl-helps')[2].partition("</p>")[0])
+
+    def ndcg(k: int) -> str:
+        trace = app.session_state["tune.bench"].answered()
+        assert len(trace.ranking) == k
+        return f"nDCG@{k} {ev.quality_of(trace, settings)[f'ndcg@{k}']:.2f}"
+
+    assert "Baseline" not in helps()
+    assert re.search(r"Now (answers|does not answer|answer in part|declines|may do harm)", helps())
+    before = ndcg(5)
+    assert before in helps()
+    app.slider(key="tune.bm25.k_final").set_value(8).run()
+    assert f"{before} → {ndcg(8)}" in helps()
+    assert "Baseline" in helps()
+    used = html(app).partition('class="rl-changes')[2].partition("</ol>")[0]
+    entered = [one for one in used.split("<li") if "rl-entered" in one]
+    assert len(entered) == 3
+    assert all(re.search(r"rl-cut-title.*rl-label rl-(high|medium|low)", one) for one in entered)
+
+
+def test_what_acts_at_once_stands_above_what_needs_run(drawn):
+    app = on_tune(drawn)
+    app.selectbox(key="tune.strategy").set_value("rag_msr").run()
+    ask(app, ENGLISH)
+    keys = [str(one.key) for one in app.slider]
+    at_once = [keys.index(f"tune.rag_msr.{name}") for name in ("alpha", "theta")]
+    assert max(at_once) < keys.index("tune.rag_msr.rewriter_temperature")
+
+
 def test_with_a_language_model_nothing_is_sent_before_run(start, server):
     found = (
         "Contractions",
@@ -234,7 +274,7 @@ def weights(app: AppTest) -> list[str]:
 def ranked(app: AppTest) -> list[str]:
     """The titles in the list of moves that are used."""
     used = html(app).partition('class="rl-changes')[2].partition("</ol>")[0]
-    return re.findall(r'class="rl-cut-title" title="([^"]*)"', used)
+    return re.findall(r'class="rl-cut-title">([^<]*)<', used)
 
 
 def listed(app: AppTest) -> list[str]:

@@ -17,7 +17,7 @@ from rag_core.documents.benchmark import (
     read_qrels,
     read_questions,
 )
-from rag_core.evaluation import parse_metric, read_judged
+from rag_core.evaluation import parse_metric, read_judged, splits_of
 from rag_core.values.errors import DataError
 from rag_core.values.settings import Settings
 
@@ -358,3 +358,12 @@ def test_a_folder_without_access_is_an_error_in_a_sentence(tmp_path, monkeypatch
     monkeypatch.setattr(Path, "is_file", refuse)
     with pytest.raises(DataError, match="The questions cannot be read: Permission denied"):
         read_judged(str(beir(tmp_path / "mine")), "test", settings)
+
+
+def test_the_splits_that_can_be_read_are_offered(tmp_path: Path) -> None:
+    folder = beir(tmp_path / "set")
+    (folder / "qrels" / "dev.tsv").write_text(QRELS, encoding="utf-8")
+    (folder / "qrels" / "notes.txt").touch()
+    assert splits_of(str(folder), Settings()) == ("dev", "test")
+    assert splits_of("builtin", Settings()) == ("dev", "test")
+    assert splits_of(str(tmp_path / "none"), Settings()) == ("test",)

@@ -1,5 +1,7 @@
 """Sources in words: who differs from whom, whose guidance leads in a country, and how old it is."""
 
+import re
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -9,10 +11,35 @@ from helpers.small import ROOT
 from rag_core.documents.documents import read_collection
 from rag_core.safety.urgency.helplines import countries
 from rag_core.values.answers import Answer, Citation
-from rag_core.values.sources import JURISDICTIONS, OLD_YEARS, age_note, age_years, difference, is_old, leading
+from rag_core.values.sources import (
+    JURISDICTIONS,
+    OLD_YEARS,
+    ORGANISATIONS,
+    age_note,
+    age_years,
+    difference,
+    home_pages,
+    is_old,
+    leading,
+)
 from rag_core.values.trace import Step, Trace
 from rag_core.values.triage import Triage
 from rag_core.values.types import Passage, Query, Ranking, State
+
+
+def test_links_lead_to_home_pages_of_organisations_that_the_documents_name() -> None:
+    unknown = replace(NICE, organisation="NICE (draft)")
+    assert home_pages([NICE, WHO, NICE, unknown]) == {
+        "NICE": "https://www.nice.org.uk", "WHO": "https://www.who.int",
+    }  # fmt: skip
+    known = [source for document in read_collection(ROOT / "data" / "corpus") for source in document.sources]
+    homes = home_pages(known)
+    listed = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))["homes"]
+    assert homes.keys() == listed.keys()  # none that no document names
+    for (
+        address
+    ) in homes.values():  # a home page or a government's page of the organisation, never a publication
+        assert re.fullmatch(r"https://[a-z.]+(/es|/government/organisations/[a-z-]+)?", address)
 
 
 class TestDifference:

@@ -1,4 +1,4 @@
-"""The minutes of a room: one HTML page of what was asked, how people voted, and what that says."""
+"""The minutes of a room: one HTML page of what was asked and answered, how people voted, and what that says."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from ...values.message import Message
 from ..html_report import page
-from .ranking import TIE, UNSAFE, Gap, PanelRanking, Standing, ballots, parts, rank_panel
+from .ranking import NEITHER, TIE, UNSAFE, Gap, PanelRanking, Standing, ballots, parts, rank_panel
 from .room import Round, Vote
 from .session import PanelSession
 
 HEADS = (
     Message("Rank"),
     Message("Strategy"),
-    Message("Strength by the votes"),
+    Message("Strength by the votes (log odds, 0 is average; 95 % interval)"),
     Message("Preferred, tied, judged"),
     Message("Both unsafe"),
 )
@@ -98,7 +98,7 @@ def _tables(found: PanelRanking) -> list[list[tuple[str, ...]]]:
 
 
 def _question(asked: Round, votes: Sequence[Vote]) -> dict[str, Any]:
-    """How people voted on a question, and what they said of it."""
+    """The answers to a question, how people voted on them, and what they said of them."""
     counts = Counter((one.pair, one.choice) for one in ballots([asked], votes))
     own = [one for one in votes if one.round == asked.number]
     reasons = Counter(reason for one in own for reason in one.reasons).most_common()
@@ -106,8 +106,9 @@ def _question(asked: Round, votes: Sequence[Vote]) -> dict[str, Any]:
         "number": asked.number,
         "text": asked.question.text,
         "triage": asked.question.triage,
+        "answers": [(one.label, one.trace.answer, one.trace.ranking) for one in asked.question.answers],
         "rows": [
-            (" / ".join(pair), *(counts[pair, choice] for choice in (*pair, TIE, UNSAFE)))
+            (" / ".join(pair), *(counts[pair, choice] for choice in (*pair, TIE, NEITHER, UNSAFE)))
             for pair in sorted({pair for pair, _ in counts})
         ],
         "reasons": ", ".join(f"{reason} {count}" for reason, count in reasons),

@@ -27,7 +27,8 @@ SEED = 37  # any number would do
 PRIOR = 0.5  # of a vote each way between every two strategies of a group
 FLOOR = 1 / 4  # of the variance of independent votes: below it, theirs is taken
 MOST_FREEDOM = 200  # degrees; with more, the quantile is within 1 % of the normal one
-TIE, UNSAFE = "tie", "both unsafe"
+TIE, NEITHER, UNSAFE = "tie", "neither is good", "both unsafe"
+UNDECIDED = {"tie": TIE, "neither": NEITHER, "both_unsafe": UNSAFE}  # choice of a vote -> of its ballot
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +38,7 @@ class Ballot:
     Args:
         question, person: what tells them apart.
         pair: two labels in alphabetical order.
-        choice: one of the two, TIE or UNSAFE.
+        choice: one of the two, TIE, NEITHER or UNSAFE.
     """
 
     question: str
@@ -54,7 +55,7 @@ class Standing:
         strength: natural logarithm of its Bradley-Terry strength, less the mean of its group; 95 % interval `low` to `high`.
         rank: from 1; strategies that were not told apart share one.
         group: from 0; strategies of different groups were never compared, not even by way of others.
-        preferred, tied, judged: votes for it, ties, and all votes on a pair with it.
+        preferred, tied, judged: votes for it, ties (also those that call neither good), and all votes on a pair with it.
         unsafe: those of `judged` that called both answers unsafe.
     """
 
@@ -126,8 +127,7 @@ def ballots(rounds: Collection[Round], votes: Collection[Vote]) -> list[Ballot]:
     for vote in votes:
         if names := labels.get(vote.round):
             first, second = sorted((names[vote.pair.left], names[vote.pair.right]))
-            other = TIE if vote.choice == "tie" else UNSAFE
-            choice = other if vote.better is None else names[vote.better]
+            choice = UNDECIDED[vote.choice] if vote.better is None else names[vote.better]
             found.append(Ballot(str(vote.round), vote.person, (first, second), choice))
     return found
 
@@ -145,7 +145,7 @@ def parts(rounds: Collection[Round]) -> dict[tuple[str, str], list[Round]]:
 def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
     """The order of the strategies that were judged.
 
-    Strengths are those of Bradley and Terry's model, a tie being half a vote for each (by the iteration of Newman,
+    Strengths are those of Bradley and Terry's model, a tie being half a vote for each, as is "neither is good" (by the iteration of Newman,
     "Efficient computation of rankings from pairwise comparisons", JMLR 24, 2023). Half a vote each way is added to every
     two strategies of a group, so that one that wins every vote has a finite strength.
 
@@ -178,7 +178,7 @@ def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
 def agreement(cast: Collection[Ballot]) -> float | None:
     """Krippendorff's alpha, nominal: 1 for full agreement, 0 for chance; None if it is not defined.
 
-    A unit is a pair of answers to a question, a value the label that was preferred, a tie, or both unsafe.
+    A unit is a pair of answers to a question, a value the label that was preferred, a tie, neither good, or both unsafe.
     """
     judged = Counter((one.question, one.pair) for one in cast)
     twice = [one for one in cast if judged[one.question, one.pair] > 1]
@@ -215,7 +215,8 @@ class _Group:
             return
         numbers = {(labels[one], labels[other]): number for number, (one, other) in enumerate(self.pairs)}
         columns = [
-            3 * numbers[one.pair] + (2 if one.choice == TIE else one.pair.index(one.choice)) for one in cast
+            3 * numbers[one.pair] + (2 if one.choice in (TIE, NEITHER) else one.pair.index(one.choice))
+            for one in cast
         ]
         counts = np.eye(3 * len(self.pairs))[columns]  # of each pair: its first is better, its second, a tie
         self.contrasts = np.array(
@@ -243,7 +244,8 @@ class _Group:
             contrast = np.eye(len(order))[place] - 1 / len(order)
             width = self._width(contrast, together=2) if self.pairs else 0.0
             said = [one.choice for one in cast if label in one.pair]
-            counts = said.count(label), said.count(TIE), len(said), said.count(UNSAFE)
+            tied = said.count(TIE) + said.count(NEITHER)
+            counts = said.count(label), tied, len(said), said.count(UNSAFE)
             found.append(Standing(label, strength, strength - width, strength + width, rank, number, *counts))
         return found
 

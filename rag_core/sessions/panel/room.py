@@ -15,13 +15,14 @@ from typing import Literal, TypeAlias, get_args
 
 from ...catalog.setup import titles_of
 from ...language.analysis import language_of
+from ...stages.citations import unmarked
 from ...values.errors import DataError
 from ...values.message import Message
 from ...values.packed import pack, unpack
 from ...values.trace import Trace
 from ...values.triage import ROUTINE, Triage
 
-Choice: TypeAlias = Literal["left", "right", "tie", "both_unsafe"]
+Choice: TypeAlias = Literal["left", "right", "tie", "neither", "both_unsafe"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 REASONS = ("correct", "complete", "sources", "clear", "safe")
 COMMENT_CHARACTERS = 500
@@ -71,8 +72,11 @@ class Question:
         return tuple(pair for pair in every if len(self.words(pair)) == 2)
 
     def words(self, pair: tuple[int, int]) -> frozenset[int]:
-        """What a person reads in a pair: for each answer the first place with its words. Nobody reads it twice."""
-        said = [one.trace.answer.text if one.trace.answer else "" for one in self.answers]
+        """What a person reads in a pair: for each answer the first place with its words. Nobody reads it twice.
+
+        Its markers do not count: on a phone, passages are numbered as each answer cites them.
+        """
+        said = [unmarked(one.trace.answer.text) if one.trace.answer else "" for one in self.answers]
         return frozenset(said.index(said[place]) for place in pair)
 
     @property
@@ -162,7 +166,7 @@ class Count:
 
 def can_be_asked(traces: Sequence[Trace]) -> bool:
     """Whether there are as many answers as a room can judge, and not all are the same."""
-    said = [trace.answer.text for trace in traces if trace.answer]
+    said = [unmarked(trace.answer.text) for trace in traces if trace.answer]
     return LEAST <= len(said) <= MOST and len(set(said)) > 1
 
 

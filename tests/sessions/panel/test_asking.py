@@ -35,7 +35,13 @@ def test_equal_titles_are_numbered_and_the_language_is_that_of_the_question():
 
 @for_each(
     ("answers", "can"),
-    [(["Go."], False), (["Go.", "Go."], False), (["Go.", "Wait."], True), (["a", "b", "c", "d", "e"], False)],
+    [
+        (["Go."], False),
+        (["Go.", "Go."], False),
+        (["Go [1].", "Go [2]."], False),
+        (["Go.", "Wait."], True),
+        (["a", "b", "c", "d", "e"], False),
+    ],
 )
 def test_two_to_four_answers_that_are_not_all_the_same_can_be_asked(answers, can):
     assert can_be_asked(traces(*answers)) is can
@@ -56,6 +62,10 @@ def test_nobody_compares_an_answer_with_itself_or_reads_a_pair_of_answers_twice(
         rooms.vote(shown, token, pair, "tie")
         assert rooms.pair(shown, token) is None
     assert seen == {"0-1", "1-2"}
+
+
+def test_answers_that_only_their_markers_tell_apart_are_one():
+    assert as_question(traces("Go [1].", "Wait.", "Go [2].")).pairs == ((0, 1), (1, 2))
 
 
 def test_a_presenter_finds_the_room_again_by_the_token_that_the_browser_has(tmp_path):

@@ -5,12 +5,12 @@ import math
 import pytest
 from helpers.panel import APART, EQUAL, Panel, rates
 
-from rag_core.sessions.panel.ranking import TIE, UNSAFE, Ballot, agreement, more_votes, rank_panel
+from rag_core.sessions.panel.ranking import NEITHER, TIE, UNSAFE, Ballot, agreement, more_votes, rank_panel
 
 
 def cast(*votes: str) -> list[Ballot]:
     """Votes as "question person pair choice"."""
-    said = {"=": TIE, "!": UNSAFE}
+    said = {"=": TIE, "-": NEITHER, "!": UNSAFE}
     rows = [vote.split() for vote in votes]
     return [Ballot(q, p, (pair[0], pair[1]), said.get(choice, choice)) for q, p, pair, choice in rows]
 
@@ -41,6 +41,14 @@ def test_unsafe_votes_are_counted_apart_and_prefer_nobody():
     assert found.unsafe == 2
     assert [(one.unsafe, one.judged) for one in found.standings] == [(2, 5), (2, 5)]
     assert found.gaps[0].difference == rank_panel(safe).gaps[0].difference
+
+
+def test_a_vote_that_neither_is_good_ranks_as_a_tie_and_agrees_with_none():
+    tied, neither = (rank_panel(cast("1 p ab a", "2 p ab a", f"1 q ab {sign}")) for sign in "=-")
+    assert neither.standings == tied.standings
+    assert [one.tied for one in neither.standings] == [1, 1]
+    # one unit, values TIE and NEITHER: observed disagreement 1, expected 1
+    assert agreement(cast("1 p ab =", "1 q ab -")) == pytest.approx(0)
 
 
 def test_strategies_that_no_votes_connect_are_not_comparable():

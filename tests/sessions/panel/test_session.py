@@ -4,6 +4,7 @@ import json
 import random
 import re
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 from helpers.behaviours import Reply
@@ -22,6 +23,7 @@ from rag_core.sessions.panel import (
     open_panel,
     write_panel,
 )
+from rag_core.values.answers import without_bold
 from rag_core.values.errors import DataError
 
 WHEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -128,4 +130,13 @@ def test_the_minutes_say_who_leads_what_was_unsafe_and_the_files_hash(text):
         "by chance): 0.40." in seen
     )  # 1 − (2 / 4) / (10 / 12): pairs of unlike votes, observed and by chance
     assert "Ranking, language: es" in seen
+    for asked in opened.rounds:
+        for one in asked.question.answers:  # every answer that was judged, with the titles of what it cites
+            assert one.trace.answer.citations
+            words = without_bold(one.trace.answer.written)
+            assert " ".join(words.split()) in " ".join(unescape(re.sub(r"<[^>]*>", "", page)).split())
+            cited = {
+                one.trace.ranking.hits[each.n - 1].passage.full_title for each in one.trace.answer.citations
+            }
+            assert all(f"] {title}" in unescape(seen) for title in cited)
     assert "1=" in seen  # two votes tell nobody apart
