@@ -6,6 +6,7 @@ import threading
 
 import streamlit as st
 from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -17,6 +18,7 @@ if __name__ == "__main__":  # runs in every browser session
     visit.draw()
 else:  # imported once by the server, before the first session
     from pages.frame.addresses import PATHS
+    from pages.frame.gate import Gate
     from pages.frame.shell import document, no_page
     from pages.shared.cookie import COOKIE
 
@@ -32,12 +34,17 @@ else:  # imported once by the server, before the first session
 
     def shell(request: Request) -> HTMLResponse:
         """The HTML of a page, with a cookie that names the visitor: a reload must not renew a budget."""
-        # an address opens a comparison, which no other server should see
-        kept = {"Cache-Control": "no-cache", "Referrer-Policy": "no-referrer"}
-        answer = HTMLResponse(document(), headers=kept)
+        answer = HTMLResponse(document(), headers={"Cache-Control": "no-cache"})
         if COOKIE not in request.cookies:
+            # whoever claims the header is harmed alone
+            secure = "https" in (request.url.scheme, request.headers.get("X-Forwarded-Proto"))
             answer.set_cookie(
-                COOKIE, secrets.token_urlsafe(), path=below or "/", httponly=True, samesite="strict"
+                COOKIE,
+                secrets.token_urlsafe(),
+                path=below or "/",
+                secure=secure,
+                httponly=True,
+                samesite="strict",
             )
         return answer
 
@@ -88,4 +95,5 @@ else:  # imported once by the server, before the first session
             *(Route(f"{below}/{path}", shell) for path in PATHS),
             Route(f"{below}/{{address:unknown}}", missing),
         ],
+        middleware=[Middleware(Gate)],
     )

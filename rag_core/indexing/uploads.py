@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from ..values.visible import valid
 from .folder import locked
 from .readers import SourceFiles, add_documents, read_path
 from .writing import Progress, no_progress
+
+UNLOCKED_S = 60.0  # in which whoever makes a folder locks it
 
 
 def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:
@@ -57,8 +60,10 @@ def clear_leftovers(place: Path, prefix: str) -> None:
 def _remove_if_left(folder: Path) -> None:
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        if os.fstat(lock).st_uid != os.geteuid() or not os.listdir(lock):
-            return  # somebody else's, or only just made and not yet locked
+        made = os.fstat(lock)
+        just_made = time.time() - made.st_mtime < UNLOCKED_S and not os.listdir(lock)
+        if made.st_uid != os.geteuid() or just_made:
+            return  # somebody else's, or perhaps not locked yet
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder, ignore_errors=True)
     finally:

@@ -17,6 +17,7 @@ from .visible import IGNORABLE
 
 PROFILE_FILE = "profile.toml"  # next to a corpus's documents
 MAX_LENGTH = 200  # characters, of subject and audience each
+MAX_BYTES = 8_000  # of the file; tomllib takes quadratic time over a dotted key
 
 _CODE = re.compile(r"[a-z]{2,3}")
 _UNSAFE_IN_PROMPT = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{{}}<>{IGNORABLE}]")
@@ -94,7 +95,14 @@ def read_profile(folder: Path) -> Profile | None:
     if not path.is_file():
         return None
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise DataError(
+                Message("{path} is larger than {limit}.", path=path, limit=f"{MAX_BYTES:,} bytes"),
+                Message("Write subject, audience and languages only."),
+            )
+        text = content.decode("utf-8-sig")
         return Profile.of(tomllib.loads(text))
     except RecursionError as error:
         raise DataError(

@@ -3,6 +3,7 @@
 It says so also while another process writes the index that the app needs.
 """
 
+import re
 import shutil
 import time
 import tomllib
@@ -11,7 +12,6 @@ from collections.abc import Callable
 from http.client import HTTPConnection
 from urllib.error import HTTPError
 
-import pytest
 from filelock import FileLock
 from helpers.browser import serving
 from helpers.small import ROOT
@@ -27,8 +27,12 @@ READY_S = 60
 
 
 def told(address: str, path: str = "readyz") -> tuple[int, str]:
+    return answered(urllib.request.Request(f"{address}/{path}"))
+
+
+def answered(asked: urllib.request.Request) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"{address}/{path}", timeout=10) as answer:
+        with urllib.request.urlopen(asked, timeout=10) as answer:
             return answer.status, answer.read().decode(errors="replace")
     except HTTPError as refused:
         return refused.code, refused.read().decode()
@@ -58,9 +62,23 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(lab,
                 assert LIVE in answer.read().decode(), page
                 assert answer.headers["Referrer-Policy"] == "no-referrer", page
                 assert "visitor=" in answer.headers["Set-Cookie"], page
+                assert "Secure" not in answer.headers["Set-Cookie"], page  # a browser would not send it back
         asked = urllib.request.Request(f"{address}/", headers={"Cookie": "visitor=ana"})
         with urllib.request.urlopen(asked, timeout=10) as answer:
             assert answer.headers["Set-Cookie"] is None  # a reload renews no budget
+        by_tls = urllib.request.Request(f"{address}/", headers={"X-Forwarded-Proto": "https"})
+        with urllib.request.urlopen(by_tls, timeout=10) as answer:
+            assert "Secure" in answer.headers["Set-Cookie"]
+            assert answer.headers["X-Frame-Options"] == "DENY"
+            policy = answer.headers["Content-Security-Policy"]
+            scripts = re.search("script-src ([^;]*)", policy)
+            assert scripts
+            assert not {"'unsafe-inline'", "'unsafe-eval'"} & {*scripts[1].split()}
+            assert "frame-ancestors 'none'" in policy
+        for path, status in (("", 400), ("metrics", 400), ("documents", 400), ("_stcore/metrics", 400),
+                             ("media/a", 400), ("healthz", 200), ("readyz", 200)):  # fmt: skip
+            rebound = urllib.request.Request(f"{address}/{path}", headers={"Host": "rebound.example"})
+            assert answered(rebound)[0] == status, path
         for served in ("evaluate/", "favicon.png", "manifest.json", "_stcore/health"):
             assert told(address, served)[0] == 200, served
         for unknown in ("anything", "tune/anything"):
@@ -72,9 +90,7 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(lab,
             )
             assert "There is no such page" in page
         spanish = urllib.request.Request(f"{address}/nada", headers={"Accept-Language": "es-MX,en;q=0.5"})
-        with pytest.raises(HTTPError) as refused:
-            urllib.request.urlopen(spanish, timeout=10)
-        assert "Esta página no existe" in refused.value.read().decode()
+        assert "Esta página no existe" in answered(spanish)[1]
         port = int(address.split(":")[2].partition("/")[0])
         assert opened(port, "/lab", f"localhost:{port}") == 101
         assert opened(port, "/lab", "rebound.example") == 403

@@ -125,6 +125,8 @@ def test_a_folder_that_a_killed_process_left_goes_and_nothing_else_does(tmp_path
         (tmp_path / name / "file").touch()
     (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "mine")
     (tmp_path / f"{PREFIX}new").mkdir()  # not locked yet
+    (tmp_path / f"{PREFIX}empty").mkdir()
+    os.utime(tmp_path / f"{PREFIX}empty", (0, 0))
     with ExitStack() as served:
         used = temporary_folder(tmp_path, served, PREFIX)
         (used / "file").touch()

@@ -82,6 +82,11 @@ class TestFile:
     def test_what_is_wrong_is_named_with_file_and_line(self, tmp_path, text, line, said):
         assert wrong(tmp_path, text).message.startswith(f"{tmp_path / PROFILE_FILE}, line {line}: {said}")
 
+    def test_a_large_file_is_not_parsed(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("tomllib.loads", lambda text: pytest.fail("20,000 dotted parts take 4 s"))
+        error = wrong(tmp_path, ".".join(["a"] * 20_000) + " = 1")
+        assert error.message == f"{tmp_path / PROFILE_FILE} is larger than 8,000 bytes."
+
     def test_a_file_that_is_no_text_is_named(self, tmp_path):
         (tmp_path / PROFILE_FILE).write_bytes(b"subject = '\xff'")
         with pytest.raises(DataError, match=PROFILE_FILE):
