@@ -129,20 +129,25 @@ def engine() -> Engine:
 
 
 class Admission:
-    """A line of questions, of which the first `most` run. Thread-safe.
+    """Two lines of questions, of each of which the first `most` run. Thread-safe.
+
+    Free questions have a line of their own, so that a model server that does not answer holds up none of them.
 
     Args:
-        most: questions at the same time, 1 or more.
+        most: questions of a line at the same time, 1 or more.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._line: list[object] = []
+        self._lines: tuple[list[object], list[object]] = (
+            [],
+            [],
+        )  # of questions that ask a provider, and of free ones
         self._changed = threading.Condition()
 
     @contextmanager
-    def turn(self, question: object, given_up: Callable[[], bool]) -> Iterator[None]:
-        """Wait until fewer than `most` are before it, and have a place until the end of the block.
+    def turn(self, question: object, given_up: Callable[[], bool], *, free: bool = False) -> Iterator[None]:
+        """Wait until fewer than `most` are before it in its line, and have a place until the end of the block.
 
         Args:
             question: whatever stands for it in the line.
@@ -150,13 +155,13 @@ class Admission:
         """
         try:
             with self._changed:
-                self._line.append(question)
+                self._lines[free].append(question)
                 self._changed.notify_all()
                 self._changed.wait_for(lambda: given_up() or not self.ahead(question))
             yield
         finally:
             with self._changed:
-                self._line.remove(question)
+                self._lines[free].remove(question)
                 self._changed.notify_all()
 
     def look_again(self) -> None:
@@ -166,11 +171,12 @@ class Admission:
 
     def ahead(self, question: object) -> int:
         """How many questions must end before this one runs; 0 for one that runs, or is not in the line."""
-        line = list(self._line)
-        return max(0, line.index(question) + 1 - self._most) if question in line else 0
+        line = next((line for line in map(tuple, self._lines) if question in line), ())
+        return max(0, line.index(question) + 1 - self._most) if line else 0
 
     @property
     def counts(self) -> tuple[int, int]:
         """How many questions run, and how many wait."""
-        known = len(self._line)
-        return min(known, self._most), max(0, known - self._most)
+        known = [len(line) for line in self._lines]
+        running = sum(min(one, self._most) for one in known)
+        return running, sum(known) - running

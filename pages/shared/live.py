@@ -207,7 +207,8 @@ class LiveRun(Comparison):
         corpus: str = BUILTIN,
         payer: Payer | None = None,
     ) -> None:
-        provider = engine.settings is not None and engine.settings.uses_openai
+        settings = engine.settings
+        provider = settings is not None and settings.uses_openai
         columns = [
             Column(
                 one.strategy,
@@ -218,6 +219,9 @@ class LiveRun(Comparison):
             )
             for one in map(rag_core.set_up, setups)
         ]
+        self._free = settings is None or all(
+            settings.free or (one.models.offline and not settings.embeds_with_provider) for one in columns
+        )
         super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country, corpus)
         self._engine = engine
         self._earlier = earlier
@@ -274,7 +278,7 @@ class LiveRun(Comparison):
     def _turn(self) -> Iterator[None]:
         """Wait for a place among the questions that run at the same time."""
         line, since = self._engine.admission, time.monotonic()
-        with line.turn(self, self._stop.is_set):
+        with line.turn(self, self._stop.is_set, free=self._free):
             now = time.monotonic()
             observing.waited(now - since, *line.counts)
             for column in self.columns:

@@ -39,6 +39,12 @@ class ModelChoice:
     # not in the repr, from which fingerprints were made before there was a choice; see `Strategy.fingerprint_on`
     reranker: str = field(default="", repr=False)
 
+    @property
+    def offline(self) -> bool:
+        """Whether the offline engine was chosen for every role that a language model can have."""
+        roles = (self.model, self.rewriter_model or self.model, self.judge_model or self.model)
+        return {*roles} == {OFFLINE_MODEL}
+
     def __post_init__(self) -> None:
         for name, value in self.named.items():
             if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():

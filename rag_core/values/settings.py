@@ -376,11 +376,16 @@ class Settings(BaseSettings):
         return not self._asked
 
     @property
+    def embeds_with_provider(self) -> bool:
+        """Whether a provider's model embeds every question, whoever answers it."""
+        return self.embedding.startswith(f"{OPENAI}:")
+
+    @property
     def _asked(self) -> list[Server | None]:
         """The server of each provider's model that reads questions; None where its address is not set."""
         roles: tuple[Role, ...] = ("answer", "rewrite", "judge")  # "enrich" never reads a question
         servers = [self.server(role) for role in roles if self.asks_provider(role)]
-        if self.embedding.startswith(f"{OPENAI}:"):
+        if self.embeds_with_provider:
             servers.append(self.server("answer"))
         return servers
 
