@@ -23,7 +23,7 @@ _NAMES = frozenset(names[kind] for names in _PLACEHOLDERS for kind in _OF_PERSON
 
 @functools.lru_cache(maxsize=256)
 def find_private(text: str, country: str = "") -> tuple[PrivateSpan, ...]:
-    """Names with dates of birth or after "my name is", phones, e-mail and postal addresses, identity and record numbers, in reading order.
+    """Names with dates of birth or after "my name is", "I am" or "patient:", phones, e-mail and postal addresses, identity and record numbers, in reading order.
 
     Rules and check digits for Spain, Mexico, Peru, Colombia, Argentina, Chile, the United States and the United Kingdom.
     They miss some: nothing found does not mean that nothing is private.

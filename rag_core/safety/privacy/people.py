@@ -37,6 +37,15 @@ _PRESENTED = re.compile(
     rf"(?<![^\W_])(?i:(?:my|her|his)\s+name(?:\s+is|['’]s)|i(?:\s+am|['’]m)\s+called|me\s+llamo|mi\s+nombre\s+es)"
     rf"[\s:]+({_NAME})"
 )
+_ENDS = r"(?=\s*(?:[,.;:()!?\n]|$|(?:and|y|i|i['’]m|tengo|estoy|soy|con|with)\b))"
+# two names or more, since "I am Pregnant" and "patient: Primigravida" are none
+_FULL_NAMED = re.compile(
+    rf"(?<![^\W_])(?:(?i:i\s+am|i['’]m|soy)\s+|(?i:patient|paciente|pt)\s*:\s*)({_WORD}{_JOIN}{_NAME})(?i:{_ENDS})"
+)
+_SMALL = re.compile(
+    rf"\b(?:my\s+name\s+is|me\s+llamo|mi\s+nombre\s+es)[\s:]+((?:[^\W\d_]|['’-]){{2,}}(?:\s+(?:[^\W\d_]|['’-]){{2,}}){{1,3}}?){_ENDS}",
+    re.IGNORECASE,
+)
 _AFTER = re.compile(rf"[\s,;:.)\]–—/|-]*(?i:(?:name|nombre|paciente|patient)[\s:]+)?({_NAME})")
 _IS_BORN = re.compile(rf"\b(?:{_BORN})(?:\s+is|\s+es|\s+(?:en|in)\s+{_NAME})?{_GLUE}(?:(?:el|on)\s+)?$")
 _FULL = re.compile(_NAME)
@@ -72,7 +81,14 @@ _CLINICAL = (  # written with a capital before the date of a test, an event or a
     "nie dni nhs nhc mrn curp rut tel phone mobile hosp hospital address dirección domicilio"
 )
 
+_NO_NAMES = (  # follow "my name is" and end like a name: "my name is spelled wrong"
+    "not on in at an wrong wrongly spelled spelt misspelled misspelt written missing incorrect changed different correct "
+    "right secret private same too very your no mal bien escrito escrita en un una lo los las le les mucho muy tu su "
+    "type gestational gestacional diabetes diabetic negative positive negativo positivo anti"
+)
+
 _IS_ROLE, _IS_CLINICAL = frozenset(_ROLES.split()), frozenset(_CLINICAL.split())
+_IS_NO_NAME = (_IS_ROLE - {"de", "la", "el", "y"}) | _IS_CLINICAL | {*_NO_NAMES.split()}
 
 
 def names_with_birth_dates(text: str) -> Iterator[PrivateSpan]:
@@ -92,7 +108,16 @@ def names_with_birth_dates(text: str) -> Iterator[PrivateSpan]:
 
 
 def introduced_names(text: str) -> Iterator[PrivateSpan]:
-    """Names with capitals after words such as "my name is"; in small letters nothing tells where a name ends."""
+    """Names after words such as "my name is"; full ones also after "I am" and "patient:".
+
+    In small letters, two to four words that end where a name can.
+    """
+    for found in _FULL_NAMED.finditer(text):
+        if _full_name(found[1]) and not {_plain(word[0]) for word in _WORDS.finditer(found[1])} & _IS_NO_NAME:
+            yield PrivateSpan(found.start(1), found.end(1), "name")
+    for found in _SMALL.finditer(text):
+        if not {_plain(word) for word in found[1].split()} & _IS_NO_NAME:
+            yield PrivateSpan(found.start(1), found.end(1), "name")
     for found in _PRESENTED.finditer(text):
         words = list(_WORDS.finditer(found[1]))
         while words and _plain(words[-1][0]) in _IS_ROLE | _IS_CLINICAL:  # "Ana Gil I am", "Ana, DNI"

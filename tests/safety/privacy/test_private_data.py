@@ -311,3 +311,32 @@ def test_any_text_gives_spans_in_order_that_do_not_overlap(text):
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
     assert all(one.end <= other.start for one, other in itertools.pairwise(spans))
     redact(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("I am Maria Lopez, phone 07700 900854", "Maria Lopez"),
+        ("I'm Maria Lopez and I bleed", "Maria Lopez"),
+        ("Soy Ana Gil y tengo 34 semanas", "Ana Gil"),
+        ("My name is maria lopez and I bleed", "maria lopez"),
+        ("me llamo ana de la torre y sangro", "ana de la torre"),
+        ("Paciente: LÓPEZ GARCÍA, ANA", "LÓPEZ GARCÍA, ANA"),
+        ("Patient: Maria Lopez. 32 weeks", "Maria Lopez"),
+    ],
+)
+def test_a_name_that_is_introduced_is_found_without_a_birth_date(text: str, name: str) -> None:
+    assert name in [text[span.start : span.end] for span in find_private(text) if span.kind == "name"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am Rh Negative, do I need anti-D?", "I am Type O Negative, and my baby is not", "I'm Very Worried",
+        "I am In Labour, what now?", "soy médica residente", "my name is on the form.",
+        "my name is spelled wrong, who corrects it?", "Paciente: Gestante Primigesta. HTA",
+        "Paciente: Diabetes Gestacional, 30 semanas", "Patient: Group B Strep, penicillin allergy",
+    ],
+)  # fmt: skip
+def test_what_follows_like_a_name_and_is_none_is_left(text: str) -> None:
+    assert find_private(text) == ()
