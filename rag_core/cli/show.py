@@ -87,7 +87,7 @@ def triage(found: Triage, lines: Helplines | None) -> None:
 
 def urgent(found: Triage, lines: Helplines | None) -> None:
     """What to do about an urgent question, and whom to call; nothing for a routine one."""
-    from ..safety.urgency.words import urgent_notice
+    from ..safety.urgency.helplines import urgent_notice
 
     if notice := urgent_notice(found, lines):
         say(notice.title, fg="red", bold=True)

@@ -19,8 +19,7 @@ from ..values.sources import Source
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
-from .markdown import take_markdown
-from .marks import Mark, take_marks
+from .markdown import Mark, take_markdown, take_marks
 
 _BETWEEN = re.compile(r"[^\s,]|\Z")
 

@@ -13,7 +13,7 @@ from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
 from pydantic import PrivateAttr
 
 from ..documents.limits import MAX_TITLE, shorten
-from ..documents.marks import Mark
+from ..documents.markdown import Mark
 from ..values.sources import Source, source_line, sources_from_json, sources_to_json
 from ..values.types import Passage
 from .chunking import DEFAULT, SMALLEST, Chunking

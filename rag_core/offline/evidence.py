@@ -15,7 +15,7 @@ import numpy as np
 from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions
 from ..values.data_files import read_data_file
-from ..values.evidence import EvidenceScore
+from ..values.labels import EvidenceScore
 from ..values.triage import Triage
 from ..values.types import Hit
 from .quotable import read_sources

@@ -17,7 +17,7 @@ from ..safety.urgency.leading import (
     leads_with_action,
     urges_today,
 )
-from ..safety.urgency.reading import plain
+from ..safety.urgency.learned import plain
 from ..safety.urgency.signs import signs, signs_of
 from ..stages.citations import unmarked
 from ..values.trace import Trace

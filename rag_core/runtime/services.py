@@ -12,8 +12,7 @@ from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Prompt
 from ..values.answers import Claim, Grounded
 from ..values.errors import ConfigError
-from ..values.evidence import EvidenceScore
-from ..values.labels import LabelRules
+from ..values.labels import EvidenceScore, LabelRules
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile

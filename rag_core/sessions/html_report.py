@@ -21,9 +21,8 @@ from ..documents.documents import BUILTIN
 from ..explain.answers import AnswerDifferences, Told, differences_of, letter
 from ..explain.flow import query_title, stage_title
 from ..language.highlight import Segment, highlight
-from ..safety.urgency.helplines import Helplines, helplines
+from ..safety.urgency.helplines import Helplines, helplines, urgent_notice
 from ..safety.urgency.triage import triage_for
-from ..safety.urgency.words import urgent_notice
 from ..values.answers import LEADING, bold_as_html
 from ..values.errors import SettingsError
 from ..values.notice import NOTICE

@@ -14,7 +14,7 @@ from ..runtime.context import Context
 from ..safety.urgency.leading import leads_with_action
 from ..values.answers import Answer, Remark, Suggestion
 from ..values.errors import ProviderError
-from ..values.evidence import EvidenceScore
+from ..values.labels import EvidenceScore
 from ..values.message import Message
 from ..values.translation import translate
 from ..values.triage import Triage

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..language.analysis import detect_language, language_of, sentences
 from ..values.answers import Remark, Suggestion
-from ..values.evidence import EvidenceScore
-from ..values.labels import LABELS
+from ..values.labels import LABELS, EvidenceScore
 from ..values.sources import Source, difference, listed, name_of
 from ..values.translation import language_name, translate, translate_plural
 from ..values.types import Hit, Passage

@@ -22,6 +22,24 @@ from .data_files import read_data_file
 from .message import Message
 from .types import Label, Relevance, Scorer
 
+
+@dataclass(frozen=True, slots=True)
+class EvidenceScore:
+    """The evidence that passages give for an answer.
+
+    Args:
+        score: 0 to 1.
+        needed: the lowest score for an answer.
+    """
+
+    score: float
+    needed: float
+
+    @property
+    def enough(self) -> bool:
+        return self.score >= self.needed
+
+
 Rule = Literal["calibrated", "rank"]
 LABELS: tuple[Label, ...] = get_args(Label)
 SCORER_NAMES: Mapping[Scorer, Message] = {

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from rag_core.safety.urgency import learned
-from rag_core.safety.urgency.reading import plain
+from rag_core.safety.urgency.learned import plain
 from rag_core.safety.urgency.signs import signs
 from rag_core.safety.urgency.triage import MIN_SURE, MIN_URGENT, least_urgent, present
 from rag_core.values.triage import LEVELS

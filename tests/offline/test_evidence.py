@@ -24,7 +24,7 @@ from rag_core.offline.evidence import (
 from rag_core.offline.scorer import Calibration
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.errors import DataError
-from rag_core.values.evidence import EvidenceScore
+from rag_core.values.labels import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance
 
 # log-odds of relevance + 2 · least + 10 · (length - ln 11) + urgent − spread, and for known questions + known + 3 · words

@@ -20,8 +20,7 @@ from rag_core.stages.citations import evidence_hash, shown_evidence
 from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Citation
 from rag_core.values.errors import StageError
-from rag_core.values.evidence import EvidenceScore
-from rag_core.values.labels import LabelRules, Thresholds
+from rag_core.values.labels import EvidenceScore, LabelRules, Thresholds
 from rag_core.values.triage import Triage
 from rag_core.values.types import Hit, Passage, Query, Ranking, State, Vectors
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from rag_core.documents.documents import Document
 from rag_core.language.analysis import LIST_ITEM, sentences, tokens
 from rag_core.safety.urgency.advice import calls_for_help, points_back
-from rag_core.safety.urgency.reading import plain
+from rag_core.safety.urgency.learned import plain
 from rag_core.safety.urgency.signs import clause_words, named, names_sign
 from rag_core.values.types import Passage
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from rag_core.language.analysis import LIST_ITEM, sentences
 from rag_core.safety.urgency.advice import points_back
-from rag_core.safety.urgency.reading import plain
+from rag_core.safety.urgency.learned import plain
 from rag_core.safety.urgency.signs import Sign, clause_words, signs, steps
 from rag_core.values.types import Passage
 

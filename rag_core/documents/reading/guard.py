@@ -22,7 +22,7 @@ from ...values.message import Message, from_parts
 from ...values.sources import Source
 from ..documents import Document
 from ..limits import READING, ReadingLimits
-from ..marks import Mark
+from ..markdown import Mark
 from .formats import read_within
 
 START_SECONDS = 60.0  # a busy machine may need many

@@ -8,7 +8,7 @@ import re
 from ...language.analysis import language_of, sentences
 from ...values.triage import Level, Triage
 from .frames import words
-from .reading import plain
+from .learned import plain
 from .signs import signs, signs_of
 
 # Going or calling there is urgent in itself.

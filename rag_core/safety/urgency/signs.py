@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ...language.analysis import LANGUAGES
 from ...values.triage import Level, Triage
-from .reading import plain
+from .learned import plain
 
 _NAME = re.compile(r"\{([a-z-]+)\}")
 _NOTHING = "(?!)"

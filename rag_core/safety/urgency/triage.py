@@ -11,8 +11,7 @@ from ...values.triage import LEVELS, Level, Triage
 from ..privacy.find import impersonal
 from . import frames
 from .frames import words
-from .learned import likeliest_sign, urgency
-from .reading import plain
+from .learned import likeliest_sign, plain, urgency
 from .signs import Sign, actions, signs
 
 # One is enough: what mothers and families do not type.

@@ -2,9 +2,8 @@
 
 import pytest
 
-from rag_core.safety.urgency.helplines import countries, helplines
+from rag_core.safety.urgency.helplines import countries, helplines, urgent_notice
 from rag_core.safety.urgency.triage import triage
-from rag_core.safety.urgency.words import urgent_notice
 from rag_core.values.errors import SettingsError
 from rag_core.values.triage import Triage
 

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 import rag_core
 from rag_core.documents.benchmark import read_builtin
 from rag_core.safety.urgency import learned
-from rag_core.safety.urgency.reading import plain
+from rag_core.safety.urgency.learned import plain
 from rag_core.safety.urgency.signs import signs
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.settings import Settings
