@@ -125,7 +125,7 @@ def _support(answer: rag_core.Answer) -> str:
         )  # fmt: skip
     return (
         f'<details class="rl-support"><summary>{escape(shown + others)}</summary>'
-        f"<p>{escape(translated(HOW_GROUNDED))}</p><ul>{rows}</ul></details>"
+        f"<p>{escape(translated(HOW_GROUNDED))}</p>{f'<ul>{rows}</ul>' if rows else ''}</details>"
     )
 
 

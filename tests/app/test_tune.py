@@ -152,6 +152,7 @@ def test_a_move_shows_whether_it_helps(drawn):
         assert len(trace.ranking) == k
         return f"nDCG@{k} {ev.quality_of(trace, settings)[f'ndcg@{k}']:.2f}"
 
+    assert "copied from their sources, which may not answer you" in text(html(app))
     assert "Baseline" not in helps()
     assert re.search(r"Now (answers|does not answer|answer in part|declines|may do harm)", helps())
     before = ndcg(5)
