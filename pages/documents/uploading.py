@@ -12,7 +12,7 @@ from pages.shared.engine import engine
 from pages.shared.measuring import jobs, started_here, under_way
 from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import Chunking, Upload
-from rag_core.indexing.chunking import CHUNK_SIZES
+from rag_core.indexing.cutting import CHUNK_SIZES
 from rag_core.indexing.uploads import MAX_UPLOAD, MAX_UPLOADS
 from rag_core.jobs import start_adding, start_reindexing
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from ..language.maternity import is_maternity
+from ..language.questions import is_maternity
 from ..values.answers import without_bold
 from ..values.notice import NOTICE
 from ..values.profile import PROFILE_FILE, language_list

@@ -1,7 +1,7 @@
 """Building searchable indexes from documents, incrementally and crash-safe."""
 
 from .build import CorpusStore, Report, chunked
-from .chunking import Chunking
+from .cutting import Chunking
 from .enrich import CACHE as CONTEXTS
 from .enrich import (
     DocumentPassages,

@@ -14,7 +14,7 @@ from ..values.message import Message
 from ..values.profile import Profile
 from ..values.sources import sources_to_json
 from ..values.types import Cost, ModelCall, Passage
-from .chunking import Chunking
+from .cutting import Chunking
 from .enriched import EnrichedStore
 from .folder import IndexFolder
 from .readers import SourceFiles

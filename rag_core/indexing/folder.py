@@ -29,7 +29,7 @@ from ..values.owner_only import FILE, private_file, private_folder, private_home
 from ..values.profile import Profile
 from ..values.types import ModelCall
 from . import chroma
-from .chunking import DEFAULT, Chunking
+from .cutting import DEFAULT, Chunking
 from .enrich import Enricher
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number

@@ -15,7 +15,7 @@ from ..values.message import Message
 from ..values.profile import Profile
 from . import bm25, chroma, passages
 from .backends import MAPPED_FILE
-from .chunking import DEFAULT, Chunking
+from .cutting import DEFAULT, Chunking
 from .stores import MAPPED, STORES, Stores
 
 FORMAT = 3

@@ -16,8 +16,7 @@ from ..documents.limits import MAX_TITLE, shorten
 from ..documents.markdown import Mark
 from ..values.sources import Source, source_line, sources_from_json, sources_to_json
 from ..values.types import Passage
-from .chunking import DEFAULT, SMALLEST, Chunking
-from .cutting import LONGEST, blocks, cut, overlapping
+from .cutting import DEFAULT, LONGEST, SMALLEST, Chunking, blocks, cut, overlapping
 from .passages import content_hash
 
 LONGEST_WHOLE = 50_000  # characters of a passage that is a whole document

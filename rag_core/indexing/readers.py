@@ -16,7 +16,7 @@ from ..values.errors import DataError, InputError
 from ..values.message import Message
 from ..values.profile import PROFILE_FILE, Profile, read_profile
 from ..values.visible import valid
-from .chunking import Chunking
+from .cutting import Chunking
 from .writing import Progress, no_progress
 
 NO_TEXT = Message("it has no text (a scan needs OCR first)")

@@ -24,7 +24,7 @@ from ..values.owner_only import FOLDER
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall, Passage, Vectors
 from .bm25 import Bm25Index
-from .chunking import Chunking
+from .cutting import Chunking
 from .enrich import DocumentPassages, Enriched, Enricher
 from .manifest import FORMAT, Manifest, checksums
 from .passage_parser import PassageParser

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..indexing import CorpusIndex, OfflineEnricher, StoredVectors
 from ..language.analysis import warm_up
 from ..language.detector import unpack_in
-from ..language.maternity import is_maternity
+from ..language.questions import is_maternity
 from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
 from ..language.writing_out import WrittenOut

@@ -30,7 +30,7 @@ class Profile:
     Args:
         subject: a phrase that follows "about" ("pregnancy, birth and the time after it"); empty when
             unknown. It decides whether questions are read for urgent signs and with the thesaurus
-            (`language.maternity.is_maternity`).
+            (`language.questions.is_maternity`).
         audience: a phrase that follows "for" ("health professionals"); empty for anyone.
         languages: ISO 639-1 codes of the documents, most frequent first; empty to detect them.
     """

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import Chunking, CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
-from rag_core.indexing.chunking import CHUNKER
-from rag_core.indexing.cutting import overlapping
+from rag_core.indexing.cutting import CHUNKER, overlapping
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.values.errors import ConfigError, DataError
 from rag_core.values.types import Passage

@@ -2,7 +2,7 @@
 
 from helpers.looping import for_each
 
-from rag_core.language.maternity import is_maternity
+from rag_core.language.questions import is_maternity
 
 
 @for_each(

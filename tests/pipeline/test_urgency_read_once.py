@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rag_core.catalog import build
-from rag_core.language.maternity import is_maternity
+from rag_core.language.questions import is_maternity
 from rag_core.pipeline.stream import collect, stream
 from rag_core.testing import sample_services
 from rag_core.values.trace import Trace

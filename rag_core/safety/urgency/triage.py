@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from ...language.analysis import language_of
-from ...language.maternity import is_maternity
+from ...language.questions import is_maternity
 from ...values.triage import LEVELS, Level, Triage
 from ..privacy.find import impersonal
 from . import frames
