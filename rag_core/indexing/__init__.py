@@ -19,4 +19,4 @@ from .store import CorpusIndex
 from .stores import stores_of
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
 from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped
-from .writing import Progress, WriteReport, no_progress
+from .write_report import Progress, WriteReport, no_progress

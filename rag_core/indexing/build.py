@@ -22,7 +22,7 @@ from .recovery import Entries, Lost, entry_of, read_documents, recover_documents
 from .store import CorpusIndex
 from .stores import STORES, Stores
 from .vectors import BeforeEmbedding, VectorCache
-from .writing import Progress, WriteReport, no_progress
+from .write_report import Progress, WriteReport, no_progress
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument

@@ -12,7 +12,7 @@ from .manifest import Manifest
 from .recovery import read_documents
 from .store import CorpusIndex, generations
 from .stores import drop_others
-from .writing import Progress, WriteReport, no_progress
+from .write_report import Progress, WriteReport, no_progress
 
 
 class EnrichedStore(IndexFolder):

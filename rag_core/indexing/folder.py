@@ -35,7 +35,7 @@ from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
 from .stores import CHROMA, STORES, Stores, chosen, drop_others
 from .vectors import VectorCache
-from .writing import Progress, WriteReport
+from .write_report import Progress, WriteReport
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument

@@ -28,7 +28,7 @@ from .manifest import Manifest
 from .store import CorpusIndex, generations
 from .stores import STORES, Stores, drop_others
 from .uploads import UPLOADS, UploadFolder
-from .writing import Progress, no_progress
+from .write_report import Progress, no_progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ..values.errors import InputError, attach_calls_to_errors
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
 from .enrich import CountProgress, EnrichmentEstimate, estimate, replies
-from .writing import WriteReport
+from .write_report import WriteReport
 
 EACH = 5  # questions of a passage: LlamaIndex's default; nDCG@10 rises little after them
 REPLY_TOKENS = 100  # roughly, for estimates

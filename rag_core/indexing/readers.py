@@ -17,7 +17,7 @@ from ..values.message import Message
 from ..values.profile import PROFILE_FILE, Profile, read_profile
 from ..values.visible import valid
 from .cutting import Chunking
-from .writing import Progress, no_progress
+from .write_report import Progress, no_progress
 
 NO_TEXT = Message("it has no text (a scan needs OCR first)")
 ALL_HIDDEN = Message("all its text is hidden from readers")

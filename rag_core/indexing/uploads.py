@@ -27,7 +27,7 @@ from ..values.owner_only import FILE, private_folder, private_home, tighten
 from ..values.visible import valid
 from .folder import locked
 from .readers import SourceFiles, add_documents, read_path
-from .writing import Progress, no_progress
+from .write_report import Progress, no_progress
 
 UNLOCKED_S = 60.0  # in which whoever makes a folder locks it
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from ..language.analysis import ANALYSER, MAIN_LANGUAGE, languages_of, tokens
 from ..runtime.services import Embedder
 from ..values.owner_only import FOLDER
 from ..values.profile import Profile
-from ..values.types import Cost, ModelCall, Passage, Vectors
+from ..values.types import ModelCall, Passage, Vectors
 from .bm25 import Bm25Index
 from .cutting import Chunking
 from .enrich import DocumentPassages, Enriched, Enricher
@@ -32,41 +31,7 @@ from .passages import passage_in, save_passages
 from .recovery import entry_of
 from .stores import Stores, chosen
 from .vectors import VectorCache
-
-
-@dataclass(frozen=True, slots=True)
-class WriteReport:
-    """The outcome of writing a generation.
-
-    Args:
-        passages: number of passages.
-        embedded: number of passages embedded; the rest were cached.
-        enricher: key of the enricher; empty for a plain index.
-        calls: the enricher's calls.
-        embeddings: the embedding calls.
-        without_context: number of passages whose context, or questions, failed; `reason` says why.
-        damage: damage found in the previous index; empty when there was none.
-    """
-
-    passages: int
-    embedded: int
-    enricher: str = ""
-    calls: tuple[ModelCall, ...] = ()
-    without_context: int = 0
-    reason: str = ""
-    damage: str = ""
-    embeddings: tuple[ModelCall, ...] = ()
-
-    @property
-    def cost(self) -> Cost:
-        return Cost.of((*self.calls, *self.embeddings))
-
-
-Progress = Callable[[str, int, int], None]  # (what, done, total)
-
-
-def no_progress(what: str, done: int, total: int) -> None:
-    """A progress callback that does nothing."""
+from .write_report import Progress, WriteReport
 
 
 class EnrichPassages(TransformComponent):
