@@ -1,7 +1,6 @@
 """The app that `streamlit run app.py` serves: a visit's pages, and the documents that the server hands out."""
 
 import gc
-import secrets
 import threading
 
 import streamlit as st
@@ -20,7 +19,7 @@ else:  # imported once by the server, before the first session
     from pages.frame.addresses import PATHS
     from pages.frame.gate import Gate
     from pages.frame.shell import document, no_page
-    from pages.shared.cookie import COOKIE
+    from pages.shared.cookie import COOKIE, new_value, visitor_of
 
     gc.set_threshold(100_000)  # Python's 700 cost a tenth of opening the lab; `rag` does the same
     gc.freeze()  # else what Streamlit has imported is walked again and again while the lab is
@@ -35,12 +34,12 @@ else:  # imported once by the server, before the first session
     def shell(request: Request) -> HTMLResponse:
         """The HTML of a page, with a cookie that names the visitor: a reload must not renew a budget."""
         answer = HTMLResponse(document(), headers={"Cache-Control": "no-cache"})
-        if COOKIE not in request.cookies:
+        if not visitor_of(request.cookies):
             # whoever claims the header is harmed alone
             secure = "https" in (request.url.scheme, request.headers.get("X-Forwarded-Proto"))
             answer.set_cookie(
                 COOKIE,
-                secrets.token_urlsafe(),
+                new_value(),
                 path=below or "/",
                 secure=secure,
                 httponly=True,

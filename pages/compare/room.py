@@ -85,6 +85,7 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
         with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=ICON):
             untrusted.draw(_invitation(room))
+            st.caption(t("It closes by itself on {when} UTC.", when=when(room.closes)))
             downloads(kept, room)
             _button(t("Open another room"), "another", partial(_open, kept), width="stretch")
             with st.container(border=True):

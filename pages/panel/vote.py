@@ -68,10 +68,12 @@ def _room(code: str) -> None:
     if kept is None:
         st.info(t("There are no rooms here: RAG_HISTORY is off."))
         return
-    mine, asked = rooms.token("voter"), kept.current(code)
+    mine = rooms.token("voter")
     if st.session_state.get("vote.joined") != code:
-        kept.join(code, mine)
+        with rooms.guesses().guess(rooms.address()):
+            kept.join(code, mine)
         st.session_state["vote.joined"] = code
+    asked = kept.current(code)
     untrusted.draw(f'<p class="rl-room-line">{escape(t("Room {code}", code=code.upper()))}</p>')
     if refused := st.session_state.pop(REFUSED, None):
         untrusted.say(problem(refused), st.warning)

@@ -14,7 +14,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import t
-from pages.shared.cookie import COOKIE
+from pages.shared.cookie import visitor_of
 from pages.shared.engine import engine
 from rag_core.runtime.spending import Payer, Spending, Visitor
 from rag_core.values.pricing import PriceList
@@ -86,7 +86,7 @@ def visitor() -> str:
     if person := owner():
         return person
     kept: str = st.session_state.setdefault(
-        "visitor", st.context.cookies.get(COOKIE) or secrets.token_urlsafe()
+        "visitor", visitor_of(st.context.cookies) or secrets.token_urlsafe()
     )
     return kept
 

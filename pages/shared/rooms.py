@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared.cookie import COOKIE
+from pages.shared.cookie import visitor_of
 from pages.shared.engine import engine
+from rag_core.values.errors import PanelError
+from rag_core.values.message import Message
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import Rooms, Round
+    from rag_core.sessions.panel import Guesses, Rooms, Round
 
 PARAMETER = "room"  # of the address of the vote page
 
@@ -29,6 +31,20 @@ def store() -> Rooms | None:
     return open_rooms(settings) if settings else None
 
 
+@st.cache_resource(show_spinner=False)
+def guesses() -> Guesses:
+    """The wrong codes that this app was given."""
+    from rag_core.sessions.panel import Guesses
+
+    return Guesses()
+
+
+def address() -> str:
+    """Where the visitor's requests come from, as the nearest proxy says, if there is one."""
+    behind = st.context.headers.get("X-Forwarded-For", "")
+    return behind.rpartition(",")[2].strip() or st.context.ip_address or ""
+
+
 def standing(asked: Round | None) -> tuple[int, bool, bool]:
     """What of a question changes the screen: its number, whether votes are refused, whether names are shown."""
     return (asked.number, asked.closed, asked.revealed) if asked else (0, True, False)
@@ -38,8 +54,14 @@ def token(role: str) -> str:
     """What this browser is known by in a role, the same after a reload: random, since it comes from its cookie.
 
     It names nobody: neither the account of who signed in nor what the budgets know a visitor by can be told from it.
+
+    Raises:
+        PanelError: of a voter without our cookie, who could vote once in every window.
     """
     from rag_core.sessions.panel import token_from
 
-    given = st.context.cookies.get(COOKIE) or secrets.token_hex()
-    return token_from(role, st.session_state.setdefault("panel.browser", given))
+    browser = st.session_state.get(f"panel.{role}") or visitor_of(st.context.cookies)
+    if not browser and role == "voter":
+        said = Message("This browser did not keep the cookie that lets it vote once.")
+        raise PanelError(said, Message("Allow cookies of this site, and open the room's address again."))
+    return token_from(role, st.session_state.setdefault(f"panel.{role}", browser or secrets.token_hex()))

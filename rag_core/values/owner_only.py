@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ PARTS = {
     "uploads",
     "presets.json",
     "forgotten.json",
+    "cookie.key",
 }
 
 
@@ -58,6 +60,25 @@ def private_file(path: Path) -> None:
     else:
         path.touch(FILE)
         path.chmod(FILE)
+
+
+def secret_of(path: Path) -> bytes:
+    """The 32 random bytes in a private file, made if it is missing; of two processes that make it, both get the first's.
+
+    Raises:
+        OSError: it can be neither read nor made.
+    """
+    if not path.exists():
+        private_home(path.parent)
+        made = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        try:
+            private_file(made)
+            made.write_bytes(secrets.token_bytes(32))
+            with suppress(FileExistsError):
+                os.link(made, path)
+        finally:
+            made.unlink(missing_ok=True)
+    return path.read_bytes()
 
 
 def close_to_others(path: Path) -> None:

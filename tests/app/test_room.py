@@ -1,6 +1,7 @@
 """A room: opened on Compare, voted in from phones, its result shown, kept and opened again."""
 
 import re
+import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,10 @@ import rag_core
 from pages.compare import room_result
 from pages.compare.presenter import renumbered
 from pages.shared import rooms as shared
-from rag_core.sessions.panel import Rooms, open_panel
+from rag_core.sessions.panel import Guesses, Rooms, open_panel
+from rag_core.sessions.panel.guesses import MOST
 from rag_core.values.answers import Citation, Grounded
+from rag_core.values.errors import PanelError
 
 QUESTION = "TXA PPH timing"  # three answers that differ, and a banner
 VOTE = "pages/panel/vote.py"
@@ -53,6 +56,7 @@ def rooms() -> Rooms:
 def phone(code: str = "") -> AppTest:
     """The page of somebody who votes."""
     app = visitor().run()
+    app.session_state["panel.voter"] = secrets.token_hex()  # as the cookie gives it
     app.query_params.clear()
     if code:
         app.query_params["room"] = code
@@ -230,10 +234,10 @@ def test_without_a_history_there_are_no_rooms(start):
 
 
 def test_a_reload_finds_the_room_of_the_browser_again(presenter, monkeypatch):
-    mine = presenter.session_state["panel.browser"]
+    mine = presenter.session_state["panel.presenter"]
     again = visitor()
     again.query_params["run"] = presenter.session_state["run"].id
-    again.session_state["panel.browser"] = mine  # as the cookie gives it
+    again.session_state["panel.presenter"] = mine  # as the cookie gives it
     again.run()
     assert code_of(again) == code_of(presenter)
     press(again, "Ask the room")
@@ -241,3 +245,29 @@ def test_a_reload_finds_the_room_of_the_browser_again(presenter, monkeypatch):
     other.query_params["run"] = presenter.session_state["run"].id
     other.run()  # has the address, and is not the presenter
     assert other.session_state["panel.room"] is None
+
+
+def test_codes_cannot_be_tried_without_end_and_who_is_in_stays_in(
+    presenter: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guesses = Guesses(lambda: 0.0)
+    monkeypatch.setattr(shared, "guesses", lambda: guesses)
+    monkeypatch.setattr(shared, "address", lambda: "a")
+    page = phone(code_of(presenter))
+    wrong = [phone(f"{place:05d}") for place in range(3)]  # no code has a zero
+    assert all("There is no room with this code." in shown(one) for one in wrong)
+    for _ in range(MOST - len(wrong)):
+        with pytest.raises(PanelError), guesses.guess("a"):
+            rooms().join("00000")
+    for code in ("ZZZZZ", code_of(presenter)):
+        assert "Too many wrong codes were typed. Wait a minute" in shown(phone(code))
+    press(presenter, "Ask the room")
+    assert judge_all(page.run(), CHOICES[0]) == 3
+
+
+def test_a_browser_without_our_cookie_cannot_vote_and_is_told_why(presenter: AppTest) -> None:
+    page = visitor().run()
+    page.query_params.update(room=code_of(presenter))
+    page.switch_page(VOTE).run()
+    assert "did not keep the cookie that lets it vote once" in shown(page)
+    assert rooms().people(code_of(presenter)) == 0

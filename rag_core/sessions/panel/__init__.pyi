@@ -1,3 +1,4 @@
+from .guesses import Guesses as Guesses
 from .minutes import HEADS as HEADS
 from .minutes import gap_in_words as gap_in_words
 from .minutes import minutes as minutes

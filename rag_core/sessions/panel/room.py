@@ -9,7 +9,7 @@ import secrets
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Literal, TypeAlias, get_args
 
@@ -30,6 +30,7 @@ LEAST, MOST = 2, 4  # answers to a question
 LETTERS = "34679ACDEFHJKMNPQRTUWXY"  # of codes: none looks like another
 CODE_CHARACTERS = 5
 TOKEN_CHARACTERS = 32
+OPEN_FOR = timedelta(hours=12)  # as long as a comparison stays in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,11 @@ class Room:
     title: str
     opened: datetime
     presenter_token: str = dataclasses.field(default="", repr=False)
+
+    @property
+    def closes(self) -> datetime:
+        """From when on nobody comes in, is asked or votes; what was said stays."""
+        return self.opened + OPEN_FOR
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class Rooms(Kept):
     def ask(self, code: str, presenter_token: str, question: Question) -> Round:
         """Put a question to the room; earlier ones are closed."""
         with self._present(code, presenter_token) as (connection, room):
+            _still_open(connection, room)
             connection.execute(update(ROUNDS).where(ROUNDS.c.room == room).values(closed=True))
             last = connection.execute(select(func.max(ROUNDS.c.number)).where(ROUNDS.c.room == room)).scalar()
             asked = Round(room, (last or 0) + 1, datetime.now(UTC), question)
@@ -89,7 +90,7 @@ class Rooms(Kept):
         """Count a person in, and return the token that they are known by: theirs, or a new one."""
         mine = token if values.is_token(token) else values.new_token()
         with self._write() as connection:
-            room = _known(connection, code).code
+            room = _still_open(connection, code)
             _admit(connection, room, _person(room, mine))
         return mine
 
@@ -103,7 +104,7 @@ class Rooms(Kept):
         """
         room, number, person = asked.room, asked.number, _person(asked.room, token)
         with self._write() as connection:
-            _known(connection, room)
+            _still_open(connection, room)
             _admit(connection, room, person)
             votes = _votes(connection, room, number)
             done = {one.pair.key for one in votes if one.person == person}
@@ -154,7 +155,7 @@ class Rooms(Kept):
             if found is None or found.closed:
                 said = Message("Voting on this question is closed.")
                 raise PanelError(said, Message("Wait for the next question."))
-            _admit(connection, asked.room, person)
+            _admit(connection, _still_open(connection, asked.room), person)
             row = {
                 "left": pair.left, "right": pair.right, "choice": choice, "voted": moment(datetime.now(UTC)),
                 "reasons": " ".join(one for one in REASONS if one in reasons),
@@ -268,6 +269,16 @@ def _known(connection: Connection, typed: str, *, alone: bool = False) -> Row[An
     if (found := _found(connection, code, alone=alone)) is None:
         raise PanelError(Message("There is no room with this code."), Message("Check it with the presenter."))
     return found
+
+
+def _still_open(connection: Connection, typed: str) -> str:
+    """The code of a room whose time is not over."""
+    room = _room(_known(connection, typed))
+    if room.closes <= datetime.now(UTC):
+        hours = values.OPEN_FOR.total_seconds() / 3600
+        said = Message("This room closed {hours:.0f} hours after it was opened.", hours=hours)
+        raise PanelError(said, Message("Open another one, or ask its presenter to."))
+    return room.code
 
 
 def _one(asked: Round) -> Select[Any]:

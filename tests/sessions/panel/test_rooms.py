@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
 
@@ -132,6 +133,24 @@ def test_sixty_voters_at_once_are_each_counted_once(rooms, room):
         assert list(threads.map(vote, range(60))) == [1] * 60
     assert rooms.count(asked) == Count(60, 60, 60)
     assert len({one.person for one in rooms.votes(room.code)}) == 60
+
+
+def test_a_room_closes_by_itself_and_keeps_what_was_said(rooms, room, asked, monkeypatch):
+    token = rooms.join(room.code)
+    pair, *_ = judge_all(rooms, asked, token)
+    assert room.closes - room.opened == timedelta(hours=12)
+    monkeypatch.setattr("rag_core.sessions.panel.room.OPEN_FOR", timedelta(0))
+    for refused in (
+        lambda: rooms.join(room.code),
+        lambda: rooms.pair(asked, token),
+        lambda: rooms.vote(asked, token, pair, "right"),
+        lambda: rooms.ask(room.code, room.presenter_token, question("ab")),
+    ):
+        with pytest.raises(PanelError, match="closed 0 hours after it was opened"):
+            refused()
+    assert {vote.choice for vote in rooms.votes(room.code)} == {"left"}
+    assert rooms.export(room.code, room.presenter_token)
+    assert rooms.reveal(asked, room.presenter_token).revealed
 
 
 def test_a_vote_that_races_with_closing_is_counted_exactly_if_it_was_acknowledged(rooms, room, asked):
