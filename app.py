@@ -18,6 +18,7 @@ if __name__ == "__main__":  # runs in every browser session
 else:  # imported once by the server, before the first session
     from pages.frame.addresses import PATHS
     from pages.frame.gate import Gate
+    from pages.frame.held import sweeping
     from pages.frame.shell import document, no_page
     from pages.shared.cookie import COOKIE, new_value, visitor_of
 
@@ -95,4 +96,5 @@ else:  # imported once by the server, before the first session
             Route(f"{below}/{{address:unknown}}", missing),
         ],
         middleware=[Middleware(Gate)],
+        lifespan=sweeping,
     )

@@ -7,14 +7,19 @@ import re
 from base64 import b64encode
 
 import streamlit as st
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from pages.frame.held import Held
 from pages.frame.shell import document
+from pages.shared.cookie import visitor_of
 
 HEALTH = ("/healthz", "/readyz", "/_stcore/health")  # asked by address; they have no word of a visitor
+
+UPLOAD = re.compile("/_stcore/upload_file/([^/]+)/[^/]+")
 
 
 def policy() -> str:
@@ -33,6 +38,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._held = Held()
         self._headers = {
             "Content-Security-Policy": policy(),
             "X-Frame-Options": "DENY",
@@ -52,8 +58,14 @@ class Gate:
 
         below = st.get_option("server.baseUrlPath").strip("/")
         asked = scope["path"].removeprefix(f"/{below}") if below else scope["path"]
-        if asked in HEALTH or is_host_allowed(Headers(scope=scope).get("host")):
-            await self._app(scope, receive, guarded)
+        request, uploaded = Request(scope), UPLOAD.fullmatch(asked)
+        if asked not in HEALTH and not is_host_allowed(request.headers.get("host")):
+            await PlainTextResponse("This host is not in server.allowedHosts.", 400)(scope, receive, guarded)
+        elif uploaded and scope["method"] == "PUT":
+            length = request.headers.get("content-length", "")
+            size = int(length) if length.isdecimal() else st.get_option("server.maxUploadSize") << 20
+            with self._held.upload(visitor_of(request.cookies), uploaded[1], size) as fits:
+                full = PlainTextResponse("Too many files wait to be added. Add or remove some.", 413)
+                await (self._app if fits else full)(scope, receive, guarded)
         else:
-            refusal = PlainTextResponse("This host is not in server.allowedHosts.", 400)
-            await refusal(scope, receive, guarded)
+            await self._app(scope, receive, guarded)
