@@ -90,7 +90,7 @@ def test_who_waits_sees_how_many_are_ahead_and_who_stops_leaves_the_line():
     assert "ahead of yours" not in column_parts.answer(third.columns[0], 0, "ready")
 
 
-def test_a_free_question_does_not_wait_for_those_that_a_model_server_holds_up() -> None:
+def test_a_free_question_does_not_wait_for_those_that_a_model_server_holds_up():
     server = Server(2)
     server.settings = rag_core.Settings(llm="openai", openai_api_key=SecretStr("k"), embedding="minilm")
     hung = [server.ask(name) for name in "ab"]
@@ -105,7 +105,7 @@ def test_a_free_question_does_not_wait_for_those_that_a_model_server_holds_up() 
     assert all(run.wait(60) for run in (*hung, judged, free))
 
 
-def test_a_question_that_a_provider_embeds_is_not_free() -> None:
+def test_a_question_that_a_provider_embeds_is_not_free():
     server = Server(1)
     server.settings = rag_core.Settings(
         llm="openai", openai_api_key=SecretStr("k"), embedding="openai:text-embedding-3-small"

@@ -13,6 +13,12 @@ from streamlit.testing.v1 import AppTest
 QUESTION = "When is anti-D given?"
 DOSE = "The single-dose schedule is a single injection of 1,500 IU at about"
 
+# asked of what stands there now: a redraw may have just replaced it
+SCROLLS = """() => {
+  const box = document.querySelector('.rl-said [role=region][aria-label=Answer]');
+  return box && box.scrollHeight > 3 * box.clientHeight && 0 < box.clientHeight && box.clientHeight < 700;
+}"""
+
 
 @pytest.fixture
 def answer(start: Callable[..., AppTest], server: OpenAIServer) -> Callable[[str], str]:
@@ -72,8 +78,7 @@ def test_a_changed_number_is_explained_below_and_a_reply_without_end_scrolls(pai
     paid_visit.run()
     box = page.locator(".rl-said").first
     expect(box.locator("> *").first).to_contain_text("This answer is incomplete", timeout=ANSWER_MS)
-    frame = box.get_by_role("region", name="Answer")
-    assert frame.evaluate("box => box.scrollHeight > 3 * box.clientHeight && box.clientHeight < 700")
+    page.wait_for_function(SCROLLS)
     box.locator(".rl-notices summary").click()
     expect(box.locator(".rl-notices li").first).to_contain_text("sentences were compared with the passages.")
     expect(box.locator(".rl-notices li").first).to_be_visible()

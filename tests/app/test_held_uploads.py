@@ -1,7 +1,5 @@
 """Files that are chosen and not added: how many a visitor and all may have there, and that they go with their visitor."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -34,8 +32,8 @@ def uploaded(limits: Held, files: MemoryUploadedFileManager, visitor: str, sessi
 
 
 def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(
-    files: MemoryUploadedFileManager,
-) -> None:
+    files,
+):
     limits = Held()
     assert [uploaded(limits, files, "ana", f"s{place % 3}", 2) for place in range(60)] == [True] * 10 + [
         False
@@ -47,15 +45,15 @@ def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(
 
 
 def test_files_that_are_on_their_way_count_and_no_longer_when_they_fail(
-    files: MemoryUploadedFileManager,
-) -> None:
+    files,
+):
     limits = Held()
     with limits.upload("ana", "s", 20) as first:
         assert (first, uploaded(limits, files, "ana", "s", 1)) == (True, False)
     assert uploaded(limits, files, "ana", "s", 20)
 
 
-def test_what_a_visitor_left_goes_without_another_visit(files: MemoryUploadedFileManager) -> None:
+def test_what_a_visitor_left_goes_without_another_visit(files):
     ended: list[str] = []
 
     def shutdown() -> None:

@@ -247,9 +247,7 @@ def test_a_reload_finds_the_room_of_the_browser_again(presenter, monkeypatch):
     assert other.session_state["panel.room"] is None
 
 
-def test_codes_cannot_be_tried_without_end_and_who_is_in_stays_in(
-    presenter: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_codes_cannot_be_tried_without_end_and_who_is_in_stays_in(presenter, monkeypatch):
     guesses = Guesses(lambda: 0.0)
     monkeypatch.setattr(shared, "guesses", lambda: guesses)
     monkeypatch.setattr(shared, "address", lambda: "a")
@@ -265,7 +263,7 @@ def test_codes_cannot_be_tried_without_end_and_who_is_in_stays_in(
     assert judge_all(page.run(), CHOICES[0]) == 3
 
 
-def test_a_browser_without_our_cookie_cannot_vote_and_is_told_why(presenter: AppTest) -> None:
+def test_a_browser_without_our_cookie_cannot_vote_and_is_told_why(presenter):
     page = visitor().run()
     page.query_params.update(room=code_of(presenter))
     page.switch_page(VOTE).run()

@@ -1,15 +1,12 @@
 """A passage left out on Compare: the answer again from the others, shown in the passage."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 
 import pytest
 from helpers.behaviours import Reply, Status
-from helpers.browser import ENGLISH, Visit
+from helpers.browser import ENGLISH
 from helpers.in_process import ask, html, press, text
-from helpers.openai_server import OpenAIServer, role_of
+from helpers.openai_server import role_of
 from helpers.provider_lab import obliging
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
@@ -31,7 +28,7 @@ def leave_out(app: AppTest, column: int, rank: int) -> str:
     return drawn
 
 
-def test_an_answer_that_needed_a_passage_changes_and_so_does_its_verdict(drawn: AppTest) -> None:
+def test_an_answer_that_needed_a_passage_changes_and_so_does_its_verdict(drawn):
     ask(drawn.run(), CONTRACTIONS)
     trace = drawn.session_state["run"].columns[0].trace
     first = trace.ranking.hits.index(
@@ -44,7 +41,7 @@ def test_an_answer_that_needed_a_passage_changes_and_so_does_its_verdict(drawn: 
     assert len(drawn.session_state["run"].without) == 1
 
 
-def test_an_answer_that_does_not_cite_a_passage_stays(drawn: AppTest) -> None:
+def test_an_answer_that_does_not_cite_a_passage_stays(drawn):
     ask(drawn.run(), CONTRACTIONS)
     trace = drawn.session_state["run"].columns[0].trace
     cited = {one.context_id for one in trace.answer.citations}
@@ -56,9 +53,7 @@ def test_an_answer_that_does_not_cite_a_passage_stays(drawn: AppTest) -> None:
     assert "data-press" not in html(drawn)
 
 
-def test_a_paid_model_answers_at_a_price_and_its_failure_is_a_sentence(
-    start: Callable[..., AppTest], server: OpenAIServer
-) -> None:
+def test_a_paid_model_answers_at_a_price_and_its_failure_is_a_sentence(start, server):
     app = ask(start(OPENAI_BASE_URL=server.url, RAG_MODEL="gpt-4o", RAG_ABSTAIN="off").run(), CONTRACTIONS)
     assert re.search(r"Without it: one call, about \$0\.\d+", html(app))
     sent = len(server.requests)
@@ -76,7 +71,7 @@ def test_a_paid_model_answers_at_a_price_and_its_failure_is_a_sentence(
 
 
 @pytest.mark.browser
-def test_a_button_in_a_text_presses_the_one_that_stands_hidden(visit: Visit) -> None:
+def test_a_button_in_a_text_presses_the_one_that_stands_hidden(visit):
     page = visit.page
     visit.pick(ENGLISH)
     visit.run()

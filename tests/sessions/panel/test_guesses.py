@@ -1,7 +1,5 @@
 """Wrong codes of rooms: how many are looked up, and that right ones and other faults do not count."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -22,7 +20,7 @@ def looked_up(guesses: Guesses, tries: int, *addresses: str) -> int:
     return found
 
 
-def test_513_codes_from_an_address_in_15_s_are_30_and_30_more_a_minute_later() -> None:
+def test_513_codes_from_an_address_in_15_s_are_30_and_30_more_a_minute_later():
     clock = [0.0]
     guesses = Guesses(lambda: clock[0])
     assert looked_up(guesses, 513, "a") == MOST == 30
@@ -34,11 +32,11 @@ def test_513_codes_from_an_address_in_15_s_are_30_and_30_more_a_minute_later() -
     assert looked_up(guesses, 513, "a") == MOST
 
 
-def test_from_many_addresses_they_are_100() -> None:
+def test_from_many_addresses_they_are_100():
     assert looked_up(Guesses(lambda: 0.0), 513, *map(str, range(200))) == MOST_OF_ALL == 100
 
 
-def test_right_codes_and_other_faults_do_not_count() -> None:
+def test_right_codes_and_other_faults_do_not_count():
     guesses = Guesses(lambda: 0.0)
     for _ in range(MOST_OF_ALL + 1):
         with guesses.guess("a"):
@@ -47,7 +45,7 @@ def test_right_codes_and_other_faults_do_not_count() -> None:
             raise StorageError("The database does not answer.")
 
 
-def test_codes_that_are_being_looked_up_count() -> None:
+def test_codes_that_are_being_looked_up_count():
     guesses = Guesses(lambda: 0.0)
     with ExitStack() as under_way:
         for _ in range(MOST):
