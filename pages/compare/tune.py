@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -153,7 +152,7 @@ def _workbench(*, running: bool) -> None:
 def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
     """Every control, each with a note on what moving it would do; those that may need Run, and prompts, come last."""
     prefix = tuning.prefix(recipe.name)
-    presets.choose(recipe, prefix, partial(controls.put, recipe, prefix))
+    presets.choose(recipe, prefix, lambda chosen: controls.put(recipe, prefix, chosen.strategy.controls))
     reach = bench.tuner.reach if bench else {}
     tips = bench.tipping.found if bench and bench.tipping else None
     for control in sorted(

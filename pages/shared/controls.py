@@ -145,7 +145,7 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
         st.markdown(f"**{label(LETTERS[position])} · {label(translated(recipe.title))}**")
         st.button(t("Close"), key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
     st.markdown(label(translated(recipe.summary)))
-    presets.choose(recipe, prefix, partial(put, recipe, prefix))
+    presets.choose(recipe, prefix, partial(_take, position))
     # prompts are long, so they come last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, PROMPTS)):
         widget(recipe, control, prefix, why_idle(recipe, control, prefix))
@@ -236,6 +236,17 @@ def preset_column(position: int, strategy: str, values: Mapping[str, object]) ->
     """Set a column of the Compare page to a strategy and its values, before that page is drawn."""
     st.session_state[f"strategy.{position}"] = strategy
     put(rag_core.RECIPES[strategy], f"{position}.{strategy}", values)
+
+
+def runs_key(position: int, name: str) -> str:
+    """Where the session keeps the model or the documents that a column chose."""
+    return f"{position}.runs.{name}"
+
+
+def _take(position: int, chosen: rag_core.Setup) -> None:
+    preset_column(position, chosen.strategy.name, chosen.strategy.controls)
+    for name, model in chosen.models.named.items():
+        st.session_state[runs_key(position, name)] = model
 
 
 def put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> None:

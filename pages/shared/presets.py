@@ -66,12 +66,12 @@ def helps(presets: tuple[Preset, ...]) -> str:
     return "\n\n".join(f"**{label(title(one.name))}**: {label(translated(one.help))}" for one in presets)
 
 
-def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None]) -> None:
+def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[rag_core.Setup], None]) -> None:
     """The presets of a strategy, each a button that sets its controls.
 
     Args:
         prefix: of the keys of the strategy's widgets.
-        take: sets these values, of all controls.
+        take: sets all controls, and the models that the preset chose.
     """
     if presets := offered(recipe):
         st.pills(
@@ -83,11 +83,11 @@ def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None])
         untrusted.say(refused, st.error)
 
 
-def _take(recipe: rag_core.Recipe, prefix: str, take: Callable[[Values], None]) -> None:
+def _take(recipe: rag_core.Recipe, prefix: str, take: Callable[[rag_core.Setup], None]) -> None:
     chosen = st.session_state[f"{prefix}.preset"]
     if chosen:
         try:
-            take(rag_core.build(f"{recipe.name}@{chosen}").controls)
+            take(rag_core.set_up(f"{recipe.name}@{chosen}"))
         except rag_core.RagError as error:  # such as a control that is no longer there
             st.session_state[f"{prefix}.preset.refused"] = problem(error)
         st.session_state[f"{prefix}.preset"] = None

@@ -17,14 +17,13 @@ MODELS = (*LANGUAGE_MODELS, "reranker")
 CORPUS = "corpus"
 
 
-def key(position: int, name: str) -> str:
-    """Where the session keeps a choice of a column."""
-    return f"{position}.runs.{name}"
-
-
 def settings() -> dict[str, object]:
     """Current choices of all columns, as the session keeps them."""
-    every = [key(position, name) for position in range(controls.MOST_COLUMNS) for name in (*MODELS, CORPUS)]
+    every = [
+        controls.runs_key(position, name)
+        for position in range(controls.MOST_COLUMNS)
+        for name in (*MODELS, CORPUS)
+    ]
     return {one: st.session_state[one] for one in every if one in st.session_state}
 
 
@@ -32,7 +31,9 @@ def of(position: int) -> rag_core.Setup:
     """A column as set; without its models or documents, and the reason on screen, where they are not valid."""
     strategy = controls.strategy_of(position)
     values = {
-        name: value for name in (*MODELS, CORPUS) if (value := st.session_state.get(key(position, name)))
+        name: value
+        for name in (*MODELS, CORPUS)
+        if (value := st.session_state.get(controls.runs_key(position, name)))
     }
     try:
         return rag_core.set_up(strategy, **values)
@@ -50,7 +51,7 @@ def offered() -> tuple[str, ...] | None:
 def other_models() -> list[str]:
     """The language models that columns chose in place of those of the settings, each once."""
     chosen = (
-        st.session_state.get(key(position, name))
+        st.session_state.get(controls.runs_key(position, name))
         for position in range(controls.columns())
         for name in LANGUAGE_MODELS
     )
@@ -99,7 +100,7 @@ def put(position: int, setup: rag_core.Setup) -> None:
     """Set a column of the Compare page before that page is drawn."""
     controls.preset_column(position, setup.strategy.name, setup.strategy.controls)
     for name in (*MODELS, CORPUS):
-        st.session_state[key(position, name)] = setup.chosen.get(name, SAME)
+        st.session_state[controls.runs_key(position, name)] = setup.chosen.get(name, SAME)
 
 
 def draw(position: int) -> None:
@@ -128,11 +129,11 @@ def draw(position: int) -> None:
         )
     _draw_reranker(position, settings)
     known = corpora.names()
-    chosen = st.session_state.get(key(position, CORPUS)) or SAME  # may have been deleted since
+    chosen = st.session_state.get(controls.runs_key(position, CORPUS)) or SAME  # may have been deleted since
     if len(known) > 1 or chosen:
         untrusted.choose(
             t("Documents this column searches"), list(dict.fromkeys((SAME, *known, chosen))),
-            lambda name: corpora.title(name) if name else t("As chosen for the page"), key(position, CORPUS),
+            lambda name: corpora.title(name) if name else t("As chosen for the page"), controls.runs_key(position, CORPUS),
             persist_state="session",
         )  # fmt: skip
 
@@ -141,7 +142,7 @@ def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
     """The list of rerankers, for a strategy that reranks; those that the settings name, and no others."""
     recipe = controls.recipe_of(position)
     values = controls.current_values(recipe, f"{position}.{recipe.name}")
-    chosen = st.session_state.get(key(position, "reranker")) or SAME  # an address may name any
+    chosen = st.session_state.get(controls.runs_key(position, "reranker")) or SAME  # an address may name any
     if not ("rerank" in values or any(stage.name == "Rerank" for stage in recipe.build().stages) or chosen):
         return
     first, *others = settings.choosable_rerankers
@@ -153,13 +154,13 @@ def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
 
     st.selectbox(
         t("Reranker"), list(dict.fromkeys((SAME, first, *others, chosen))), format_func=lambda name: shown(name),
-        key=key(position, "reranker"), persist_state="session", disabled=not values.get("rerank", True),
+        key=controls.runs_key(position, "reranker"), persist_state="session", disabled=not values.get("rerank", True),
         help=t("A cross-encoder named in RAG_RERANKER, after a comma, can be chosen here."),
     )  # fmt: skip
 
 
 def _model(position: int, name: str, title: str, same: str, settings: rag_core.Settings) -> None:
-    own = key(position, name)
+    own = controls.runs_key(position, name)
     offered = settings.choosable_models if settings.uses_openai else ()
     chosen = st.session_state.get(own) or SAME
     options = list(dict.fromkeys((SAME, *offered, chosen)))

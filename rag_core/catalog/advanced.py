@@ -374,8 +374,9 @@ RAG_MSR = Recipe(
                 name,
                 {"dynamic_analysis": "model", "m_per_query": 2, "theta": theta, "k_final": 6},
                 f"{whence} Analysis by a model, 2 passages of each reformulation, and every passage from θ on is used. "
-                "Choose Llama-3.1-8B-Instruct as the rewriting model. We analyse by rules, which cost no call, and use "
-                "five passages at most.",
+                "Llama-3.1-8B-Instruct rewrites where RAG_MODELS names it. We analyse by rules, which cost "
+                "no call, and use five passages at most.",
+                rewriter="Llama-3.1-8B",  # Ollama and Groq call it so, without "Instruct"
             )
             for name, theta, whence in (
                 ("source", 0.2, "θ of its script (scoring.py, main)."),

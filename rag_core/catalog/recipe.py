@@ -19,11 +19,13 @@ class Preset:
 
     Args:
         help: one line on what it is for, with its source.
+        rewriter: the model that its source rewrites with, where the settings offer one so called: see `set_up`.
     """
 
     name: str
     values: Mapping[str, object]
     help: str
+    rewriter: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,10 @@ from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
+from ..values.settings import read_settings
 from ..values.trace import Trace
-from . import RECIPES, StrategySpec, build, describe
+from . import RECIPES, StrategySpec, build, describe, recipe_of
+from .presets import preset_of
 from .registry import CORPUS, RUNS_ON
 
 
@@ -51,6 +54,7 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     """A column from a strategy, or from its name or (name, values).
 
     Values named `model`, `rewriter_model`, `judge_model`, `reranker` and `corpus` say what it runs on; the others are controls.
+    A preset's own rewriting model is chosen if the current settings offer it.
 
     Args:
         values: further ones, which override the others.
@@ -75,6 +79,8 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
         spec, values = name, {**given, **values}
     own = {name: _name(name, values.pop(name)) for name in RUNS_ON if name in values}
     corpus = own.pop(CORPUS, "")
+    if model := _rewriter_of(spec):
+        own.setdefault("rewriter_model", model)
     return Setup(build(spec, **values), ModelChoice(**own), corpus)
 
 
@@ -89,6 +95,24 @@ def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
             Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
         )
     return [set_up(one) for one in chosen]
+
+
+def _rewriter_of(spec: object) -> str:
+    """The offered model that a preset's source rewrites with: servers spell "Llama-3.1-8B-Instruct" in many ways."""
+    name, _, preset = spec.partition("@") if isinstance(spec, str) else ("", "", "")
+    wanted = preset and preset_of(recipe_of(name), preset).rewriter
+    if not wanted:
+        return ""
+    letters = re.compile(r"[\W_]+")
+    of_source = letters.sub("", wanted.casefold())
+    return next(
+        (
+            model
+            for model in read_settings().choosable_models
+            if of_source in letters.sub("", model.casefold())
+        ),
+        "",
+    )
 
 
 def _name(what: str, value: object) -> str:

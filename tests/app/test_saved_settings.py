@@ -59,6 +59,16 @@ def told(app: AppTest) -> str:
     return "\n".join(str(one.value) for one in (*app.error, *app.warning, *app.success))
 
 
+def test_a_source_s_preset_chooses_its_model_where_that_is_offered(start, server):
+    app = start(OPENAI_BASE_URL=server.url, RAG_MODELS="llama3.1:8b").run()
+    app.selectbox(key="strategy.0").set_value("rag_msr").run()
+    press(app, "Settings A")
+    assert app.selectbox(key="0.runs.rewriter_model").value == ""
+    chosen(app, "0.rag_msr.preset", "source")
+    assert app.selectbox(key="0.runs.rewriter_model").value == "llama3.1:8b"
+    assert app.slider(key="0.rag_msr.theta").value == 0.2
+
+
 def test_a_column_saved_under_a_name_is_found_on_every_page(app):
     app.slider(key="0.hybrid_rrf.mmr_lambda").set_value(0.3).run()
     saved_as(app, "my own")

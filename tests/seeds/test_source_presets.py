@@ -8,9 +8,11 @@ from helpers.fakes import QUESTION
 from helpers.openai_server import OpenAIServer, Reply, serve
 from helpers.provider_lab import obliging, provider_lab
 
+from rag_core import set_up
 from rag_core.catalog import RECIPES, build
 from rag_core.lab.lab import Lab
 from rag_core.prompts.templates import PUBLISHED
+from rag_core.values.model_choice import ModelChoice
 
 SYMPTOMS = "¿Cuáles son los síntomas del parto prematuro?"
 PRESETS = [
@@ -77,16 +79,35 @@ def test_a_template_is_all_that_is_sent(server, models, preset, asked):
 
 
 @pytest.mark.parametrize(("preset", "theta"), [("source", 0.2), ("source_function", 0.5)])
-def test_rag_msr_with_its_models_and_theta(server, models, preset, theta):
+def test_rag_msr_with_its_models_and_theta(server, models, monkeypatch, preset, theta):
     """The judge gives 90 of 100: with α 0.4, S_final is at least 0.6 · 0.9 = 0.54, and nothing is cut."""
-    llama = "llama-3.1-8b-instruct"
-    trace = models.run(QUESTION, f"rag_msr@{preset}", rewriter_model=llama)
+    llama = "meta-llama/Llama-3.1-8B-Instruct"
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("RAG_MODELS", llama)
+    trace = models.run(QUESTION, f"rag_msr@{preset}")
     asked = Counter((one.role, one.body["model"]) for one in server.requests)
     assert asked["rewrite", llama] == 1 + 3  # the analysis, and three reformulations
     assert {model for role, model in asked if role != "rewrite"} == {"gpt-4o"}
     (kept,) = [step.after.ranking for step in trace.steps if step.stage == "Threshold"]
     assert trace.controls["theta"] == theta
     assert asked["judge", "gpt-4o"] == len(kept) == len(trace.ranking) <= 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("offered", "rewriter"),
+    [
+        ("gpt-4o-mini, llama3.1:8b", "llama3.1:8b"),
+        ("llama-3.1-8b-instant", "llama-3.1-8b-instant"),
+        ("llama-3.1-70b-instruct, llama3.2:3b", ""),
+        ("", ""),
+    ],
+)
+def test_the_source_rewrites_with_its_model_where_that_is_offered(monkeypatch, offered, rewriter):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("RAG_MODELS", offered)
+    assert set_up("rag_msr@source").models == ModelChoice(rewriter_model=rewriter)
+    assert set_up("rag_msr@source", rewriter_model="gpt-4o-mini").models.rewriter_model == "gpt-4o-mini"
+    assert not set_up("rag_msr").models
 
 
 def test_origin_asks_no_judge(server, models):
