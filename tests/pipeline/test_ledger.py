@@ -239,6 +239,18 @@ def test_an_evaluation_that_is_stopped_carries_its_calls(server, lab, tmp_path):
     assert len(asked) == len(server.requests) >= 3
 
 
+def test_an_evaluation_has_its_whole_bill_and_an_operator_sees_it(server, lab, tmp_path, noted):
+    """`noted` is what budgets and /metrics count."""
+    strategies = ev.build_strategies({"m": "multi_query", "r": "rag_msr"})
+    manifest = ev.describe_run(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
+    run = RunFolder.create(tmp_path / "run", manifest, TEST)
+    list(ev.evaluate(run, strategies, lab.services, share=True))
+    records = [record for of_strategy in run.records.values() for record in of_strategy.values()]
+    assert sum(record.cost.known for record in records) == pytest.approx(dollars(server), rel=1e-12)
+    assert billed(noted) == owed(server.requests)
+    assert {purpose for purpose, *_ in billed(noted)} == {"rewrite", "judge"}
+
+
 def test_a_comparison_that_fails_carries_the_calls_of_every_column(server, lab):
     server.choose = lambda body: BAD_JUDGE if role_of(body) == "judge" else obliging(body)
     with pytest.raises(StageError) as failed:
