@@ -6,15 +6,13 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 if TYPE_CHECKING:
-    from cachetools import TTLCache
     from streamlit.runtime.memory_session_storage import MemorySessionStorage
-    from streamlit.runtime.session_manager import SessionInfo
     from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 MOST_OF_VISITOR, MOST = (
@@ -55,7 +53,7 @@ def sweep() -> None:
     when the engine froze what it had loaded.
     """
     sessions = cast("WebsocketSessionManager", runtime.get_instance()._session_mgr)
-    left = cast("TTLCache[str, SessionInfo]", cast("MemorySessionStorage", sessions._session_storage)._cache)
+    left: Any = cast("MemorySessionStorage", sessions._session_storage)._cache  # a TTLCache
     for _, gone in left.expire():
         gone.session.shutdown()
         gone.session.session_state.clear()  # the form's widgets have the files too
