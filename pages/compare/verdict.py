@@ -127,6 +127,10 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
     yield from (*told, *people) if judged else (*people, *told)
     if not (told or people):
         yield escape(t("Not judged: which answer is better?"))
+        if any(trace.triage.urgent for trace in run.traces):
+            yield escape(
+                t("An urgent question is not estimated: sections on harmless cases look like the right ones.")
+            )
 
 
 def sentence(one: ev.ColumnVerdict, places: Sequence[int], called: str = "") -> str:
@@ -203,16 +207,16 @@ def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
     if "estimated" in bases:
         from rag_core import evaluation as ev
 
-        counts = (
-            t("{label} {answered} of {of}", label=translated(name), answered=one.answered, of=one.of)
-            for name, one in ev.estimates(rag_core.read_settings().data).items()
-        )
+        counted = ev.estimates(rag_core.read_settings().data)
         return tip(
             t("Estimated"),
             t(
-                "Estimated by the label of the section that each begins with. Test answers that began so and did "
-                "answer: {counts}.",
-                counts=", ".join(counts),
+                "Estimated by the section that each begins with: its label, and whether another column begins with it too. Of "
+                "test answers, {answers} that “probably answer” did, and {partly} that “may answer”.",
+                **{
+                    kind: t("{answered} of {of}", answered=counted[kind].answered, of=counted[kind].of)
+                    for kind in ("answers", "partly")
+                },
             ),
             "rl-how",
         )

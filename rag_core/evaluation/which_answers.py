@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,12 +37,14 @@ JUDGED: Mapping[AnswerVerdict, Kind] = {
     "abstained_wrongly": "declines",
     "abstained_rightly": "declines_rightly",
 }
-# By the label of the section that an answer quotes first; see `estimates`.
-ESTIMATED: Mapping[Label, Kind] = {"High": "answers", "Medium": "partly", "Low": "misses"}
+# By the label of the section that an answer quotes first, and a step higher if another column quotes it first too: that
+# strategies agree tells as much as a label does. See `estimates`.
+ESTIMATED: tuple[Kind, ...] = ("misses", "partly", "answers")
+STEPS: Mapping[Label, int] = {"Low": 0, "Medium": 1, "High": 2}
 
 
 class Estimate(NamedTuple):
-    """Of `of` test answers that begin with a section of a label, `answered` answer the question."""
+    """Of `of` test answers that are estimated so, `answered` answer the question."""
 
     answered: int
     of: int
@@ -57,7 +60,7 @@ class ColumnVerdict:
 
     Args:
         basis: "judged" by the statements that an answer to this question must and must not make, by a language "model",
-            or "estimated" by the relevance label of the section that it quotes first.
+            or "estimated" by the section that it quotes first.
         lacks: a statement that it should make, and does not; may be empty.
         says: a statement that it must not make; may be empty.
         begins: the section that it quotes first; None where it cites none.
@@ -73,15 +76,29 @@ class ColumnVerdict:
 def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple[ColumnVerdict | None, ...]:
     """The verdict on the answer of each column; None where nothing can be said of it.
 
-    Nothing calls a model, and no average of a strategy counts.
+    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not estimated: the sections
+    on the ordinary case look much like those on the danger.
 
     Raises:
         DataError: the built-in questions or their answers cannot be read.
     """
-    return tuple(_verdict(trace, settings) if trace and trace.answer else None for trace in traces)
+    begun = Counter(first.id for trace in traces if trace and (first := first_quoted(trace)))
+    return tuple(_verdict(trace, settings, begun) if trace and trace.answer else None for trace in traces)
 
 
-def _verdict(trace: Trace, settings: Settings) -> ColumnVerdict | None:
+def estimated(trace: Trace, begun: Counter[str]) -> Kind | None:
+    """What an answer is estimated to be; None for one that quotes nothing, or whose labels say nothing.
+
+    Args:
+        begun: how many columns quote each passage first.
+    """
+    first = first_quoted(trace)
+    if first is None or first.relevance is None or first.relevance.scorer == "rank":
+        return None  # a label by rank says nothing of the question
+    return ESTIMATED[min(STEPS[first.relevance.label] + (begun[first.id] > 1), 2)]
+
+
+def _verdict(trace: Trace, settings: Settings, begun: Counter[str]) -> ColumnVerdict | None:
     first = first_quoted(trace)
     begins = first.passage if first else None
     if known := judged_answer(trace, settings):
@@ -90,9 +107,8 @@ def _verdict(trace: Trace, settings: Settings) -> ColumnVerdict | None:
         return ColumnVerdict(JUDGED[found.verdict], "judged", lacks, says, begins)
     if trace.answer and trace.answer.abstained:
         return ColumnVerdict("declines", "estimated")
-    if first is None or first.relevance is None or first.relevance.scorer == "rank":
-        return None  # a label by rank says nothing of the question
-    return ColumnVerdict(ESTIMATED[first.relevance.label], "estimated", begins=begins)
+    kind = None if trace.triage.urgent else estimated(trace, begun)
+    return ColumnVerdict(kind, "estimated", begins=begins) if kind else None
 
 
 def verdicts_by_model(
@@ -192,11 +208,11 @@ def would_answer(
 
 
 @lru_cache(maxsize=1)
-def estimates(data: Path) -> Mapping[Label, Estimate]:
-    """How often answers that begin with a section of each label answered, as tests/benchmarks/fit_estimates.py counted.
+def estimates(data: Path) -> Mapping[Kind, Estimate]:
+    """How often answers that are estimated so answered, as tests/benchmarks/fit_estimates.py counted; best first.
 
     Raises:
         DataError: data/estimates.toml cannot be read.
     """
     found = read_data_file(data / "estimates.toml", tomllib.loads)
-    return {label: Estimate(**found[label]) for label in ESTIMATED}
+    return {kind: Estimate(**found[kind]) for kind in reversed(ESTIMATED)}

@@ -46,9 +46,8 @@ def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(d
 def test_any_other_question_has_an_estimate_that_says_how_often_such_were_right(drawn, lab):
     told = verdict(ask(drawn.run(), IBUPROFEN))
     assert re.match(r"[ABC]((, B)? and [BC])? probably answers?\.", told)
-    assert "Estimated by the label of the section" in told
-    high = estimates(lab.settings.data)["High"]
-    assert f"High {high.answered} of {high.of}" in told
+    right = estimates(lab.settings.data)["answers"]
+    assert f"Of test answers, {right.answered} of {right.of} that “probably answer” did" in told
 
 
 def test_columns_that_decline_are_told_once(drawn):

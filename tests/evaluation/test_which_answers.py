@@ -18,7 +18,7 @@ from rag_core.evaluation import (
 )
 from rag_core.evaluation.manifest import BUILTIN_DATA
 from rag_core.evaluation.verdicts import assess
-from rag_core.evaluation.which_answers import ESTIMATED, JUDGED, first_quoted
+from rag_core.evaluation.which_answers import JUDGED, first_quoted
 from rag_core.lab.lab import Lab
 from rag_core.models import load_openai
 from rag_core.runtime.context import Context
@@ -65,12 +65,25 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab):
         assert verdict.lacks == (found.missing[0] if found.missing else "")
 
 
-@pytest.mark.parametrize("label", ESTIMATED)
-def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with(lab, label):
+@pytest.mark.parametrize(
+    ("label", "alone", "shared"),
+    [("High", "answers", "answers"), ("Medium", "partly", "answers"), ("Low", "misses", "partly")],
+)
+def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with_and_who_else_does(
+    lab, label, alone, shared
+):
     trace = labelled(lab.run(OTHER, "bm25"), label)
     (verdict,) = column_verdicts([trace], lab.settings)
-    assert (verdict.basis, verdict.kind) == ("estimated", ESTIMATED[label])
+    assert (verdict.basis, verdict.kind) == ("estimated", alone)
     assert verdict.begins == trace.ranking.hits[trace.answer.citations[0].n - 1].passage
+    assert {one.kind for one in column_verdicts([trace, None, trace], lab.settings) if one} == {shared}
+
+
+def test_an_answer_to_an_urgent_question_is_not_estimated(lab):
+    trace = lab.run("I'm 33 weeks, my waters went an hour ago and my baby is lying sideways", "bm25")
+    assert trace.triage.urgent
+    assert first_quoted(trace).relevance.scorer != "rank"
+    assert column_verdicts([trace], lab.settings) == (None,)
 
 
 def test_nothing_is_said_of_labels_by_rank_nor_without_an_answer(lab):
@@ -94,9 +107,10 @@ def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judge
     assert passage_key(section.id) in one.must[0].passages
 
 
-def test_the_estimates_are_counts(lab):
-    for one in estimates(lab.settings.data).values():
-        assert 0 <= one.answered <= one.of
+def test_the_estimates_tell_answers_apart(lab):
+    shares = [one.answered / one.of for one in estimates(lab.settings.data).values()]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > shares[-1]
 
 
 class TestByModel:
