@@ -222,7 +222,7 @@ class Lab:
     def rehearsal(self) -> Services:
         """Stand-ins that send nothing, and bill the most a run can cost."""
         engines, enriched = self.engines, self.enriched
-        embedder = RehearsedEmbedder(engines.embedder, self.index.manifest.dimensions, engines.prices)
+        embedder = RehearsedEmbedder(engines.embedder, self.index.manifest.dimensions)
         offline = RehearsedOffline(OFFLINE, embedder)
         return Services(
             index=_rehearsed(self.index),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from .analysis import language_of, stop_words, words_of
 from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
+from .words import read_words
 
 # words counted at most, a few seconds' work; what a larger collection is about they show
 SAMPLE_WORDS = 2_000_000
@@ -24,17 +25,8 @@ _WORD = re.compile(r"(?<![\w'’@./-])[^\W\d_]+(?![\w'’@/])")  # not a part of
 _INSIDE = re.compile(r"[\w,;)%][ \t]+[\"“(]?$|-$")  # what precedes a word inside a sentence
 _VOWEL = re.compile(r"[aeiouy]")
 _PLAIN = str.maketrans("áéíóúüñ", "aeiouun")
-_TYPED_CONTRACTIONS = """
-    arent cant cannot couldnt didnt doesnt dont hadnt hasnt havent isnt mightnt mustnt neednt shant shouldnt wasnt
-    werent wont wouldnt aint im ive youre hes shes theyre whats thats id ill
-"""  # without their apostrophe; most negate
-_KEPT = frozenset(_TYPED_CONTRACTIONS.split())
-# Words that frame a question, as sent from a phone: a dictionary has some of them in another sense ("wat", a temple).
-_PHONE = {
-    "wat": "what", "wot": "what", "wht": "what", "wen": "when", "wich": "which", "wher": "where", "hwo": "how",
-    "shud": "should", "shld": "should", "cud": "could", "wud": "would", "pls": "please", "plz": "please",
-    "bcoz": "because", "becoz": "because", "cuz": "because", "thru": "through", "tho": "though",
-}  # fmt: skip
+_KEPT = frozenset(read_words()["typed"]["contractions"].split())  # most negate
+_PHONE: Mapping[str, str] = read_words()["typed"]["meant"]
 _FIXED = frozenset().union(ENGLISH_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
 _NEVER_UNKNOWN = _KEPT | _FIXED | DRUGS
 dictionaries = threading.Lock()  # they take up to a second to load; only one thread should do so

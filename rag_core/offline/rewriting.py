@@ -6,7 +6,6 @@ words that express them are never replaced or dropped.
 
 from __future__ import annotations
 
-import copy
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,10 +14,9 @@ from dataclasses import dataclass
 from ..language.analysis import language_of, words_of
 from ..language.facts import Fact, facts
 from ..language.thesaurus import Concept, Mention, Thesaurus
+from ..language.words import read_words
 from ..runtime.services import Embedder, Index
-from ..values.types import ModelCall
 from .feedback import Feedback, first_pass
-from .memory import MeteredEmbedder
 
 FEW_TERMS, MANY_TERMS = 4, 8  # feedback terms appended to a question
 MAX_NAMES = 2  # further names per concept
@@ -40,39 +38,17 @@ class Wording:
     otherwise: str
 
 
-def _words(alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{alternatives})", re.IGNORECASE)
-
-
 WORDINGS = {
-    "en": Wording(
-        full="What should be known about {}?",
-        wider="complications, prevention and care",
-        risks="complications, risks, signs to watch for",
-        paraphrase="What is advised about this: {}",
-        aspects={
-            "dose": _words("dose|dosage|how much|how many|mg|units"),
-            "timing": _words("when|how long|how often|which week|what week|weeks|until|hours|days"),
-            "diagnosis": _words("test|scan|diagnos|signs?|symptom|tell|cut-?off|screen"),
-            "treatment": _words("treat|take|medicine|medication|drug|cream|pill|tablet|help|manage|relie"),
-            "risks": _words("risk|safe|danger|harm|can i|may i|allowed|side effect|complication"),
-        },
-        otherwise="management",
-    ),
-    "es": Wording(
-        full="¿Qué hay que saber sobre {}?",
-        wider="complicaciones, prevención y cuidados",
-        risks="complicaciones, factores de riesgo y signos de alarma",
-        paraphrase="Qué se recomienda sobre esto: {}",
-        aspects={
-            "dosis": _words("dosis|cuánto|cuanto|cuántos|mg|unidades"),
-            "momento": _words("cuándo|cuando|cada cuánto|qué semana|semanas?|hasta|días|horas"),
-            "diagnóstico": _words("prueba|test|ecograf|diagn|signos?|síntoma|corte|tamizaje|cribado"),
-            "tratamiento": _words("trata|tomar|tomo|medic|crema|pastilla|ayuda|alivia|antibiótico"),
-            "riesgos": _words("riesgo|seguro|peligr|daño|puedo|efecto|complicaci"),
-        },
-        otherwise="manejo",
-    ),
+    code: Wording(
+        **phrases
+        | {
+            "aspects": {
+                name: re.compile(rf"\b(?:{alternatives})", re.IGNORECASE)
+                for name, alternatives in phrases["aspects"].items()
+            }
+        }
+    )
+    for code, phrases in read_words()["wordings"].items()
 }
 
 
@@ -128,19 +104,13 @@ def full_question(keywords: str) -> str:
     return wording.full.format(keywords.rstrip(" .?")) if wording else keywords
 
 
+@dataclass(frozen=True, slots=True)
 class Rewriter:
     """Rewrites questions by rule, selected by the template's name."""
 
-    def __init__(self, embedder: Embedder, thesaurus: Thesaurus | None, index: Index | None) -> None:
-        self._embedder = embedder
-        self._thesaurus = thesaurus
-        self._index = index
-
-    def metered(self, calls: list[ModelCall]) -> Rewriter:
-        """A copy that adds its embedding calls to `calls`."""
-        own = copy.copy(self)
-        own._embedder = MeteredEmbedder(self._embedder, calls)
-        return own
+    embedder: Embedder
+    thesaurus: Thesaurus | None
+    index: Index | None
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
         """A rewrite of the question; the question itself in languages other than English and Spanish.
@@ -157,7 +127,7 @@ class Rewriter:
         return " ".join(rule(self._analyse(text, question, language)).split())
 
     def _analyse(self, text: str, question: str, language: str) -> RewriteInput:
-        mentions = self._thesaurus.find(text, language) if self._thesaurus else ()
+        mentions = self.thesaurus.find(text, language) if self.thesaurus else ()
         return RewriteInput(
             text,
             language,
@@ -169,9 +139,9 @@ class Rewriter:
 
     def first_pass(self, question: str, language: str) -> Feedback:
         """Feedback from the index; empty without an index."""
-        if self._index is None:
+        if self.index is None:
             return Feedback((), ())
-        return first_pass(question, language, self._embedder, self._index)
+        return first_pass(question, language, self.embedder, self.index)
 
 
 def _with_clinical_terms(question: RewriteInput) -> str:

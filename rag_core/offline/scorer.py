@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
+from ..language.words import read_words
 from ..runtime.services import AskedQuestions
 from ..values.data_files import read_data_file
 from ..values.types import Hit, ModelCall, Passage, Scale
@@ -35,10 +36,6 @@ GLOSS_LANGUAGE = "en"  # in which a gloss reads
 K1, B = 1.5, 0.75  # as for the index
 # Chosen on the dev questions of NFCorpus and the built-in set; all are on a plateau.
 LEADERS, TERMS, FEEDBACK = 10, 50, 0.5  # feedback passages, feedback terms, and the weight of each half
-FRAMING_WORDS = {
-    "en": "could would must need want know help please tell",
-    "es": "debo debe deben debería hago hace hacer puedo puede pueden podría necesito quiero saber decir",
-}
 NEIGHBOURS, SHARE = 5, 0.3  # neighbours that each score is smoothed with, and their share of it
 
 
@@ -444,7 +441,9 @@ def _without_framing(terms: set[str]) -> set[str]:
 @functools.cache
 def framing_terms() -> frozenset[str]:
     """Terms missing from stop lists but found in any advice, whatever the topic."""
-    return frozenset(term for language, words in FRAMING_WORDS.items() for term in tokens(words, language))
+    return frozenset(
+        term for language, words in read_words()["framing"].items() for term in tokens(words, language)
+    )
 
 
 def question_language(question: str, passage: str) -> str:

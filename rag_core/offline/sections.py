@@ -6,7 +6,6 @@ items and warnings that it was written for.
 
 from __future__ import annotations
 
-import copy
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -22,8 +21,8 @@ from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions, Embedder, TextKind
 from ..values.sources import Source
-from ..values.types import Hit, ModelCall
-from .memory import MeteredEmbedder, titles_of, under_title
+from ..values.types import Hit
+from .memory import titles_of, under_title
 from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 
@@ -91,6 +90,7 @@ class Section:
         return self.sentences[int(nearest.argmax())]
 
 
+@dataclass(frozen=True, slots=True)
 class Sections:
     """Chooses sections and sentences by their vectors.
 
@@ -100,18 +100,9 @@ class Sections:
         asked: the questions that passages are known to answer, if there are any.
     """
 
-    def __init__(
-        self, embedder: Embedder, thesaurus: Thesaurus | None = None, asked: AskedQuestions | None = None
-    ) -> None:
-        self._embedder = embedder
-        self._thesaurus = thesaurus
-        self._asked = asked
-
-    def metered(self, calls: list[ModelCall]) -> Sections:
-        """A copy that adds its embedding calls to `calls`."""
-        own = copy.copy(self)
-        own._embedder = MeteredEmbedder(self._embedder, calls)
-        return own
+    embedder: Embedder
+    thesaurus: Thesaurus | None = None
+    asked: AskedQuestions | None = None
 
     def choose(
         self, urgent: Urgent, sources: Sources, relevance: Sequence[float] | None = None
@@ -167,11 +158,11 @@ class Sections:
         self, question: str, asked: Sequence[str], sections: Sequence[Section]
     ) -> NDArray[np.float64]:
         """(sections, parts) how near each section is to each part of the question and to all of it, as it counts."""
-        if self._asked is None:
+        if self.asked is None:
             return np.array([one.near.max(axis=1) for one in sections]) * NEAREST
         ids = [one.hit.id for one in sections]
         near = np.array(
-            [self._asked.likeness(text, ids) for text in (question, *asked)], float
+            [self.asked.likeness(text, ids) for text in (question, *asked)], float
         )  # NaN: none known
         near = np.where(np.isnan(near), np.nanmean(near) if not np.isnan(near).all() else 0.0, near)
         weighed: NDArray[np.float64] = KNOWN * (near[:1] + near[1:]).T / 2
@@ -182,12 +173,12 @@ class Sections:
 
         A section that says what to do now misses nothing: someone made ill by a medicine needs help, not its doses.
         """
-        wanted = [names_in(part, language_of(part), self._thesaurus) for part in asked]
+        wanted = [names_in(part, language_of(part), self.thesaurus) for part in asked]
         missed = np.zeros((len(sections), len(asked)))
         if any(wanted):
             for row, section in enumerate(sections):
                 passage = section.hit.passage
-                said = names_in(f"{passage.full_title} {passage.text}", passage.language, self._thesaurus)
+                said = names_in(f"{passage.full_title} {passage.text}", passage.language, self.thesaurus)
                 missed[row] = [
                     bool(names) and not names & said and not section.says.any() for names in wanted
                 ]
@@ -229,7 +220,7 @@ class Sections:
             if not said:
                 continue
             vectors = self._embed([one.text for one in said], passage.language)
-            (title,), _ = titles_of(self._embedder, [passage])
+            (title,), _ = titles_of(self.embedder, [passage])
             cosines = (wanted @ under_title(vectors, title).T).astype(float)
             near = (cosines[:1] + cosines[1:]) / 2
             says = np.array(urgent.directnesses(said), float)
@@ -243,7 +234,7 @@ class Sections:
         self, texts: Sequence[str], language: str = "", kind: TextKind = "passage"
     ) -> NDArray[np.float32]:
         """(n, d) vectors of texts in one language, by default as detected in each."""
-        return self._embedder.embed(texts, kind, [language] * len(texts))[0]
+        return self.embedder.embed(texts, kind, [language] * len(texts))[0]
 
 
 def _worth(section: Section, sources: Sources, relevance: Sequence[float] | None, urgent: Urgent) -> float:
