@@ -64,7 +64,6 @@ KINDS = [
 ]  # fmt: skip
 URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
-GRADES = (0, 1, 2)
 JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
 
 _HEADER = ["query-id", "corpus-id", "score"]

@@ -172,20 +172,6 @@ class Gloss:
         """
         return _made(tuple(read_entries(path).items()), thesaurus)
 
-    def unknown(self, text: str) -> list[str]:
-        """The words of a text that could not be read, in text order; numbers, letters and names are not words."""
-        whole = composed(text)
-        return [
-            whole[piece.start : piece.end]
-            for piece in self._pieces(whole)
-            if piece.english is None and self._is_unread(whole, piece.start, piece.end)
-        ]
-
-    def _is_unread(self, text: str, start: int, end: int) -> bool:
-        word = text[start:end]
-        name = word[0].isupper() and _is_inside(text, start)
-        return end - start > 1 and word.isalpha() and not name and not self._words.is_english(word.lower())
-
     def _read_text(self, text: str) -> str:
         whole = composed(text)
         parts, at = [], 0
