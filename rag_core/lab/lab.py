@@ -28,8 +28,7 @@ from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import ModelCall, Passage
 from .asked import asked_state, open_asked
-from .engines import Engines, vector_files
-from .paid_models import ROLES
+from .engines import ROLES, Engines, vector_files
 
 if TYPE_CHECKING:
     from llama_index.core import VectorStoreIndex

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from jellyfish import damerau_levenshtein_distance, jaro_winkler_similarity, metaphone
+
 from .analysis import language_of, stop_words, words_of
 from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
@@ -52,7 +54,7 @@ class Vocabulary:
     def _by_sound(self) -> Mapping[str, list[str]]:
         found: dict[str, list[str]] = {}
         for word in self._candidates:
-            found.setdefault(sound(word), []).append(word)
+            found.setdefault(metaphone(word), []).append(word)
         return found
 
     @functools.cached_property
@@ -75,24 +77,28 @@ class Vocabulary:
         the same where the sound is not, or "apyrexial" would lose its negation. A medicine must sound the same:
         different medicines have names that look alike.
         """
-        key, n = sound(word), len(word)
+        key, n = metaphone(word), len(word)
         unlike, alike = (n > SHORT) + (n >= 8), 1 + (n >= 6) + (n >= 9)
         costs = {
             each: edits
             for length in range(n - unlike, n + unlike + 1)
             for each in self._by_length.get(length, ())
-            if each[0] == word[0] and (edits := _edits(word, each)) <= unlike and not is_medicine(each)
+            if each[0] == word[0]
+            and (edits := damerau_levenshtein_distance(word, each)) <= unlike
+            and not is_medicine(each)
         }
         same = {
             each: edits - 1
             for each in self._by_sound.get(key, ())
-            if (edits := _edits(word, each)) <= alike and (n > SHORT or len(each) > n)
+            if (edits := damerau_levenshtein_distance(word, each)) <= alike and (n > SHORT or len(each) > n)
         }
         if (is_medicine(word) and not same) or (n <= SHORT and len(same) > 1):
             return None
         costs |= same
-        best = min(costs, key=lambda each: (costs[each], -_likeness(word, each), each), default="")
-        return _Found(_edits(word, best), best) if best else None
+        best = min(
+            costs, key=lambda each: (costs[each], -jaro_winkler_similarity(word, each), each), default=""
+        )
+        return _Found(damerau_levenshtein_distance(word, best), best) if best else None
 
 
 class Spelling:
@@ -216,27 +222,6 @@ def lemma(word: str) -> str | None:
         import simplemma
 
         return str(simplemma.lemmatize(word, "es", low_memory=True))
-
-
-def sound(word: str) -> str:
-    """Metaphone (Philips 1990): equal for words that sound alike in English, as "hix" and "hicks"."""
-    import jellyfish
-
-    return str(jellyfish.metaphone(word))
-
-
-def _edits(one: str, other: str) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours between two words (Damerau 1964)."""
-    import jellyfish
-
-    return int(jellyfish.damerau_levenshtein_distance(one, other))
-
-
-def _likeness(one: str, other: str) -> float:
-    """Jaro and Winkler's similarity of two words, 0 to 1."""
-    import jellyfish
-
-    return float(jellyfish.jaro_winkler_similarity(one, other))
 
 
 def _as_near(spanish: Vocabulary, found: Mapping[str, _Found]) -> bool:

@@ -216,7 +216,7 @@ class Thesaurus:
             for key in _other_forms(words):
                 by_form.setdefault(key, found)
         names = _names_without_tilde(by_form) | by_form
-        return names, _reach(names)
+        return names, longest_by_first(names)
 
 
 @functools.lru_cache(maxsize=2)
@@ -245,7 +245,7 @@ def _named(
     return names.get(forms) or (names.get(stems) if len(forms) > 1 else None)
 
 
-def _reach(names: Iterable[tuple[str, ...]]) -> dict[str, int]:
+def longest_by_first(names: Iterable[tuple[str, ...]]) -> dict[str, int]:
     """The words of the longest name that begins with a word."""
     reach: dict[str, int] = {}
     for name in names:

@@ -97,11 +97,7 @@ def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
 
 
 def _weighing(row: Mapping[str, Any], names: Sequence[str]) -> Weighing:
-    return Weighing(
-        Calibration(float(row["intercept"]), tuple(float(row[name]) for name in names)),
-        float(row["offline"]),
-        float(row["model"]),
-    )
+    return Weighing(Calibration.of(row, names), float(row["offline"]), float(row["model"]))
 
 
 class PassageEvidence:

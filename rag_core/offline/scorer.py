@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +185,11 @@ class Calibration:
     intercept: float
     weights: tuple[float, ...]
 
+    @classmethod
+    def of(cls, row: Mapping[str, Any], names: Sequence[str]) -> Calibration:
+        """A row of a file, with the intercept and a weight for each of these signals."""
+        return cls(float(row["intercept"]), tuple(float(row[name]) for name in names))
+
     def __call__(self, signals: Sequence[float]) -> float:
         """The estimated probability, 0 to 1."""
         logit = self.intercept + sum(w * x for w, x in zip(self.weights, signals, strict=True))
@@ -219,15 +224,11 @@ def read_calibrations(path: Path) -> Calibrations:
 
 def _calibrations(text: str) -> Calibrations:
     table = tomllib.loads(text)
-    relevance = {code: _calibration(row, Signals._fields) for code, row in table["relevance"].items()}
+    relevance = {code: Calibration.of(row, Signals._fields) for code, row in table["relevance"].items()}
     if "en" not in relevance:
         raise KeyError("en")
-    answers = _calibration(table["answers"], Standing._fields[:-1])
-    return Calibrations(relevance, answers, _calibration(table["known"], Standing._fields))
-
-
-def _calibration(row: Mapping[str, float], names: Sequence[str]) -> Calibration:
-    return Calibration(float(row["intercept"]), tuple(float(row[name]) for name in names))
+    answers = Calibration.of(table["answers"], Standing._fields[:-1])
+    return Calibrations(relevance, answers, Calibration.of(table["known"], Standing._fields))
 
 
 class OfflineScorer:

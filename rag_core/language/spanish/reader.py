@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...values.data_files import read_data_file
 from ..spelling import in_dictionary, lemma
-from ..thesaurus import Thesaurus
+from ..thesaurus import Thesaurus, longest_by_first
 from .rules import RULES, cognate, composed, plain, readings, respelt, sound, typed_plain, with_accents
 
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
@@ -156,10 +156,7 @@ class Gloss:
     @functools.cached_property
     def _longest(self) -> Mapping[str, int]:
         """The words of the longest phrase, by its first word."""
-        found: dict[str, int] = {}
-        for key in self._plain_phrases:
-            found[key[0]] = max(len(key), found.get(key[0], 0))
-        return found
+        return longest_by_first(self._plain_phrases)
 
     @classmethod
     def read(cls, path: Path, thesaurus: Thesaurus | None = None) -> Gloss:
