@@ -100,16 +100,13 @@ class Enricher(Protocol):
     @property
     def key(self) -> str:
         """Engine and recipe."""
-        ...
 
     @property
     def own_prompt(self) -> str:
         """The user message that replaces the standard one; empty for the standard one."""
-        ...
 
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
-        """One context for each passage of each document."""
-        ...
+        """One context for each passage of each document, in order."""
 
 
 class OfflineEnricher:
@@ -122,7 +119,6 @@ class OfflineEnricher:
         self.key = f"{OFFLINE}/{RECIPE}/{thesaurus.digest}"
 
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
-        """One context for each passage of each document."""
         contexts: list[str] = []
         for done, source in enumerate(documents):
             progress(done, len(documents))

@@ -15,8 +15,7 @@ from ..language.analysis import warm_up
 from ..language.detector import unpack_in
 from ..language.questions import is_maternity
 from ..language.spelling import Spelling, count_words
-from ..language.thesaurus import Thesaurus
-from ..language.writing_out import WrittenOut
+from ..language.thesaurus import Thesaurus, WrittenOut
 from ..models import LlamaEmbedder, LlamaLlm, Rerankers, load_embedder, load_openai
 from ..models.minilm import MINILM_WEIGHTS
 from ..offline.asked import AskedIndex

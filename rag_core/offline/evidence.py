@@ -128,14 +128,7 @@ class PassageEvidence:
         *,
         offline: bool,
     ) -> EvidenceScore:
-        """The evidence of passages, at least one, for an answer.
-
-        An emergency for which a passage says what to do is always answered.
-
-        Args:
-            triage: of the question.
-            asked: the questions that the corpus's passages are known to answer.
-            offline: whether the offline engine will answer.
+        """As `Evidence.score`; an emergency for which a passage says what to do is always answered.
 
         Raises:
             ValueError: the embedding model has no thresholds.

@@ -26,7 +26,6 @@ class MeteredEmbedder(EmbedderOver):
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts, and the calls."""
         try:
             vectors, calls = super().embed(texts, kind, languages)
         except RagError as error:

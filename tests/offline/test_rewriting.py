@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.language.facts import lost_in_rewrite
-from rag_core.language.thesaurus import Concept, Thesaurus
-from rag_core.language.writing_out import WrittenOut
+from rag_core.language.thesaurus import Concept, Thesaurus, WrittenOut
 from rag_core.offline.rewriting import RULES, Feedback, Rewriter, first_pass
 from rag_core.values.types import Hit, Passage, Vectors
 
