@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,9 +17,9 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from ..documents.asked import WRITTEN, Asked, asked_folder, change_asked, content_of, read_questions
+from ..language.analysis import LANGUAGES, words_of
 from ..language.questions import MAX_QUESTION, check_question
 from ..language.thesaurus import Thesaurus
-from ..offline.contexts import RECIPE, offline_contexts
 from ..prompts.prompt import CONTEXT_PROMPT, QUESTIONS_PROMPT, Block, Fields, Prompt, Template
 from ..prompts.replies import COMPLETE, Restart
 from ..prompts.templates import check_length
@@ -42,6 +43,11 @@ REPLY_TOKENS = 60  # roughly, for estimates
 EACH = 5  # questions of a passage: LlamaIndex's default; nDCG@10 rises little after them
 QUESTION_TOKENS = 100  # roughly, for estimates
 _NUMBER = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s*")
+
+RECIPE = "key-terms+thesaurus/1"  # part of an enriched index's identity: change it with the code below
+KEY_TERMS = 8  # per document
+CONCEPT_NAMES = 4  # per passage, in the other language
+TITLE_WEIGHT = 2  # how often title and headings count
 
 _Key = TypeVar("_Key")
 CountProgress = Callable[[int, int], None]  # (done, total)
@@ -110,7 +116,11 @@ class Enricher(Protocol):
 
 
 class OfflineEnricher:
-    """Contexts without a language model: instant, free and deterministic."""
+    """Contexts without a language model: what the document is about, in both languages.
+
+    A context is the document's most frequent terms, and the other-language names of the concepts in the passage. Title
+    and headings are indexed anyway.
+    """
 
     own_prompt = ""
 
@@ -124,6 +134,45 @@ class OfflineEnricher:
             progress(done, len(documents))
             contexts += offline_contexts(source.document, source.passages, self._thesaurus)
         return Enriched(tuple(contexts))
+
+
+def offline_contexts(document: str, passages: Sequence[Passage], thesaurus: Thesaurus) -> list[str]:
+    """The context of each passage of a document, one line each; may be empty."""
+    terms = {
+        language: key_terms(document, language, KEY_TERMS)
+        for language in {passage.language for passage in passages}
+    }
+    return [
+        " ".join(
+            f"{', '.join(part)}."
+            for part in (terms[passage.language], other_names(passage, thesaurus, CONCEPT_NAMES))
+            if part
+        )
+        for passage in passages
+    ]
+
+
+def key_terms(text: str, language: str, most: int) -> list[str]:
+    """The most frequent terms of a text, each in its most frequent form; ties go to the earliest."""
+    words = [
+        (word.stem, text[word.start : word.end].lower())
+        for word in words_of(text, language)
+        if not word.stop and len(word.form) > 1 and not word.form.isdigit()
+    ]
+    stems = _most_frequent((stem for stem, _ in words), most)
+    return [_most_frequent((form for stem, form in words if stem == term), 1)[0] for term in stems]
+
+
+def other_names(passage: Passage, thesaurus: Thesaurus, most: int) -> list[str]:
+    """The other-language names of the concepts a passage names most often."""
+    text = "\n".join([passage.full_title] * TITLE_WEIGHT + [passage.text])
+    named = _most_frequent((found.concept.id for found in thesaurus.find(text, passage.language)), most)
+    others = [code for code in LANGUAGES if code != passage.language] if passage.language in LANGUAGES else []
+    return [thesaurus.concepts[identity].preferred(code) for identity in named for code in others]
+
+
+def _most_frequent(items: Iterable[str], most: int) -> list[str]:
+    return [item for item, _ in Counter(items).most_common(most)]
 
 
 class LlmEnricher:
