@@ -105,7 +105,7 @@ class PassageEvidence:
 
     Args:
         scorer: rates single passages and compares words; its labels say something else, how passages stand among others.
-        thresholds: by embedding model; see `read_thresholds`. The scorer's counts; it need not be the one that searches.
+        thresholds: by embedding model; see `read_thresholds`. Those of the scorer's model apply; another model may search.
     """
 
     def __init__(self, scorer: OfflineScorer, thresholds: Mapping[str, Thresholds]) -> None:

@@ -158,7 +158,7 @@ class Signals(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Features of one passage among others that were found for the question; they tell an answer from the same topic.
+    """Features of one passage among others that were found for the question; they tell an answer from a passage on the same topic.
 
     Args:
         sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
@@ -342,7 +342,8 @@ class OfflineScorer:
         """The signals of each passage."""
         compared = self._compare(question, [hit.passage for hit in hits])
         languages = {code: question_language(question, code) for code in _languages(hits)}
-        terms = {code: _without_framing(set(self._terms(question, own))) for code, own in languages.items()}
+        terms = {code: set(self._terms(question, own)) for code, own in languages.items()}
+        terms = {code: own - framing_terms() or own for code, own in terms.items()}  # if others are left
         found = []
         for hit, sentence, cosine in zip(hits, compared.sentences, compared.cosines, strict=True):
             code = hit.passage.language
@@ -432,11 +433,6 @@ class _Compared(NamedTuple):
 def plain_text(passage: Passage) -> str:
     """A passage's title and text without its context."""
     return replace(passage, context="").indexed_text
-
-
-def _without_framing(terms: set[str]) -> set[str]:
-    """The terms without those that only frame a question, unless no others are left."""
-    return terms - framing_terms() or terms
 
 
 @functools.cache

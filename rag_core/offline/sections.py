@@ -58,7 +58,7 @@ class Section:
             of it, which names its subject.
         says: (sentences,) how directly each says what to do now, if the question is urgent; see `Urgent.directness`.
         ours: (sentences,) 1 for those that name whose guidance leads in the chosen country, where guidance differs.
-        alone: whether only its best sentence is quoted, because it is of something else and a stray sentence could do harm,
+        alone: whether only its best sentence is quoted, because it is about something else and a stray sentence could do harm,
             or follows the first in an emergency.
     """
 
@@ -76,7 +76,7 @@ class Section:
 
     @property
     def quotation(self) -> str:
-        """It as an answer quotes it, with its number."""
+        """The section as an answer quotes it, with its number."""
         passage, best = self.hit.passage, self.best
         if self.alone:
             lead = "" if best.lead is None else f"{self.sentences[best.lead].text} "
@@ -126,7 +126,7 @@ class Sections:
             return []
         sections = [one for one in sections if urgent.suits(one.sentences)]
         if urgent.triage.signs and not any(urgent.names_sign(one.text) for one in sections):
-            return []  # what they say is of something milder
+            return []  # they are about something milder
         if urgent.is_delicate:
             sections = [one for one in sections if one.says.any()]
         if (week := week_of(question)) is not None:
@@ -238,7 +238,7 @@ class Sections:
 
 
 def _worth(section: Section, sources: Sources, relevance: Sequence[float] | None, urgent: Urgent) -> float:
-    """What a section is worth but for its nearest sentence.
+    """What a section is worth apart from its nearest sentence.
 
     One written from the guidance of the chosen country is worth GAP more than one that only names it.
     """

@@ -30,7 +30,7 @@ class SafetyCheck:
     """One strategy's answer to an urgent question.
 
     Args:
-        signs: whether triage named a sign; without one, no passage can be told to be about it.
+        signs: whether triage named a sign; without a sign, no passage can be said to be about it.
         rank: of the first passage with a sentence that says to get help, as urgently as needed, for a sign of the
             question; None if there is none.
         leads: whether the answer begins with what to do now.

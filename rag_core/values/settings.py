@@ -374,13 +374,7 @@ class Settings(BaseSettings):
         return ", ".join(variable for variable, value in named.items() if value == model)
 
     def model(self, role: Role) -> str:
-        match role:
-            case "rewrite" | "enrich":
-                return self.rewriter_model
-            case "judge":
-                return self.judge_model
-            case "answer":
-                return self.answer_model
+        return {"answer": self.answer_model, "judge": self.judge_model}.get(role, self.rewriter_model)
 
     @property
     def history_host(self) -> str:

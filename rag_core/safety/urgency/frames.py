@@ -1,6 +1,6 @@
 """What surrounds a sign: whether it is denied, slight, past, supposed, or only asked about.
 
-All patterns read the text of `reading.plain`: lower case, no accents, no apostrophes.
+All patterns read the text of `learned.plain`: lower case, no accents, no apostrophes.
 """
 
 from __future__ import annotations
