@@ -350,11 +350,6 @@ def _row_problem(row: Any) -> str:
     return ""
 
 
-def is_beir(folder: Path) -> bool:
-    """Whether this is a BEIR folder."""
-    return (folder / "corpus.jsonl").is_file()
-
-
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """(line number from 1, value) of a JSON Lines file; empty lines are skipped.
 

@@ -358,7 +358,11 @@ def write_questions(
     path = asked_folder(home, corpus) / WRITTEN
     by_id = {one.id: one for one in passages}
     done = {content_of(one.passage) for one in read_questions(path)}
-    missing = {name: _question_prompt(one) for name, one in by_id.items() if content_of(name) not in done}
+    missing = {
+        name: QUESTIONS_PROMPT.fill(context_str=Block(f"{one.full_title}\n\n{one.text}"), num_questions=EACH)
+        for name, one in by_id.items()
+        if content_of(name) not in done
+    }
     known = len(by_id) - len(missing)
     if not missing:
         return WriteReport(known, 0)
@@ -400,8 +404,3 @@ def questions_in(reply: str) -> list[str]:
             except InputError:
                 continue
     return list(dict.fromkeys(found))[:EACH]
-
-
-def _question_prompt(passage: Passage) -> Prompt:
-    text = f"{passage.full_title}\n\n{passage.text}"
-    return QUESTIONS_PROMPT.fill(context_str=Block(text), num_questions=EACH)

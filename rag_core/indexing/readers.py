@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..documents.asked import BESIDE, Asked, read_beside
-from ..documents.documents import Document, beir_documents, is_beir
+from ..documents.documents import Document, beir_documents
 from ..documents.files import Found, list_files
 from ..documents.limits import READING, ReadingLimits
 from ..documents.reading.formats import READERS
@@ -73,7 +73,7 @@ def read_path(
     try:
         path = path.resolve(strict=True)
         profile = read_profile(path) if path.is_dir() else None
-        if path.is_dir() and is_beir(path):
+        if path.is_dir() and (path / "corpus.jsonl").is_file():
             return SourceFiles(str(path), _beir(path, progress), whole=True, profile=profile)
         if path.is_dir():
             found = list_files(path, limits)

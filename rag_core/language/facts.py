@@ -59,7 +59,8 @@ def facts(text: str, language: str) -> list[Fact]:
     34") is a single fact, not also a number.
     """
     words = words_of(text, language)
-    numbers = [*_in_digits(text), *_in_words(words, language)]
+    digits = (Fact("number", *found.span(), (plain_number(found[0]),)) for found in _DIGITS.finditer(text))
+    numbers = [*digits, *_in_words(words, language)]
     ages = list(_ages(text, words, numbers))
     found = [
         *ages,
@@ -99,11 +100,6 @@ def lost_in_rewrite(question: str, rewrite: str, thesaurus: Thesaurus | None = N
                 return not (same or _renamed(question[fact.start : fact.end], rewrite, thesaurus))
 
     return tuple(dict.fromkeys(question[fact.start : fact.end] for fact in wanted if lost(fact)))
-
-
-def _in_digits(text: str) -> Iterator[Fact]:
-    for match in _DIGITS.finditer(text):
-        yield Fact("number", *match.span(), (plain_number(match[0]),))
 
 
 def _in_words(words: list[Word], language: str) -> Iterator[Fact]:

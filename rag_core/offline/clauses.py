@@ -119,13 +119,9 @@ def _drugs(text: str, words: list[Word], thesaurus: Thesaurus | None) -> frozens
     covered = {
         word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")
     }
-    unlisted = {_base(word.form) for word in words if word.form not in covered and is_medicine(word.form)}
-    return frozenset(known | unlisted)
-
-
-def _base(name: str) -> str:
-    """A medicine's name without the ending that differs between English and Spanish."""
-    return re.sub(r"[aeo]$", "", name)
+    unlisted = [word.form for word in words if word.form not in covered and is_medicine(word.form)]
+    # without the ending that differs between English and Spanish
+    return frozenset(known | {re.sub(r"[aeo]$", "", name) for name in unlisted})
 
 
 def names_of(drugs: frozenset[str]) -> str:

@@ -121,7 +121,9 @@ class OfflineEngine:
         rated = self._scorer.relevance(asked.question, sources.hits) if self._scorer else None
         chosen = sections.choose(asked, sources, rated)
         if not chosen:
-            yield f"{NO_EVIDENCE}. {abstention_reason(asked.question)}"
+            language = detect_language(asked.question)
+            reason = translate(language, "The passages found do not answer this question")
+            yield f"{NO_EVIDENCE}. {reason}"
         for i, section in enumerate(chosen):
             yield f"{BETWEEN if i else ''}{section.quotation}"
 
@@ -168,11 +170,6 @@ def _asked(fields: Fields) -> Urgent:
     """The question of an answer, with its triage; routine if the prompt says nothing of it."""
     urgency = fields.get("urgency")
     return Urgent(fields["question"], urgency.as_read if isinstance(urgency, Urgency) else ROUTINE)
-
-
-def abstention_reason(question: str) -> str:
-    """The reason for an abstention, in the language of the question."""
-    return translate(detect_language(question), "The passages found do not answer this question")
 
 
 def words_in(text: str) -> list[str]:

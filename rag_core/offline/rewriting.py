@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ..language.analysis import Word, language_of, words_of
+from ..language.analysis import language_of, words_of
 from ..language.facts import Fact, facts
 from ..language.thesaurus import Concept, Mention, Thesaurus
 from ..language.words import read_words
@@ -53,7 +53,11 @@ class Feedback:
         weights: defaultdict[str, float] = defaultdict(float)
         forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for rank, passage in enumerate(self.best, start=1):
-            words = [word for word in words_of(passage.indexed_text, language) if _carries(word)]
+            words = [
+                word
+                for word in words_of(passage.indexed_text, language)
+                if not word.stop and len(word.form) >= MIN_TERM_LENGTH and word.form.isalpha()
+            ]
             for word in words:
                 weights[word.stem] += 1 / (rank * len(words))
                 forms[word.stem][passage.indexed_text[word.start : word.end].lower()] += 1
@@ -90,10 +94,6 @@ def first_pass(question: str, language: str, embedder: Embedder, index: Index) -
         if passage.id in agreed and not passage.gives_orders
     ]
     return Feedback(tuple(best), tuple(passages))
-
-
-def _carries(word: Word) -> bool:
-    return not word.stop and len(word.form) >= MIN_TERM_LENGTH and word.form.isalpha()
 
 
 @dataclass(frozen=True, slots=True)

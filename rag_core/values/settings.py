@@ -52,7 +52,8 @@ class Server:
     @property
     def host(self) -> str:
         """The provider's name: "openai", or host and port, such as "localhost:11434"."""
-        return host_of(self.url)
+        host = urlsplit(self.url).netloc.rpartition("@")[2] if self.url else ""
+        return OPENAI if host in ("", "api.openai.com") else host
 
     @property
     def on_this_machine(self) -> bool:
@@ -78,12 +79,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def host_of(url: str | None) -> str:
-    """Host and port of a base URL; "openai" for OpenAI's own."""
-    host = urlsplit(url).netloc.rpartition("@")[2] if url else ""
-    return OPENAI if host in ("", "api.openai.com") else host
 
 
 def clean_key(key: str) -> str:

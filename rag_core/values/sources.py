@@ -34,12 +34,6 @@ _LISTED = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))
 JURISDICTIONS = {name: Jurisdiction(**row) for name, row in _LISTED["jurisdictions"].items()}
 
 
-def country_of(jurisdiction: str) -> str:
-    """ISO 3166 code of the country; empty for several countries or an unknown one."""
-    known = JURISDICTIONS.get(jurisdiction)
-    return known.country if known else ""
-
-
 def name_of(jurisdiction: str, language: str = "en") -> str:
     """Its name in a language; other languages than Spanish get English."""
     known = JURISDICTIONS.get(jurisdiction)
@@ -84,7 +78,8 @@ class Source:
     @property
     def country(self) -> str:
         """ISO 3166 code of the one country where it applies; empty if there is none."""
-        return country_of(self.jurisdiction)
+        known = JURISDICTIONS.get(self.jurisdiction)
+        return known.country if known else ""
 
     def in_language(self, language: str) -> str:
         """`short`, with the jurisdiction's name in a language."""

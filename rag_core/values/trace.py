@@ -312,7 +312,16 @@ def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
     }
 
 
-_OF_CALLS = ["purpose", "model", "input_tokens", "output_tokens", "cost_usd", "counted_by", "started", "seconds"]
+_OF_CALLS = [
+    "purpose",
+    "model",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "counted_by",
+    "started",
+    "seconds",
+]
 
 
 def _step_json(step: Step) -> dict[str, Any]:
