@@ -142,17 +142,18 @@ class Spelling:
         unknown = [match for match in _WORD.finditer(question) if self._is_unknown(question, match)]
         if not unknown or self._has_spanish(question):
             return question
-        spanish = self._vocabularies[1]
-        meant = {match[0]: self._meant(match[0].lower()) for match in unknown}
+        english, spanish = self._vocabularies
+        meant = {
+            match[0]: _Found(1, _PHONE[word]) if word in _PHONE else english.nearest(word)
+            for match in unknown
+            for word in [match[0].lower()]
+        }
         found = {word: near for word, near in meant.items() if near}
         if language_of(question) == "es" and _as_near(spanish, found):
             return question
         return _WORD.sub(
             lambda match: _cased(match[0], found[match[0]].word) if match[0] in found else match[0], question
         )
-
-    def _meant(self, word: str) -> _Found | None:
-        return _Found(1, _PHONE[word]) if word in _PHONE else self._vocabularies[0].nearest(word)
 
     def _is_unknown(self, question: str, match: re.Match[str]) -> bool:
         word = match[0].lower()
