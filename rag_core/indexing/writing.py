@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def write_generation(
             DocumentPassages(texts[name], tuple(map(passage_in, group)))
             for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
         ]
-        enriched = enricher.enrich(sources, lambda done, total: progress("enrich", done, total))
+        enriched = enricher.enrich(sources, partial(progress, "enrich"))
         bills.extend(enriched.calls)
         for node, context in zip(nodes, enriched.contexts, strict=True):
             if context:
@@ -94,13 +95,11 @@ def write_generation(
         nonlocal vectors, embedded, embeddings
         if nodes:
             texts = [(passage.indexed_text, passage.language) for passage in map(passage_in, nodes)]
-            vectors, embedded, embeddings = cache.vectors(
-                texts, lambda done, total: progress("embed", done, total)
-            )
+            vectors, embedded, embeddings = cache.vectors(texts, partial(progress, "embed"))
             bills.extend(embeddings)
         return nodes
 
-    parse = PassageParser(embedder.count, lambda done, total: progress("split", done, total), chunking)
+    parse = PassageParser(embedder.count, partial(progress, "split"), chunking)
     # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
     # without a cache, keyed by the full list of nodes: VectorCache has the vectors of unchanged passages
     pipeline = IngestionPipeline(transformations=[parse, _Step(enrich), _Step(embed)], disable_cache=True)
