@@ -10,21 +10,13 @@ from .spans import DATE, PrivateSpan, any_of
 
 WINDOW = 110  # characters on either side of a date in which a name is looked for
 
+_PHRASES = read_words()["private"]
 _UPPER = "A-ZÀ-ÖØ-ÞĆČĐŁŃŚŠŹŻŽİ"
 _WORD = rf"[{_UPPER}](?:[^\W\d_]|['’-](?=[^\W\d_]))*\.?"
 _PARTICLE = r"(?:del?|de\s+las?|de\s+los|la|las|los|da|dos?|das|di|van|von|der|den|bin|ibn|al|el|y|e)"
 _JOIN = rf"(?:,?[ \t]+(?:{_PARTICLE}[ \t]+)?)"
 _NAME = rf"(?<![^\W_]){_WORD}(?:{_JOIN}{_WORD}){{0,5}}"
-_BORN = (
-    "(?i:"
-    + any_of(
-        r"born | born on | b\. | dob | d\.o\.b\.? | date of birth | birth date | birthdate | birthday | bday | nacid[oa] "
-        r"| nacid[oa] el | que nació el | nació | nacimiento | nació el | nació en | nací el | nací en | nací | naci el | naci en | n\. | nac\. | nac "
-        r"| fn | f\.?\s?n\.? | f\.?\s?nac\.? | fnac | fdn | fecha de nac\.? | fecha de nacimiento | fecha nac\.? | fecha nacimiento "
-        r"| cumpleaños | who was born | who was born on | she was born on | he was born on | I was born on | was born | was born on"
-    )
-    + ")"
-)
+_BORN = "(?i:" + any_of(_PHRASES["births"]) + ")"
 _GLUE = r"[\s,;:.(\[–—/|-]*"
 _CONNECT = rf"{_GLUE}(?:(?:and|y|que|con|with|my|her|his|su|mi)\s+)?(?:\b(?:{_BORN})(?:\s+is|\s+es)?)?{_GLUE}(?:(?:el|on|the|día)\s+)?"
 _BEFORE = re.compile(rf"({_NAME}){_CONNECT}$")

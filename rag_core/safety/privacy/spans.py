@@ -46,8 +46,8 @@ class PrivateSpan:
 
 
 def any_of(words: str) -> str:
-    """A pattern for phrases separated by " | ", the longest first; a space matches any blanks."""
-    phrases = sorted((phrase.strip() for phrase in words.split(" | ")), key=len, reverse=True)
+    """A pattern for phrases separated by "|" between blanks, the longest first; a space matches any blanks."""
+    phrases = sorted(re.split(r"\s\|\s", words.strip()), key=len, reverse=True)
     return "|".join(re.sub(r"\s+", r"\\s+", phrase) for phrase in phrases)
 
 
