@@ -11,7 +11,7 @@ from .prompt_controls import ANSWER_PROMPT, PromptText
 from .recipe import Preset, Recipe
 
 TUNED = "Chosen on the built-in dev questions at the same number of passages"
-USED = "the {value}-passage limit"  # what k_final is where it cuts
+USED = "the {value}-passage limit"  # what a message calls k_final where it cuts a list
 K_FINAL = count("k_final", 5, "Passages given to the answer.", label="passages used", limit=USED)
 DEDUPLICATE = Switch(
     "deduplicate",

@@ -136,7 +136,10 @@ class Registry(Mapping[str, Recipe]):
 
     def _load(self) -> None:
         """Register the strategies of installed packages; one that fails is noted in `failed`."""
-        found = [(_package(one), one) for one in entry_points(group=GROUP)]
+        found = [
+            (f"{one.dist.name} {one.dist.version}" if one.dist else one.module.partition(".")[0], one)
+            for one in entry_points(group=GROUP)
+        ]
         for package, entry in sorted(found, key=lambda pair: (pair[0], pair[1].name)):
             try:
                 for recipe in _recipes_of(entry):
@@ -194,11 +197,6 @@ def _recipes_of(entry: EntryPoint) -> list[Recipe]:
     if callable(found):
         found = found()
     return [found] if isinstance(found, Recipe) else list(found)
-
-
-def _package(entry: EntryPoint) -> str:
-    """Name and version of the package that declares an entry point."""
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module.partition(".")[0]
 
 
 def _origin(recipe: Recipe) -> str:

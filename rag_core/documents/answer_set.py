@@ -115,7 +115,10 @@ class AnswerSet:
             questions=(*judged.questions, *(one.question for one in own)),
             qrels={
                 **judged.qrels,
-                **{one.question.id: dict.fromkeys(map(document_of, one.passages), TIED) for one in own},
+                **{
+                    one.question.id: dict.fromkeys((name.rpartition(":")[0] for name in one.passages), TIED)
+                    for one in own
+                },
             },
         )
 
@@ -123,11 +126,6 @@ class AnswerSet:
 def answer_file(folder: Path, split: str) -> Path:
     """Where the answer set of a split is, if there is one."""
     return folder / "answers" / f"{split}.toml"
-
-
-def document_of(passage: str) -> str:
-    """The document of a passage named by document and position."""
-    return passage.rpartition(":")[0]
 
 
 def sentence_terms(text: str, language: str = "") -> list[tuple[Term, ...]]:

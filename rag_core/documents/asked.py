@@ -25,7 +25,7 @@ from filelock import FileLock
 from ..values.errors import DataError, unreadable, unwritable
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, write_atomically
-from .documents import open_lines
+from .documents import line_fault, open_lines
 from .limits import megabytes
 
 BESIDE = "asked.tsv"
@@ -88,12 +88,9 @@ def read_questions(path: Path) -> list[Asked]:
             for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
                 sound = len(row) == len(header) and (row[0].count(":") >= 2 or path.name == BESIDE)
                 if not (row == header if number == 1 else sound):
-                    what = Message(
-                        "{path}, line {number}: not a question of a passage.", path=path, number=number
-                    )
                     names = ", ".join(header)
                     rule = Message("A file begins with the columns {names}; each row has all.", names=names)
-                    raise DataError(what, rule)
+                    raise line_fault(path, number, Message("not a question of a passage"), rule)
                 found.append(Asked(*row))
         except (csv.Error, UnicodeDecodeError) as error:
             raise unreadable(path, error, Message("Save it as tab-separated UTF-8.")) from error

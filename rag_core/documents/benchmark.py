@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError, InputError, unreadable
 from ..values.message import Message
-from .documents import beir_rows, numbered_lines, open_lines
+from .documents import beir_rows, line_fault, numbered_lines, open_lines
 from .limits import MAX_TITLE, shorten
 
 
@@ -64,7 +64,6 @@ KINDS = [
 ]  # fmt: skip
 URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
-GRADES = (0, 1, 2)
 JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
 
 _HEADER = ["query-id", "corpus-id", "score"]
@@ -268,15 +267,8 @@ class _Judgement(NamedTuple):
 def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
     for number, row in beir_rows(path):
         if not row["text"].strip():
-            raise DataError(
-                Message(
-                    "{path}, line {number}: question {question!r} has no text.",
-                    path=path,
-                    number=number,
-                    question=row["_id"],
-                ),
-                Message("Write it or remove the line."),
-            )
+            bare = Message("question {question!r} has no text", question=row["_id"])
+            raise line_fault(path, number, bare, Message("Write it or remove the line."))
         yield row
 
 
@@ -296,27 +288,20 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                 if not line.strip(" \n"):
                     continue
                 row = _columns(line)
-                where = f"{path}, line {number}"
                 if len(row) != len(_HEADER):
-                    raise DataError(
-                        Message(
-                            "{where}: the number of columns is {columns}, not 3.",
-                            where=where,
-                            columns=len(row),
-                        ),
+                    raise line_fault(
+                        path,
+                        number,
+                        Message("the number of columns is {columns}, not 3", columns=len(row)),
                         Message("Write query-id, corpus-id and score, separated by tabs."),
                     )
                 question, document, grade = row
                 read = _GRADE.fullmatch(grade.strip())
                 if read is None:
-                    raise DataError(
-                        Message(
-                            "{where}: the score {grade!r} is not a whole number.",
-                            where=where,
-                            grade=shorten(grade, MAX_TITLE),
-                        ),
-                        Message("Write grades as 0, 1, 2, ..."),
+                    odd = Message(
+                        "the score {grade!r} is not a whole number", grade=shorten(grade, MAX_TITLE)
                     )
+                    raise line_fault(path, number, odd, Message("Write grades as 0, 1, 2, ..."))
                 yield _Judgement(question, document, int(read[1]), read[2] is not None)
     except csv.Error as error:
         raise DataError(
@@ -341,12 +326,10 @@ def _check_header(path: Path, line: str) -> None:
         )
     else:
         found = Message("the header is {line}", line=repr(line.strip()[:80]))
-    raise DataError(
-        Message("{path}, line 1: {found}.", path=path, found=found),
-        Message(
-            "BEIR judgements have three tab-separated columns, with the header query-id, corpus-id, score."
-        ),
+    step = Message(
+        "BEIR judgements have three tab-separated columns, with the header query-id, corpus-id, score."
     )
+    raise line_fault(path, 1, found, step)
 
 
 def _columns(line: str) -> list[str]:

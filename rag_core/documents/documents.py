@@ -324,23 +324,14 @@ def _rows(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, d
             if isinstance(row, dict) and name not in row and other in row:
                 row[name] = row.pop(other)
         if problem := _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row):
-            raise DataError(
-                Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem),
-                Message("Each line needs _id and text."),
-            )
+            raise line_fault(path, number, problem, Message("Each line needs _id and text."))
         row["_id"] = str(row["_id"])
         first = seen.setdefault(row["_id"], number)
         if first != number:
-            raise DataError(
-                Message(
-                    "{path}, line {number}: id {identity!r} is repeated, first on line {first}.",
-                    path=path,
-                    number=number,
-                    identity=row["_id"],
-                    first=first,
-                ),
-                Message("Remove one of the two."),
+            again = Message(
+                "id {identity!r} is repeated, first on line {first}", identity=row["_id"], first=first
             )
+            raise line_fault(path, number, again, Message("Remove one of the two."))
         yield number, row
 
 
@@ -357,11 +348,6 @@ def _row_problem(row: Any) -> str:
     if not isinstance(row["text"], str):
         return Message("text is {value}, which is not text", value=shorten(repr(row["text"]), MAX_TITLE))
     return ""
-
-
-def is_beir(folder: Path) -> bool:
-    """Whether this is a BEIR folder."""
-    return (folder / "corpus.jsonl").is_file()
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
@@ -393,10 +379,7 @@ def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int,
         except ValueError as error:  # a number of thousands of digits
             problem = why_unreadable(error)
         if problem:
-            raise DataError(
-                Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem),
-                Message("Fix or remove the line."),
-            )
+            raise line_fault(path, number, problem, Message("Fix or remove the line."))
         yield number, value
 
 
@@ -414,6 +397,13 @@ def open_lines(path: Path) -> Iterator[TextIO]:
         raise unreadable(path, error, Message("Check that the file exists and is UTF-8.")) from error
 
 
+def line_fault(path: Path, number: int, problem: str, step: str) -> DataError:
+    """The error for a line of a file, from 1; `step` says what to do."""
+    return DataError(
+        Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem), step
+    )
+
+
 def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:
     """(line number from 1, line), without reading a line of any length into memory.
 
@@ -424,13 +414,6 @@ def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:
     while line := lines.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
-            raise DataError(
-                Message(
-                    "{path}, line {number}: longer than {most:,} characters.",
-                    path=path,
-                    number=number,
-                    most=MAX_LINE,
-                ),
-                Message("Shorten or remove the line."),
-            )
+            long = Message("longer than {most:,} characters", most=MAX_LINE)
+            raise line_fault(path, number, long, Message("Shorten or remove the line."))
         yield number, line

@@ -71,9 +71,7 @@ class _Walk:
                 try:
                     self._list(name, path, depth)
                 except OSError as error:
-                    self.found.failed.append(
-                        (name, Message("it cannot be opened ({reason})", reason=error.strerror))
-                    )
+                    self._fail(name, error)
             else:  # links last, so that what they point to is listed by its own name
                 self._follow(*self._links.pop())
 
@@ -93,9 +91,10 @@ class _Walk:
                 try:
                     self._add(name, folder / entry.name, depth, entry.stat(follow_symlinks=False))
                 except OSError as error:
-                    self.found.failed.append(
-                        (name, Message("it cannot be opened ({reason})", reason=error.strerror))
-                    )
+                    self._fail(name, error)
+
+    def _fail(self, name: str, error: OSError) -> None:
+        self.found.failed.append((name, Message("it cannot be opened ({reason})", reason=error.strerror)))
 
     def _add(self, name: str, path: Path, depth: int, status: os.stat_result) -> None:
         first = self._seen.setdefault((status.st_dev, status.st_ino), name)

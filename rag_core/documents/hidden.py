@@ -53,13 +53,10 @@ def _decoded(blob: str) -> str:
     """The text in base64; empty when it is not text."""
     plain = "".join(blob.split()).rstrip("=")
     with_end = plain[: len(plain) - (len(plain) % 4 == 1)]
+    signs = b"-_" if set("-_") & set(plain) else b"+/"
     try:
-        text = base64.b64decode(with_end + "=" * (-len(with_end) % 4), altchars=_signs(plain)).decode()
+        text = base64.b64decode(with_end + "=" * (-len(with_end) % 4), altchars=signs).decode()
     except (binascii.Error, UnicodeDecodeError):
         return ""
     readable = sum(char.isprintable() or char.isspace() for char in text)
     return text if readable >= _READABLE * len(text) else ""
-
-
-def _signs(blob: str) -> bytes:
-    return b"-_" if set("-_") & set(blob) else b"+/"

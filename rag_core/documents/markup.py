@@ -59,7 +59,7 @@ def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
     ground = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
     text = style.get("color") or (attributes.get("color") if name == "font" else None)
     seen = Look(_colour(text) if text else around.text, _colour(ground) if ground else around.ground)
-    if text == "transparent" or (text and text.startswith("rgba") and _alpha(text) == 0):
+    if text == "transparent" or (text and (found := _RGB.fullmatch(text)) and float(found[4] or 1) == 0):
         return None
     changed = bool(text or ground) and seen.text and seen.ground
     if changed and sum(abs(a - b) for a, b in zip(seen.text or (), seen.ground or (), strict=True)) <= _CLOSE:
@@ -118,11 +118,6 @@ def _colour(value: str) -> Colour | None:
     if found := _RGB.fullmatch(value):
         return float(found[1]), float(found[2]), float(found[3])
     return None
-
-
-def _alpha(value: str) -> float:
-    found = _RGB.fullmatch(value)
-    return float(found[4]) if found and found[4] else 1.0
 
 
 def take_markup(text: str) -> tuple[str, tuple[str, ...]]:

@@ -10,10 +10,10 @@ from .enrich import (
     LlmEnricher,
     OfflineEnricher,
     context_template,
+    write_questions,
 )
 from .forgetting import find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
-from .questions import write_questions
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .stores import stores_of

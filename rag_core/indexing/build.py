@@ -113,28 +113,10 @@ class CorpusStore(IndexFolder):
         prebuilt = shipped / embedder.weights if shipped else None
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
         folder = home / "corpora" / corpus / embedder.weights
-        super().__init__(
-            home,
-            folder,
-            corpus,
-            "index",
-            embedder,
-            cache,
-            vectors_later=vectors_later,
-            waiting=waiting,
-            stores=stores,
-        )
+        super().__init__(home, folder, corpus, "index", embedder, cache, vectors_later, waiting, stores)
         beside = folder.with_name(f"{folder.name}+enriched")
         self.enriched = EnrichedStore(
-            home,
-            beside,
-            corpus,
-            "enriched index",
-            embedder,
-            cache,
-            vectors_later=vectors_later,
-            waiting=waiting,
-            stores=stores,
+            home, beside, corpus, "enriched index", embedder, cache, vectors_later, waiting, stores
         )
 
     @property

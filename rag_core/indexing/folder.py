@@ -93,7 +93,6 @@ class IndexFolder:
         what: str,
         embedder: Embedder,
         cache: VectorCache,
-        *,
         vectors_later: bool = False,
         waiting: Callable[[], None] | None = None,
         stores: Stores = STORES,

@@ -160,11 +160,10 @@ def find_file(home: Path, corpus: str, root: str, file: str) -> Forgettable:
 
 def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     """Document id -> root and file, from every generation of every index."""
-    for index in _indexes(corpus):
-        for generation in generations(index):
-            with suppress(IndexDamaged, AttributeError):
-                for name, entry in Manifest.read(generation).documents.items():
-                    yield name, (str(entry.get("root", "")), str(entry.get("file", "")))
+    for generation in _generations(corpus):
+        with suppress(IndexDamaged, AttributeError):
+            for name, entry in Manifest.read(generation).documents.items():
+                yield name, (str(entry.get("root", "")), str(entry.get("file", "")))
 
 
 def _files_of(corpus: Path, documents: Collection[str]) -> set[str]:
@@ -180,6 +179,11 @@ def _within(source: tuple[str, str], places: Collection[str]) -> bool:
 
 def _indexes(corpus: Path) -> list[Path]:
     return sorted(path for path in corpus.iterdir() if path.is_dir())
+
+
+def _generations(corpus: Path) -> list[Path]:
+    """The generations of every index of a corpus."""
+    return [generation for index in _indexes(corpus) for generation in generations(index)]
 
 
 def _contains(index: Path, documents: Collection[str]) -> bool:
@@ -217,15 +221,14 @@ def _forget_contexts(
     """Delete the cached contexts that a model wrote for these documents, or for all."""
     cache = home / "vectors" / CACHE
     contexts: set[bytes] = set()
-    for index in _indexes(folder):
-        for generation in generations(index):
-            with suppress(IndexDamaged):
-                if Manifest.read(generation).enricher.startswith(OFFLINE):
-                    continue
-                passages = CorpusIndex.open(generation, stores=stores, vectors_later=True).passages.values()
-                contexts |= {
-                    one.context.encode() for one in passages if documents is None or one.doc_id in documents
-                }
+    for generation in _generations(folder):
+        with suppress(IndexDamaged):
+            if Manifest.read(generation).enricher.startswith(OFFLINE):
+                continue
+            passages = CorpusIndex.open(generation, stores=stores, vectors_later=True).passages.values()
+            contexts |= {
+                one.context.encode() for one in passages if documents is None or one.doc_id in documents
+            }
     contexts.discard(b"")
     if contexts and cache.is_file():
         kept = KeyValueCache(cache, "contexts", "cached contexts")

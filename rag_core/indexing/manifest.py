@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..language.analysis import ANALYSER
+from ..models.minilm import sha256
 from ..values.errors import ConfigError, IndexDamaged, IndexOutdated
 from ..values.message import Message
 from ..values.profile import Profile
@@ -114,13 +115,7 @@ def checksums(generation: Path) -> dict[str, str]:
     kept += generation.glob(MAPPED_FILE)
     synced = [path.parent for path in (generation / chroma.FOLDER).glob("*/index_metadata.pickle")]
     vectors = [path for folder in synced for path in folder.iterdir()]
-    return {path.relative_to(generation).as_posix(): checksum(path) for path in (*kept, *sorted(vectors))}
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {path.relative_to(generation).as_posix(): sha256(path) for path in (*kept, *sorted(vectors))}
 
 
 def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
@@ -168,7 +163,7 @@ def check_files(generation: Path, manifest: Manifest, names: Collection[str]) ->
     """
     for name in names:
         path = generation / name
-        if not path.is_file() or checksum(path) != manifest.checksums[name]:
+        if not path.is_file() or sha256(path) != manifest.checksums[name]:
             part = "a file of the vector store, " if name.partition("/")[0] in VECTORS else ""
             raise IndexDamaged(
                 Message(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..documents.asked import BESIDE, Asked, read_beside
-from ..documents.documents import Document, beir_documents, is_beir
+from ..documents.documents import Document, beir_documents
 from ..documents.files import Found, list_files
 from ..documents.limits import READING, ReadingLimits
 from ..documents.reading.formats import READERS
@@ -73,7 +73,7 @@ def read_path(
     try:
         path = path.resolve(strict=True)
         profile = read_profile(path) if path.is_dir() else None
-        if path.is_dir() and is_beir(path):
+        if path.is_dir() and (path / "corpus.jsonl").is_file():
             return SourceFiles(str(path), _beir(path, progress), whole=True, profile=profile)
         if path.is_dir():
             found = list_files(path, limits)
@@ -133,23 +133,15 @@ def add_documents(reading: SourceFiles, name: str, documents: list[Document], re
             reading.failed.append((name, ALL_HIDDEN if document.hidden else NO_TEXT))
         elif document.id in reading.files:
             other = reading.files[document.id]
-            reading.failed.append(
-                (
-                    name,
-                    Message("its id {identity!r} is also used by {other}", identity=document.id, other=other),
-                )
-            )
+            why = Message("its id {identity!r} is also used by {other}", identity=document.id, other=other)
+            reading.failed.append((name, why))
         else:
             reading.files[document.id] = name
             reading.documents.append(document)
             if document.questions:
-                places = (
-                    f"{document.id}#{heading}" if heading else document.id
-                    for heading, _ in document.questions
-                )
                 reading.asked.setdefault(name, []).extend(
-                    Asked(place, "", question)
-                    for place, (_, question) in zip(places, document.questions, strict=True)
+                    Asked(f"{document.id}#{heading}" if heading else document.id, "", question)
+                    for heading, question in document.questions
                 )
     if reason:
         reading.failed.append((name, reason))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -34,97 +35,17 @@ from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
 
-class EnrichPassages(TransformComponent):
-    """Adds each node's context to its metadata; nodes without one are left as they are.
+class _Step(TransformComponent):
+    """A function of the nodes as a step of LlamaIndex's pipeline."""
 
-    Args:
-        bills: receives the enricher's calls.
-    """
+    _change: Callable[[Sequence[BaseNode]], Sequence[BaseNode]] = PrivateAttr()
 
-    _documents: Mapping[str, LlamaDocument] = PrivateAttr()
-    _enricher: Enricher = PrivateAttr()
-    _progress: Progress = PrivateAttr()
-    _bills: list[ModelCall] = PrivateAttr()
-    _done: Enriched | None = PrivateAttr(default=None)
-
-    def __init__(
-        self,
-        documents: Sequence[LlamaDocument],
-        enricher: Enricher,
-        progress: Progress,
-        bills: list[ModelCall],
-    ) -> None:
+    def __init__(self, change: Callable[[Sequence[BaseNode]], Sequence[BaseNode]]) -> None:
         super().__init__()
-        self._bills = bills
-        self._documents = {document.id_: document for document in documents}
-        self._enricher = enricher
-        self._progress = progress
-
-    @property
-    def done(self) -> Enriched:
-        return self._done or Enriched(())
+        self._change = change
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        """Set `context` in the metadata of each node that has one."""
-        documents = [
-            DocumentPassages(self._documents[name].get_content(), tuple(map(passage_in, group)))
-            for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
-        ]
-        self._done = self._enricher.enrich(
-            documents, lambda done, total: self._progress("enrich", done, total)
-        )
-        self._bills += self._done.calls
-        for node, context in zip(nodes, self._done.contexts, strict=True):
-            if context:
-                node.metadata["context"] = context
-        return nodes
-
-
-class EmbedPassages(TransformComponent):
-    """Embeds the indexed text of each node's passage; the nodes stay without, since a list of numbers is large.
-
-    Args:
-        bills: receives the embedding calls.
-    """
-
-    _cache: VectorCache = PrivateAttr()
-    _progress: Progress = PrivateAttr()
-    _embedded: int = PrivateAttr(default=0)
-    _vectors: Vectors = PrivateAttr(default_factory=lambda: np.zeros((0, 0), np.float32))
-    _calls: tuple[ModelCall, ...] = PrivateAttr(default=())
-    _bills: list[ModelCall] = PrivateAttr()
-
-    def __init__(self, cache: VectorCache, progress: Progress, bills: list[ModelCall]) -> None:
-        super().__init__()
-        self._bills = bills
-        self._cache = cache
-        self._progress = progress
-
-    @property
-    def embedded(self) -> int:
-        """Number of passages embedded; the rest were cached."""
-        return self._embedded
-
-    @property
-    def vectors(self) -> Vectors:
-        """(n, d) vectors of the nodes, in order."""
-        return self._vectors
-
-    @property
-    def calls(self) -> tuple[ModelCall, ...]:
-        return self._calls
-
-    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        """Embed the nodes, for `vectors`."""
-        if not nodes:
-            return nodes
-        passages = map(passage_in, nodes)
-        texts = [(passage.indexed_text, passage.language) for passage in passages]
-        self._vectors, self._embedded, self._calls = self._cache.vectors(
-            texts, lambda done, total: self._progress("embed", done, total)
-        )
-        self._bills += self._calls
-        return nodes
+        return self._change(nodes)
 
 
 def write_generation(
@@ -147,13 +68,41 @@ def write_generation(
         bills: receives the model calls as they are made.
     """
     target.mkdir(FOLDER)
-    enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
-    embed = EmbedPassages(cache, progress, bills)
-    parse = PassageParser(embedder.count, lambda done, total: progress("split", done, total), chunking)
-    steps = [step for step in (parse, enrich, embed) if step]
+    enriched = Enriched(())
+    vectors: Vectors = np.zeros((0, 0), np.float32)
+    embedded = 0  # passages; the others were cached
+    embeddings: tuple[ModelCall, ...] = ()
+
+    def enrich(nodes: Sequence[BaseNode]) -> Sequence[BaseNode]:
+        """Adds each node's context to its metadata; nodes without one are left as they are."""
+        nonlocal enriched
+        if enricher is None:
+            return nodes
+        texts = {document.id_: document.get_content() for document in documents}
+        sources = [
+            DocumentPassages(texts[name], tuple(map(passage_in, group)))
+            for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
+        ]
+        enriched = enricher.enrich(sources, partial(progress, "enrich"))
+        bills.extend(enriched.calls)
+        for node, context in zip(nodes, enriched.contexts, strict=True):
+            if context:
+                node.metadata["context"] = context
+        return nodes
+
+    def embed(nodes: Sequence[BaseNode]) -> Sequence[BaseNode]:
+        """Embeds the indexed texts; the nodes stay without vectors, since a list of numbers is large."""
+        nonlocal vectors, embedded, embeddings
+        if nodes:
+            texts = [(passage.indexed_text, passage.language) for passage in map(passage_in, nodes)]
+            vectors, embedded, embeddings = cache.vectors(texts, partial(progress, "embed"))
+            bills.extend(embeddings)
+        return nodes
+
+    parse = PassageParser(embedder.count, partial(progress, "split"), chunking)
     # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
     # without a cache, keyed by the full list of nodes: VectorCache has the vectors of unchanged passages
-    pipeline = IngestionPipeline(transformations=list[TransformComponent](steps), disable_cache=True)
+    pipeline = IngestionPipeline(transformations=[parse, _Step(enrich), _Step(embed)], disable_cache=True)
     nodes = pipeline.run(documents=list(documents))
     _save_documents(target / "docstore.json", documents)
     passages = [passage_in(node) for node in nodes]
@@ -161,16 +110,13 @@ def write_generation(
     bm25 = Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages)
     bm25.save(target)
     store = chosen(stores)
-    stores[store].write(
-        target, nodes, embed.vectors, bm25, lambda done: progress("store", done, len(passages))
-    )
+    stores[store].write(target, nodes, vectors, bm25, lambda done: progress("store", done, len(passages)))
     save_passages(target, nodes)
-    enriched = enrich.done if enrich else None
     Manifest(
         format=FORMAT,
         corpus=corpus,
         embedding=embedder.key,
-        dimensions=embed.vectors.shape[1],
+        dimensions=vectors.shape[1],
         analyser=ANALYSER,
         chunker=chunking.key,
         chunking=chunking,
@@ -182,20 +128,18 @@ def write_generation(
         spoken=_spoken(passages),
         enricher=enricher.key if enricher else "",
         context_prompt=enricher.own_prompt if enricher else "",
-        without_context=enriched.without_context if enriched else 0,
+        without_context=enriched.without_context,
         store=store,
         probe=cache.probe(),
     ).write(target)
-    if enricher is None or enriched is None:
-        return WriteReport(len(nodes), embed.embedded, embeddings=embed.calls)
     return WriteReport(
         len(nodes),
-        embed.embedded,
-        enricher.key,
+        embedded,
+        enricher.key if enricher else "",
         enriched.calls,
         enriched.without_context,
         enriched.reason,
-        embeddings=embed.calls,
+        embeddings=embeddings,
     )
 
 

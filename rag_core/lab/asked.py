@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 
@@ -39,12 +38,6 @@ OWN = "own.tsv"  # what came with documents
 MOST_TAUGHT = 2_000  # questions of a corpus: their vectors are in memory, 1.5 kB each
 
 
-def asked_folders(settings: Settings, corpus: str) -> list[Path]:
-    """Where the questions of a corpus are: of the built-in one with its documents, and in the state folder."""
-    builtin = [settings.data / "asked"] if corpus == BUILTIN else []
-    return [*builtin, asked_folder(settings.home, corpus)]
-
-
 def asked_state(settings: Settings, corpus: str) -> int | None:
     """When the questions in the state folder last changed, in nanoseconds; None if there are none."""
     with suppress(OSError):  # each change replaces a file, which changes the folder
@@ -66,7 +59,9 @@ def open_asked(
     Raises:
         DataError: a file of questions is malformed.
     """
-    rows = [one for folder in asked_folders(settings, corpus) for one in read_asked(folder, taught=taught)]
+    builtin = [settings.data / "asked"] if corpus == BUILTIN else []
+    folders = [*builtin, asked_folder(settings.home, corpus)]
+    rows = [one for folder in folders for one in read_asked(folder, taught=taught)]
     asked, _, _ = placed(rows, index.passages) if rows else ([], [], [])
     if not asked:
         return None

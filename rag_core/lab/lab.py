@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
@@ -28,8 +28,7 @@ from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import ModelCall, Passage
 from .asked import asked_state, open_asked
-from .engines import Engines, vector_files
-from .paid_models import ROLES
+from .engines import ROLES, Engines, vector_files
 
 if TYPE_CHECKING:
     from llama_index.core import VectorStoreIndex
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
     from llama_index.vector_stores.chroma import ChromaVectorStore
 
     from ..llamaindex import StrategyRetriever
+
+
+_Made = TypeVar("_Made")
 
 
 class Lab:
@@ -63,9 +65,7 @@ class Lab:
         self.taught = True
         self._store = store
         self._lock = threading.Lock()
-        self._offline: tuple[CorpusIndex, AskedIndex | None, Llm] | None = None
-        self._reader: tuple[CorpusIndex, Reader] | None = None
-        self._asked: tuple[CorpusIndex, int | None, AskedIndex | None] | None = None
+        self._kept: dict[str, tuple[tuple[object, ...], Any]] = {}
 
     @property
     def engine(self) -> dict[str, str | None]:
@@ -222,7 +222,7 @@ class Lab:
     def rehearsal(self) -> Services:
         """Stand-ins that send nothing, and bill the most a run can cost."""
         engines, enriched = self.engines, self.enriched
-        embedder = RehearsedEmbedder(engines.embedder, self.index.manifest.dimensions, engines.prices)
+        embedder = RehearsedEmbedder(engines.embedder, self.index.manifest.dimensions)
         offline = RehearsedOffline(OFFLINE, embedder)
         return Services(
             index=_rehearsed(self.index),
@@ -246,12 +246,17 @@ class Lab:
         engines = self.engines.about(index.profile.subject)
         return engines if self.corpus == BUILTIN else engines.elsewhere
 
+    def _once(self, what: str, of: tuple[object, ...], make: Callable[[], _Made]) -> _Made:
+        """What was made of these, kept until one of them is another."""
+        with self._lock:
+            if what not in self._kept or self._kept[what][0] != of:
+                self._kept[what] = of, make()
+            made: _Made = self._kept[what][1]
+            return made
+
     def _question_reader(self, index: CorpusIndex) -> Reader:
         """How questions are read, kept with the words it counted in the index."""
-        with self._lock:
-            if self._reader is None or self._reader[0] is not index:
-                self._reader = (index, self._engines(index).reading(index))
-            return self._reader[1]
+        return self._once("reader", (index,), lambda: self._engines(index).reading(index))
 
     @property
     def asked(self) -> AskedIndex | None:
@@ -260,12 +265,11 @@ class Lab:
 
     def _known_questions(self, index: CorpusIndex) -> AskedIndex | None:
         """The questions that the passages are known to answer, kept until those or the index change."""
-        with self._lock:
-            state = asked_state(self.settings, self.corpus)
-            if self._asked is None or self._asked[0] is not index or self._asked[1] != state:
-                opened = open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught)
-                self._asked = (index, state, opened)
-            return self._asked[2]
+        return self._once(
+            "asked",
+            (index, asked_state(self.settings, self.corpus)),
+            lambda: open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught),
+        )
 
     def _llms(
         self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]
@@ -273,10 +277,8 @@ class Lab:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
         if set(ROLES) <= set(paid):
             return paid
-        with self._lock:
-            if self._offline is None or self._offline[0] is not index or self._offline[1] is not asked:
-                self._offline = (index, asked, self._engines(index).offline(index, asked))
-            return {**dict.fromkeys(ROLES, self._offline[2]), **paid}
+        offline = self._once("offline", (index, asked), lambda: self._engines(index).offline(index, asked))
+        return {**dict.fromkeys(ROLES, offline), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
         """One strategy on one question.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -357,7 +358,7 @@ class Indexing:
         with attach_calls_to_errors((*report.embeddings, *(enriched.calls if enriched else ()))):
             report.questions = written = write_questions(
                 self.settings.home, self.store.corpus, index.passages.values(), model, self.engines.prices, self.announce,
-                lambda done, total: self.progress("questions", done, total),
+                partial(self.progress, "questions"),
             )  # fmt: skip
         if written.without_context:
             report.failed.append(("questions", _missing(Message("no questions"), written)))
@@ -378,7 +379,7 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
     texts = [(passage.indexed_text, passage.language) for passage in passages]
     texts += [(text, passage.language) for passage in passages for text in compared_texts(passage)]
     with suppress(StorageError):  # they are embedded when a question first finds them
-        cache.vectors(texts, lambda done, total: progress("sentences", done, total))
+        cache.vectors(texts, partial(progress, "sentences"))
 
 
 def _missing(what: Message, written: WriteReport) -> str:

@@ -106,7 +106,7 @@ def tokens(text: str, language: str) -> list[str]:
     without a stemmer here, words are not stemmed.
     """
     stop = stop_words(language)
-    words = [word for word in _words(text) if word not in stop]
+    words = [word for word in map(_composed, _WORD.findall(text)) if word not in stop]
     return [_fold(stem) for stem in _stem(words, language)]
 
 
@@ -174,10 +174,6 @@ def warm_up() -> None:
 def _is_latin(text: str) -> bool:
     letters = [char for char in text if char.isalpha()]
     return 2 * sum("LATIN" in unicodedata.name(char, "") for char in letters) >= len(letters)
-
-
-def _words(text: str) -> list[str]:
-    return [_composed(word) for word in _WORD.findall(text)]
 
 
 def _composed(word: str) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 from .analysis import LANGUAGES, Word, language_of, words_of
 from .quantities import LEAST, NUMBER_WORDS, TENS, plain_number
 from .thesaurus import Thesaurus
+from .words import read_words
 
 FactKind = Literal["number", "age", "negation", "drug"]
 NEAR = 4  # words; a negation this close before a word negates it
@@ -22,41 +23,11 @@ _WEEKS = re.compile(r"weeks?|wks?|w|semanas?|sem|sdg")
 _AGE = re.compile(r"\d+(?:\s*(?:-|–|to|or|a|o|y|and|ou)\s*\d+)*\s*(?:weeks?|wks?|semanas?|sem\b|w\b)"
                   r"|(?:weeks?|semanas?)\s+(?:de\s+)?\d+|\d+\s*\+\s*[0-6]\b", re.IGNORECASE)  # fmt: skip
 
-_NEGATES_NEXT = frozenset(["no", "without", "neither", "nor", "non", "sin", "ni", "ningun", "ninguna"])
-ENGLISH_NEGATIONS = frozenset(
-    ["no", "not", "never", "without", "neither", "nor", "non", "none", "nobody", "nothing", "cannot"]
-)
-_NEGATIONS = (
-    _NEGATES_NEXT
-    | ENGLISH_NEGATIONS
-    | {
-        "t",  # of "don't"
-        *("nunca", "jamas", "ninguno", "ningunos", "ningunas", "nada", "nadie", "tampoco"),
-    }
-)
-_SAID_OTHERWISE = (  # prefixes of words that can replace a negation in a rewrite
-    *("avoid", "absen", "lack", "contraind", "exclu", "free", "negat", "unabl", "unnecess"),
-    *("evit", "ausen", "libre", "carec", "falta"),
-)
-# Names in maternity care, English and Spanish, that are not built as _DRUG_ENDING says.
-_DRUG_NAMES = """
-    acetaminofen acetaminophen adrenalina adrenaline artemether artesunate artesunato aspirin aspirina
-    atosiban budesonida budesonide buprenorfina buprenorphine cabergolina cabergoline carbamazepina
-    carbamazepine cefalexin cefalexina cefazolin cefazolina ceftriaxona ceftriaxone cefuroxima cefuroxime
-    ciclizina citalopram codeina codeine cyclizine dinoprostona dinoprostone domperidona domperidone
-    doxilamina doxylamine ergometrina ergometrine escitalopram fenitoina fentanilo fentanyl folate folato
-    hidroxicloroquina hydroxychloroquine indometacin indometacina indomethacin insulin insulina isoniazid
-    isoniazida isotretinoin isotretinoina ivermectin ivermectina labetalol lamotrigina lamotrigine letrozol
-    letrozole levetiracetam levothyroxine levotiroxina lithium litio loperamida loperamide loratadina
-    loratadine meperidina meperidine metadona methadone methyldopa methylergometrine metildopa
-    metilergometrina metoclopramida metoclopramide misoprostol morfina morphine naloxona naloxone naproxen
-    naproxeno nitrofurantoin nitrofurantoina paracetamol permethrin permetrina pethidine phenytoin piridoxina
-    pirimetamina progesterona progesterone propiltiouracilo propylthiouracil pyridoxine pyrimethamine
-    remifentanil remifentanilo ritodrina ritodrine salbutamol sertralina sertraline terbutalina terbutaline
-    thiamine tiamina topiramate topiramato tramadol trimethoprim trimetoprima ursodeoxycholic ursodesoxicolico
-    valproate valproato venlafaxina venlafaxine warfarin warfarina zidovudina zidovudine
-"""
-DRUGS = frozenset(_DRUG_NAMES.split())
+_NEGATING = {name: frozenset(listed.split()) for name, listed in read_words()["negations"].items()}
+_NEGATES_NEXT, ENGLISH_NEGATIONS = _NEGATING["next"], _NEGATING["english"]
+_NEGATIONS = _NEGATES_NEXT | ENGLISH_NEGATIONS | _NEGATING["others"]
+_SAID_OTHERWISE = tuple(_NEGATING["instead"])
+DRUGS = frozenset(read_words()["medicines"]["names"].split())  # that are not built as _DRUG_ENDING says
 # Stems of international nonproprietary names (WHO, 2018), with the vowel that English and Spanish end them in.
 _DRUG_ENDING = re.compile(
     "^rifa|(?:mab|nib|pril|sartan|olol|azol|cil+in|m[yi]cin|oxacin|c[yi]clin|statin|triptan|oxetin|pramin|tript[yi]lin|azepam|"
@@ -88,7 +59,8 @@ def facts(text: str, language: str) -> list[Fact]:
     34") is a single fact, not also a number.
     """
     words = words_of(text, language)
-    numbers = [*_in_digits(text), *_in_words(words, language)]
+    digits = (Fact("number", *found.span(), (plain_number(found[0]),)) for found in _DIGITS.finditer(text))
+    numbers = [*digits, *_in_words(words, language)]
     ages = list(_ages(text, words, numbers))
     found = [
         *ages,
@@ -128,11 +100,6 @@ def lost_in_rewrite(question: str, rewrite: str, thesaurus: Thesaurus | None = N
                 return not (same or _renamed(question[fact.start : fact.end], rewrite, thesaurus))
 
     return tuple(dict.fromkeys(question[fact.start : fact.end] for fact in wanted if lost(fact)))
-
-
-def _in_digits(text: str) -> Iterator[Fact]:
-    for match in _DIGITS.finditer(text):
-        yield Fact("number", *match.span(), (plain_number(match[0]),))
 
 
 def _in_words(words: list[Word], language: str) -> Iterator[Fact]:

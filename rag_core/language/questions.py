@@ -13,6 +13,7 @@ from ..values.profile import language_list
 from ..values.translation import language_name, translate
 from ..values.visible import without_invisible
 from .analysis import confident_language
+from .words import read_words
 
 _MATERNITY = re.compile(
     r"(?<!\w)(?:pregnan\w*|\d+ ?(?:w(?:ee)?ks|semanas)|weeks (?:pregnant|gone)|birth\w*|born|bab(?:y|ies|by)\w*|newborns?|"
@@ -45,13 +46,7 @@ MIN_PART = 3  # words of a question in a question
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"[\w'’+-]+")
-# words that mark a full sentence: question words, pronouns, the most common verb forms
-_SENTENCE_WORDS = """what when where which who whom whose why how is are was were am be been do does did can could should would
-    will may might must has have had i my me you your she her he his we our it they them there need want help
-    qué cuándo dónde adónde cuál cuáles quién quiénes cómo cuánto cuánta cuántos cuántas es son está están estoy
-    era fue hay ha he han ser estar puede puedo pueden podemos debe debo deben tengo tiene tienen hago hace hacer
-    necesito quiero siento sirve significa ocurre pasa me mi se yo ella usted ayuda"""
-_SENTENCE = frozenset(_SENTENCE_WORDS.split())
+_SENTENCE = frozenset(read_words()["questions"]["sentence"].split())
 _ASKING = (  # the words that begin a question
     r"(?:what|which|when|how|why|who|where|can|may|do|does|is|are|should|will|must|qu[eé]|cu[aá]nd\w+|cu[aá]nt\w+|c[oó]mo|cu[aá]l(?:es)?|"
     r"d[oó]nde|puedo|sirve|debo|hay que)"

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from jellyfish import damerau_levenshtein_distance, jaro_winkler_similarity, metaphone
+
 from .analysis import language_of, stop_words, words_of
 from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
+from .words import read_words
 
 # words counted at most, a few seconds' work; what a larger collection is about they show
 SAMPLE_WORDS = 2_000_000
@@ -24,17 +27,8 @@ _WORD = re.compile(r"(?<![\w'’@./-])[^\W\d_]+(?![\w'’@/])")  # not a part of
 _INSIDE = re.compile(r"[\w,;)%][ \t]+[\"“(]?$|-$")  # what precedes a word inside a sentence
 _VOWEL = re.compile(r"[aeiouy]")
 _PLAIN = str.maketrans("áéíóúüñ", "aeiouun")
-_TYPED_CONTRACTIONS = """
-    arent cant cannot couldnt didnt doesnt dont hadnt hasnt havent isnt mightnt mustnt neednt shant shouldnt wasnt
-    werent wont wouldnt aint im ive youre hes shes theyre whats thats id ill
-"""  # without their apostrophe; most negate
-_KEPT = frozenset(_TYPED_CONTRACTIONS.split())
-# Words that frame a question, as sent from a phone: a dictionary has some of them in another sense ("wat", a temple).
-_PHONE = {
-    "wat": "what", "wot": "what", "wht": "what", "wen": "when", "wich": "which", "wher": "where", "hwo": "how",
-    "shud": "should", "shld": "should", "cud": "could", "wud": "would", "pls": "please", "plz": "please",
-    "bcoz": "because", "becoz": "because", "cuz": "because", "thru": "through", "tho": "though",
-}  # fmt: skip
+_KEPT = frozenset(read_words()["typed"]["contractions"].split())  # most negate
+_PHONE: Mapping[str, str] = read_words()["typed"]["meant"]
 _FIXED = frozenset().union(ENGLISH_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
 _NEVER_UNKNOWN = _KEPT | _FIXED | DRUGS
 dictionaries = threading.Lock()  # they take up to a second to load; only one thread should do so
@@ -60,7 +54,7 @@ class Vocabulary:
     def _by_sound(self) -> Mapping[str, list[str]]:
         found: dict[str, list[str]] = {}
         for word in self._candidates:
-            found.setdefault(sound(word), []).append(word)
+            found.setdefault(metaphone(word), []).append(word)
         return found
 
     @functools.cached_property
@@ -83,24 +77,28 @@ class Vocabulary:
         the same where the sound is not, or "apyrexial" would lose its negation. A medicine must sound the same:
         different medicines have names that look alike.
         """
-        key, n = sound(word), len(word)
+        key, n = metaphone(word), len(word)
         unlike, alike = (n > SHORT) + (n >= 8), 1 + (n >= 6) + (n >= 9)
         costs = {
             each: edits
             for length in range(n - unlike, n + unlike + 1)
             for each in self._by_length.get(length, ())
-            if each[0] == word[0] and (edits := _edits(word, each)) <= unlike and not is_medicine(each)
+            if each[0] == word[0]
+            and (edits := damerau_levenshtein_distance(word, each)) <= unlike
+            and not is_medicine(each)
         }
         same = {
             each: edits - 1
             for each in self._by_sound.get(key, ())
-            if (edits := _edits(word, each)) <= alike and (n > SHORT or len(each) > n)
+            if (edits := damerau_levenshtein_distance(word, each)) <= alike and (n > SHORT or len(each) > n)
         }
         if (is_medicine(word) and not same) or (n <= SHORT and len(same) > 1):
             return None
         costs |= same
-        best = min(costs, key=lambda each: (costs[each], -_likeness(word, each), each), default="")
-        return _Found(_edits(word, best), best) if best else None
+        best = min(
+            costs, key=lambda each: (costs[each], -jaro_winkler_similarity(word, each), each), default=""
+        )
+        return _Found(damerau_levenshtein_distance(word, best), best) if best else None
 
 
 class Spelling:
@@ -144,17 +142,18 @@ class Spelling:
         unknown = [match for match in _WORD.finditer(question) if self._is_unknown(question, match)]
         if not unknown or self._has_spanish(question):
             return question
-        spanish = self._vocabularies[1]
-        meant = {match[0]: self._meant(match[0].lower()) for match in unknown}
+        english, spanish = self._vocabularies
+        meant = {
+            match[0]: _Found(1, _PHONE[word]) if word in _PHONE else english.nearest(word)
+            for match in unknown
+            for word in [match[0].lower()]
+        }
         found = {word: near for word, near in meant.items() if near}
         if language_of(question) == "es" and _as_near(spanish, found):
             return question
         return _WORD.sub(
             lambda match: _cased(match[0], found[match[0]].word) if match[0] in found else match[0], question
         )
-
-    def _meant(self, word: str) -> _Found | None:
-        return _Found(1, _PHONE[word]) if word in _PHONE else self._vocabularies[0].nearest(word)
 
     def _is_unknown(self, question: str, match: re.Match[str]) -> bool:
         word = match[0].lower()
@@ -224,27 +223,6 @@ def lemma(word: str) -> str | None:
         import simplemma
 
         return str(simplemma.lemmatize(word, "es", low_memory=True))
-
-
-def sound(word: str) -> str:
-    """Metaphone (Philips 1990): equal for words that sound alike in English, as "hix" and "hicks"."""
-    import jellyfish
-
-    return str(jellyfish.metaphone(word))
-
-
-def _edits(one: str, other: str) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours between two words (Damerau 1964)."""
-    import jellyfish
-
-    return int(jellyfish.damerau_levenshtein_distance(one, other))
-
-
-def _likeness(one: str, other: str) -> float:
-    """Jaro and Winkler's similarity of two words, 0 to 1."""
-    import jellyfish
-
-    return float(jellyfish.jaro_winkler_similarity(one, other))
 
 
 def _as_near(spanish: Vocabulary, found: Mapping[str, _Found]) -> bool:

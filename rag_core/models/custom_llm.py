@@ -36,6 +36,8 @@ def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
     from llama_index.llms.openai import OpenAI
 
     openai = isinstance(model, OpenAI)  # and OpenAILike
+    kept = model.model_dump(exclude={"api_key"}) if isinstance(model, BaseModel) else repr(model)
+    configuration = json.dumps(kept, sort_keys=True, default=repr)
     server = Server(str(model.api_base), None) if openai else None
     return LlamaLlm(
         cast(Any, _OfLangChain(model) if of_langchain else model),
@@ -45,7 +47,7 @@ def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
         openai=openai,
         server=server,
         provider=provider_name_of(model),
-        configuration=_settings_of(model),
+        configuration=hashlib.sha256(configuration.encode()).hexdigest()[:8],
     )
 
 
@@ -65,12 +67,6 @@ class _OfLangChain:
             counted = {ours: used[theirs] for ours, theirs in names.items() if theirs in used}
             piece = ChatMessage(role="assistant", content=str(chunk.text))
             yield ChatResponse(message=piece, delta=str(chunk.text), additional_kwargs=counted)
-
-
-def _settings_of(model: Any) -> str:
-    """Hash of a model's configuration without its key, eight hexadecimal digits."""
-    kept = model.model_dump(exclude={"api_key"}) if isinstance(model, BaseModel) else repr(model)
-    return hashlib.sha256(json.dumps(kept, sort_keys=True, default=repr).encode()).hexdigest()[:8]
 
 
 def model_name_of(model: Any) -> str:

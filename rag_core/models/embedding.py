@@ -25,7 +25,7 @@ from ..values.types import ModelCall, Vectors
 from .events import start_event
 from .minilm import MINILM, MINILM_WEIGHTS, MiniLM, bundled_minilm
 from .openai.batches import Batches, in_order
-from .openai.errors import PLACEHOLDER_KEY, TRY_AGAIN, api_key_of, to_provider_error
+from .openai.errors import TRY_AGAIN, api_key_of, to_provider_error
 from .openai.transport import Call, CallTracker, Sent
 from .reply import token_count
 from .sentence_models import SentenceModel, load_sentence_model, weights_key
@@ -33,7 +33,6 @@ from .tokenizer import count_tokens
 
 SPANISH = "es"  # the language of the gloss
 UNUSABLE = "Check the server of RAG_EMBEDDING, or use another model."
-MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
 # Published as English-only. A model that is not listed and has no card that says so reads Spanish itself.
 _ENGLISH = re.compile(
@@ -300,7 +299,7 @@ def _gloss(settings: Settings, thesaurus: Thesaurus | None) -> Gloss | None:
 def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> LlamaEmbedder:
     from llama_index.embeddings.openai import OpenAIEmbedding
 
-    from .openai.client import ProviderClient
+    from .openai.client import client_options
 
     name = settings.embedding.removeprefix("openai:")
     if not name:
@@ -313,16 +312,12 @@ def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> Llama
             Message("The embedding model {name} needs a provider.", name=name),
             Message("Set OPENAI_API_KEY or OPENAI_BASE_URL."),
         )
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else PLACEHOLDER_KEY
     tracker = CallTracker()
     model = OpenAIEmbedding(
         model_name=name,
-        api_key=key,
         api_base=settings.openai_base_url,
-        timeout=settings.timeout,
-        max_retries=0,  # the client's own
         embed_batch_size=PROVIDER_BATCH,
-        http_client=ProviderClient(tracker, settings.timeout, MAX_REPLY_TIMEOUTS * settings.timeout),
+        **client_options(settings, settings.openai_api_key, tracker),
     )
     return LlamaEmbedder(
         model,

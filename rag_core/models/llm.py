@@ -17,7 +17,6 @@ from ..values.types import ModelCall
 from .events import start_chat_event
 from .openai.errors import (
     OPENAI_SERVER,
-    PLACEHOLDER_KEY,
     TRY_AGAIN,
     api_key_of,
     rejected_option,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 
 CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
-MAX_REPLY_TIMEOUTS = 10  # a reply is cut off after this many timeouts
 NO_TEMPERATURE = "the server does not accept a temperature; the model's default was used"
 SCHEMA = "response_format"
 # what servers say to a schema that they cannot follow, often without naming it
@@ -236,18 +234,12 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
     import llama_index.core  # noqa: F401
     from llama_index.llms.openai import OpenAI
 
-    from .openai.client import ProviderClient
+    from .openai.client import client_options
 
     # the tokenizer takes up to a second to load, and Stop must not wait for it
     threading.Thread(target=count_tokens, args=("", model), daemon=True).start()
     tracker = CallTracker()
-    shared: dict[str, Any] = {
-        "model": model,
-        "api_key": server.key.get_secret_value() if server.key else PLACEHOLDER_KEY,
-        "timeout": settings.timeout,
-        "max_retries": 0,  # the client's own
-        "http_client": ProviderClient(tracker, settings.timeout, MAX_REPLY_TIMEOUTS * settings.timeout),
-    }
+    shared = {"model": model, **client_options(settings, server.key, tracker)}
     if server.url is not None:
         from llama_index.llms.openai_like import OpenAILike
 

@@ -18,7 +18,7 @@ from ..prompts.prompt import Prompt
 from ..runtime.services import Embedder, EmbedderOver, Reranker, TextKind
 from ..values.pricing import PriceList
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
-from .embedding import PROVIDER_BATCH
+from .embedding import PROVIDER_BATCH, LlamaEmbedder
 from .tokenizer import count_tokens
 
 REPLY_TOKENS = 200  # assumed per reply; few are longer
@@ -78,12 +78,13 @@ def _filled(annotation: Any, text: str) -> object:
 class RehearsedEmbedder(EmbedderOver):
     """An embedding model's name and price; all texts are nearly alike, so that no threshold drops one."""
 
-    def __init__(self, embedder: Any, dimensions: int, prices: PriceList) -> None:
+    _embedder: LlamaEmbedder
+
+    def __init__(self, embedder: LlamaEmbedder, dimensions: int) -> None:
         super().__init__(embedder)
         self.local = embedder.local
         self.server = embedder.server
         self._dimensions = dimensions
-        self._prices = prices
 
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
@@ -91,7 +92,7 @@ class RehearsedEmbedder(EmbedderOver):
         """(n, d) vectors, and a call for each request to the real model."""
         texts = [self.read(*pair) for pair in zip(texts, languages or [""] * len(texts), strict=True)]
         size = 1 if kind == "query" else PROVIDER_BATCH
-        bills = [self._bill(texts[start : start + size]) for start in range(0, len(texts), size)]
+        bills = [self._embedder.bill(texts[start : start + size]) for start in range(0, len(texts), size)]
         return np.array([self._vector(text) for text in texts], np.float32), tuple(bills)
 
     def _vector(self, text: str) -> Vectors:
@@ -101,11 +102,6 @@ class RehearsedEmbedder(EmbedderOver):
         vector[0] = 1.0
         unit: Vectors = (vector / np.linalg.norm(vector)).astype(np.float32)
         return unit
-
-    def _bill(self, texts: Sequence[str]) -> ModelCall:
-        tokens = sum(self.count(text) for text in texts)
-        cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
-        return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
 
 
 class RehearsedReranker:

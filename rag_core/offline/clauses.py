@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..language.analysis import Word, words_of
 from ..language.facts import ENGLISH_NEGATIONS, is_medicine
 from ..language.thesaurus import Thesaurus
+from ..language.words import read_words
 from .amounts import Quantity, quantities
 
 FEWEST = 3  # content words of a clause; a shorter piece belongs to the one before it
@@ -19,7 +20,7 @@ _SPLIT = re.compile(
     r"\s*[,;:()]\s+|\s+\(|\s+(?=(?:and|but|although|though|whereas|while|because|so|which|even if|even when)\s+(?!\d))",
     re.IGNORECASE,
 )
-_REFUSALS = ("avoid", "contraind", "forbid", "prohib", "unsuit", "unsafe", "refus")
+_REFUSALS = tuple(read_words()["claims"]["refusals"].split())  # beginnings of words
 # Idioms that say otherwise than their words.
 _IDIOMS = (
     (re.compile(r"\b(?:without|with no) (?:delay|waiting|fail|exception)\b"), "at once"),
@@ -27,15 +28,9 @@ _IDIOMS = (
     (re.compile(r"n['’]t\b"), " not"),
 )
 # Words that exclude one another: a clause on one side is no evidence for a claim on the other.
-_CONTRASTS = tuple(
-    tuple(frozenset(side.split()) for side in contrast)
-    for contrast in (
-        ("before prior earlier", "after afterwards following once since"),
-        ("mother mothers woman women maternal she her you your", "baby babies newborn newborns child children fetal fetus infant infants son"),
-        ("adult adults", "baby babies newborn newborns child children"),
-        ("first", "second", "third"),
-    )
-)  # fmt: skip
+_CONTRASTS = [
+    [frozenset(side.split()) for side in contrast] for contrast in read_words()["claims"]["contrasts"]
+]
 SUBJECT = 1  # place of the contrast between mother and baby, for which the sentence before and the heading speak too
 
 
@@ -119,13 +114,9 @@ def _drugs(text: str, words: list[Word], thesaurus: Thesaurus | None) -> frozens
     covered = {
         word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")
     }
-    unlisted = {_base(word.form) for word in words if word.form not in covered and is_medicine(word.form)}
-    return frozenset(known | unlisted)
-
-
-def _base(name: str) -> str:
-    """A medicine's name without the ending that differs between English and Spanish."""
-    return re.sub(r"[aeo]$", "", name)
+    unlisted = [word.form for word in words if word.form not in covered and is_medicine(word.form)]
+    # without the ending that differs between English and Spanish
+    return frozenset(known | {re.sub(r"[aeo]$", "", name) for name in unlisted})
 
 
 def names_of(drugs: frozenset[str]) -> str:

@@ -21,6 +21,7 @@ from ..values.errors import ConfigError
 from ..values.translation import translate
 from ..values.triage import ROUTINE
 from ..values.types import ModelCall
+from .memory import MeteredEmbedder
 from .quotable import Sentence, read_sources, sentences_in
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
@@ -69,9 +70,12 @@ class OfflineEngine:
         reader: Embedder | None = None,
         asked: AskedQuestions | None = None,
     ) -> None:
-        self._sections = Sections(reader or embedder, thesaurus, asked)
-        self._rewriter = Rewriter(embedder, thesaurus, index)
+        self._embedder = embedder
+        self._reader = reader or embedder
         self._scorer = scorer
+        self._thesaurus = thesaurus
+        self._index = index
+        self._asked = asked
 
     def reply(
         self, template: str, fields: Fields, sample: int = 0, bills: list[ModelCall] | None = None
@@ -89,12 +93,14 @@ class OfflineEngine:
     def read_out(self, prompt: str) -> str:
         """The sentences that answer a prompt of text alone, as LlamaIndex's synthesizers send it."""
         question, found = _read_text(prompt)
-        if self._sections.near(question, found) < MIN_COSINE:
+        sections = Sections(self._reader)
+        if sections.near(question, found) < MIN_COSINE:
             return NO_ANSWER
-        return " ".join(one.text for one in self._sections.closest(question, found, READ_OUT))
+        return " ".join(one.text for one in sections.closest(question, found, READ_OUT))
 
     def _pieces(self, template: str, fields: Fields, sample: int, bills: list[ModelCall]) -> Iterator[str]:
-        sections, rewriter = self._sections.metered(bills), self._rewriter.metered(bills)
+        sections = Sections(MeteredEmbedder(self._reader, bills), self._thesaurus, self._asked)
+        rewriter = Rewriter(MeteredEmbedder(self._embedder, bills), self._thesaurus, self._index)
         match template:
             case ANSWER.name:
                 yield from self._answer(_asked(fields), fields["sources"], sections)
@@ -115,7 +121,9 @@ class OfflineEngine:
         rated = self._scorer.relevance(asked.question, sources.hits) if self._scorer else None
         chosen = sections.choose(asked, sources, rated)
         if not chosen:
-            yield f"{NO_EVIDENCE}. {abstention_reason(asked.question)}"
+            language = detect_language(asked.question)
+            reason = translate(language, "The passages found do not answer this question")
+            yield f"{NO_EVIDENCE}. {reason}"
         for i, section in enumerate(chosen):
             yield f"{BETWEEN if i else ''}{section.quotation}"
 
@@ -162,11 +170,6 @@ def _asked(fields: Fields) -> Urgent:
     """The question of an answer, with its triage; routine if the prompt says nothing of it."""
     urgency = fields.get("urgency")
     return Urgent(fields["question"], urgency.as_read if isinstance(urgency, Urgency) else ROUTINE)
-
-
-def abstention_reason(question: str) -> str:
-    """The reason for an abstention, in the language of the question."""
-    return translate(detect_language(question), "The passages found do not answer this question")
 
 
 def words_in(text: str) -> list[str]:

@@ -97,11 +97,7 @@ def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
 
 
 def _weighing(row: Mapping[str, Any], names: Sequence[str]) -> Weighing:
-    return Weighing(
-        Calibration(float(row["intercept"]), tuple(float(row[name]) for name in names)),
-        float(row["offline"]),
-        float(row["model"]),
-    )
+    return Weighing(Calibration.of(row, names), float(row["offline"]), float(row["model"]))
 
 
 class PassageEvidence:
@@ -109,7 +105,7 @@ class PassageEvidence:
 
     Args:
         scorer: rates single passages and compares words; its labels say something else, how passages stand among others.
-        thresholds: by embedding model; see `read_thresholds`. The scorer's counts; it need not be the one that searches.
+        thresholds: by embedding model; see `read_thresholds`. Those of the scorer's model apply; another model may search.
     """
 
     def __init__(self, scorer: OfflineScorer, thresholds: Mapping[str, Thresholds]) -> None:
@@ -132,14 +128,7 @@ class PassageEvidence:
         *,
         offline: bool,
     ) -> EvidenceScore:
-        """The evidence of passages, at least one, for an answer.
-
-        An emergency for which a passage says what to do is always answered.
-
-        Args:
-            triage: of the question.
-            asked: the questions that the corpus's passages are known to answer.
-            offline: whether the offline engine will answer.
+        """As `Evidence.score`; an emergency for which a passage says what to do is always answered.
 
         Raises:
             ValueError: the embedding model has no thresholds.

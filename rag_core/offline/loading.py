@@ -12,7 +12,7 @@ from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
 from .asked import AskedIndex
-from .memory import RememberingEmbedder, Stored, nothing_stored
+from .memory import RememberingEmbedder, Stored
 from .scorer import OfflineScorer, read_calibrations
 from .word_pieces import WordPieces
 
@@ -56,7 +56,7 @@ def load_scorer(
     embedder: LlamaEmbedder,
     prices: PriceList,
     thesaurus: Thesaurus | None = None,
-    stored: Stored = nothing_stored,
+    stored: Stored = lambda texts: {},
 ) -> OfflineScorer:
     """The offline scorer on the bundled model, sharing `embedder` if that is the same model.
 

@@ -26,7 +26,6 @@ class MeteredEmbedder(EmbedderOver):
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts, and the calls."""
         try:
             vectors, calls = super().embed(texts, kind, languages)
         except RagError as error:
@@ -43,11 +42,6 @@ TITLE = 0.5  # weight of a title's vector added to those of its sentences, which
 Stored = Callable[[Sequence[str]], Mapping[str, Vectors]]  # texts as read -> (d,) vectors, of those stored
 
 
-def nothing_stored(texts: Sequence[str]) -> Mapping[str, Vectors]:
-    """A store without vectors."""
-    return {}
-
-
 class RememberingEmbedder(EmbedderOver):
     """An embedding model that remembers vectors by the text as read. Thread-safe.
 
@@ -58,7 +52,7 @@ class RememberingEmbedder(EmbedderOver):
         size: vectors kept in memory.
     """
 
-    def __init__(self, embedder: Embedder, stored: Stored = nothing_stored, size: int = CACHE_SIZE) -> None:
+    def __init__(self, embedder: Embedder, stored: Stored = lambda texts: {}, size: int = CACHE_SIZE) -> None:
         super().__init__(embedder)
         self.read = functools.lru_cache(maxsize=size)(embedder.read)  # detecting a language takes 0.2 ms
         self._stored = stored

@@ -6,22 +6,94 @@ words that express them are never replaced or dropped.
 
 from __future__ import annotations
 
-import copy
 import functools
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..language.analysis import language_of, words_of
 from ..language.facts import Fact, facts
 from ..language.thesaurus import Concept, Mention, Thesaurus
+from ..language.words import read_words
 from ..runtime.services import Embedder, Index
-from ..values.types import ModelCall
-from .feedback import Feedback, first_pass
-from .memory import MeteredEmbedder
+from ..stages import ReciprocalRankFusion
+from ..values.types import Passage, Query, Ranking
 
 FEW_TERMS, MANY_TERMS = 4, 8  # feedback terms appended to a question
 MAX_NAMES = 2  # further names per concept
+DEPTH = 50  # hits per search of the first pass
+MAX_FEEDBACK_PASSAGES = 3  # assumed to be relevant
+AGREEMENT_DEPTH = 20  # both searches must rank them this high; on dev, 20 is better than 10 or no check
+MIN_TERM_LENGTH = 4  # letters per feedback term
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A first pass: its best passages, and all passages it found, as background."""
+
+    best: tuple[Passage, ...]
+    background: tuple[Passage, ...]
+
+    def titles(self) -> list[str]:
+        """Titles and headings of the best passages, without duplicates, best first."""
+        return list(dict.fromkeys(passage.full_title for passage in self.best if passage.full_title))
+
+    def terms(self, language: str, known: str, most: int) -> list[str]:
+        """The most distinctive terms of the best passages, in their most common form, highest weight first.
+
+        RM3 (Lavrenko and Croft, SIGIR 2001; Abdul-Jaleel et al., UMass at TREC 2004): a term's weight is its
+        share of each best passage, divided by the passage's rank and summed. Instead of interpolating, the
+        terms are appended to the question as text; instead of an idf, each weight is multiplied by the share
+        of first-pass passages without the term.
+
+        Args:
+            known: a text whose words are left out.
+        """
+        weights: defaultdict[str, float] = defaultdict(float)
+        forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for rank, passage in enumerate(self.best, start=1):
+            words = [
+                word
+                for word in words_of(passage.indexed_text, language)
+                if not word.stop and len(word.form) >= MIN_TERM_LENGTH and word.form.isalpha()
+            ]
+            for word in words:
+                weights[word.stem] += 1 / (rank * len(words))
+                forms[word.stem][passage.indexed_text[word.start : word.end].lower()] += 1
+        for word in words_of(known, language):
+            weights.pop(word.stem, None)
+        common = Counter(
+            stem
+            for passage in self.background
+            for stem in {word.stem for word in words_of(passage.indexed_text, language)}
+        )
+        for stem in weights:
+            weights[stem] *= 1 - common[stem] / (len(self.background) + 1)
+        ranked = sorted(weights, key=lambda stem: (-weights[stem], stem))[:most]
+        return [forms[stem].most_common(1)[0][0] for stem in ranked]
+
+
+def first_pass(question: str, language: str, embedder: Embedder, index: Index) -> Feedback:
+    """Search densely and lexically, fuse by reciprocal rank, and keep passages in the question's language.
+
+    If there are none, passages in any language are used. A passage must rank high in both searches: feedback
+    harms questions whose first pass is wrong (selective feedback; Amati, Carpineto and Romano, ECIR 2004), and
+    lay questions often match on a chance word.
+    """
+    vectors, _ = embedder.embed([question])
+    searches = [index.dense(vectors[0], DEPTH), index.lexical(question, DEPTH, 1.5, 0.75)]
+    scores = ReciprocalRankFusion().fuse([Ranking(Query(question), tuple(hits)) for hits in searches])
+    by_id = {hit.id: hit.passage for hits in searches for hit in hits}
+    found = [by_id[name] for name in sorted(scores, key=lambda name: (-scores[name], name))]
+    agreed = set.intersection(*({hit.id for hit in hits[:AGREEMENT_DEPTH]} for hits in searches))
+    passages = [passage for passage in found if passage.language == language] or found
+    best = [
+        passage
+        for passage in passages[:MAX_FEEDBACK_PASSAGES]
+        if passage.id in agreed and not passage.gives_orders
+    ]
+    return Feedback(tuple(best), tuple(passages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,39 +112,17 @@ class Wording:
     otherwise: str
 
 
-def _words(alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{alternatives})", re.IGNORECASE)
-
-
 WORDINGS = {
-    "en": Wording(
-        full="What should be known about {}?",
-        wider="complications, prevention and care",
-        risks="complications, risks, signs to watch for",
-        paraphrase="What is advised about this: {}",
-        aspects={
-            "dose": _words("dose|dosage|how much|how many|mg|units"),
-            "timing": _words("when|how long|how often|which week|what week|weeks|until|hours|days"),
-            "diagnosis": _words("test|scan|diagnos|signs?|symptom|tell|cut-?off|screen"),
-            "treatment": _words("treat|take|medicine|medication|drug|cream|pill|tablet|help|manage|relie"),
-            "risks": _words("risk|safe|danger|harm|can i|may i|allowed|side effect|complication"),
-        },
-        otherwise="management",
-    ),
-    "es": Wording(
-        full="¿Qué hay que saber sobre {}?",
-        wider="complicaciones, prevención y cuidados",
-        risks="complicaciones, factores de riesgo y signos de alarma",
-        paraphrase="Qué se recomienda sobre esto: {}",
-        aspects={
-            "dosis": _words("dosis|cuánto|cuanto|cuántos|mg|unidades"),
-            "momento": _words("cuándo|cuando|cada cuánto|qué semana|semanas?|hasta|días|horas"),
-            "diagnóstico": _words("prueba|test|ecograf|diagn|signos?|síntoma|corte|tamizaje|cribado"),
-            "tratamiento": _words("trata|tomar|tomo|medic|crema|pastilla|ayuda|alivia|antibiótico"),
-            "riesgos": _words("riesgo|seguro|peligr|daño|puedo|efecto|complicaci"),
-        },
-        otherwise="manejo",
-    ),
+    code: Wording(
+        **phrases
+        | {
+            "aspects": {
+                name: re.compile(rf"\b(?:{alternatives})", re.IGNORECASE)
+                for name, alternatives in phrases["aspects"].items()
+            }
+        }
+    )
+    for code, phrases in read_words()["wordings"].items()
 }
 
 
@@ -128,19 +178,13 @@ def full_question(keywords: str) -> str:
     return wording.full.format(keywords.rstrip(" .?")) if wording else keywords
 
 
+@dataclass(frozen=True, slots=True)
 class Rewriter:
     """Rewrites questions by rule, selected by the template's name."""
 
-    def __init__(self, embedder: Embedder, thesaurus: Thesaurus | None, index: Index | None) -> None:
-        self._embedder = embedder
-        self._thesaurus = thesaurus
-        self._index = index
-
-    def metered(self, calls: list[ModelCall]) -> Rewriter:
-        """A copy that adds its embedding calls to `calls`."""
-        own = copy.copy(self)
-        own._embedder = MeteredEmbedder(self._embedder, calls)
-        return own
+    embedder: Embedder
+    thesaurus: Thesaurus | None
+    index: Index | None
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
         """A rewrite of the question; the question itself in languages other than English and Spanish.
@@ -157,7 +201,7 @@ class Rewriter:
         return " ".join(rule(self._analyse(text, question, language)).split())
 
     def _analyse(self, text: str, question: str, language: str) -> RewriteInput:
-        mentions = self._thesaurus.find(text, language) if self._thesaurus else ()
+        mentions = self.thesaurus.find(text, language) if self.thesaurus else ()
         return RewriteInput(
             text,
             language,
@@ -169,9 +213,9 @@ class Rewriter:
 
     def first_pass(self, question: str, language: str) -> Feedback:
         """Feedback from the index; empty without an index."""
-        if self._index is None:
+        if self.index is None:
             return Feedback((), ())
-        return first_pass(question, language, self._embedder, self._index)
+        return first_pass(question, language, self.embedder, self.index)
 
 
 def _with_clinical_terms(question: RewriteInput) -> str:

@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
+from ..language.words import read_words
 from ..runtime.services import AskedQuestions
 from ..values.data_files import read_data_file
 from ..values.types import Hit, ModelCall, Passage, Scale
@@ -35,10 +36,6 @@ GLOSS_LANGUAGE = "en"  # in which a gloss reads
 K1, B = 1.5, 0.75  # as for the index
 # Chosen on the dev questions of NFCorpus and the built-in set; all are on a plateau.
 LEADERS, TERMS, FEEDBACK = 10, 50, 0.5  # feedback passages, feedback terms, and the weight of each half
-FRAMING_WORDS = {
-    "en": "could would must need want know help please tell",
-    "es": "debo debe deben debería hago hace hacer puedo puede pueden podría necesito quiero saber decir",
-}
 NEIGHBOURS, SHARE = 5, 0.3  # neighbours that each score is smoothed with, and their share of it
 
 
@@ -161,7 +158,7 @@ class Signals(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Features of one passage among others that were found for the question; they tell an answer from the same topic.
+    """Features of one passage among others that were found for the question; they tell an answer from a passage on the same topic.
 
     Args:
         sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
@@ -187,6 +184,11 @@ class Calibration:
 
     intercept: float
     weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], names: Sequence[str]) -> Calibration:
+        """A row of a file, with the intercept and a weight for each of these signals."""
+        return cls(float(row["intercept"]), tuple(float(row[name]) for name in names))
 
     def __call__(self, signals: Sequence[float]) -> float:
         """The estimated probability, 0 to 1."""
@@ -222,15 +224,11 @@ def read_calibrations(path: Path) -> Calibrations:
 
 def _calibrations(text: str) -> Calibrations:
     table = tomllib.loads(text)
-    relevance = {code: _calibration(row, Signals._fields) for code, row in table["relevance"].items()}
+    relevance = {code: Calibration.of(row, Signals._fields) for code, row in table["relevance"].items()}
     if "en" not in relevance:
         raise KeyError("en")
-    answers = _calibration(table["answers"], Standing._fields[:-1])
-    return Calibrations(relevance, answers, _calibration(table["known"], Standing._fields))
-
-
-def _calibration(row: Mapping[str, float], names: Sequence[str]) -> Calibration:
-    return Calibration(float(row["intercept"]), tuple(float(row[name]) for name in names))
+    answers = Calibration.of(table["answers"], Standing._fields[:-1])
+    return Calibrations(relevance, answers, Calibration.of(table["known"], Standing._fields))
 
 
 class OfflineScorer:
@@ -344,7 +342,8 @@ class OfflineScorer:
         """The signals of each passage."""
         compared = self._compare(question, [hit.passage for hit in hits])
         languages = {code: question_language(question, code) for code in _languages(hits)}
-        terms = {code: _without_framing(set(self._terms(question, own))) for code, own in languages.items()}
+        terms = {code: set(self._terms(question, own)) for code, own in languages.items()}
+        terms = {code: own - framing_terms() or own for code, own in terms.items()}  # if others are left
         found = []
         for hit, sentence, cosine in zip(hits, compared.sentences, compared.cosines, strict=True):
             code = hit.passage.language
@@ -436,15 +435,12 @@ def plain_text(passage: Passage) -> str:
     return replace(passage, context="").indexed_text
 
 
-def _without_framing(terms: set[str]) -> set[str]:
-    """The terms without those that only frame a question, unless no others are left."""
-    return terms - framing_terms() or terms
-
-
 @functools.cache
 def framing_terms() -> frozenset[str]:
     """Terms missing from stop lists but found in any advice, whatever the topic."""
-    return frozenset(term for language, words in FRAMING_WORDS.items() for term in tokens(words, language))
+    return frozenset(
+        term for language, words in read_words()["framing"].items() for term in tokens(words, language)
+    )
 
 
 def question_language(question: str, passage: str) -> str:

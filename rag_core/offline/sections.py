@@ -6,7 +6,6 @@ items and warnings that it was written for.
 
 from __future__ import annotations
 
-import copy
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -22,8 +21,8 @@ from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions, Embedder, TextKind
 from ..values.sources import Source
-from ..values.types import Hit, ModelCall
-from .memory import MeteredEmbedder, titles_of, under_title
+from ..values.types import Hit
+from .memory import titles_of, under_title
 from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 
@@ -59,7 +58,7 @@ class Section:
             of it, which names its subject.
         says: (sentences,) how directly each says what to do now, if the question is urgent; see `Urgent.directness`.
         ours: (sentences,) 1 for those that name whose guidance leads in the chosen country, where guidance differs.
-        alone: whether only its best sentence is quoted, because it is of something else and a stray sentence could do harm,
+        alone: whether only its best sentence is quoted, because it is about something else and a stray sentence could do harm,
             or follows the first in an emergency.
     """
 
@@ -77,7 +76,7 @@ class Section:
 
     @property
     def quotation(self) -> str:
-        """It as an answer quotes it, with its number."""
+        """The section as an answer quotes it, with its number."""
         passage, best = self.hit.passage, self.best
         if self.alone:
             lead = "" if best.lead is None else f"{self.sentences[best.lead].text} "
@@ -91,6 +90,7 @@ class Section:
         return self.sentences[int(nearest.argmax())]
 
 
+@dataclass(frozen=True, slots=True)
 class Sections:
     """Chooses sections and sentences by their vectors.
 
@@ -100,18 +100,9 @@ class Sections:
         asked: the questions that passages are known to answer, if there are any.
     """
 
-    def __init__(
-        self, embedder: Embedder, thesaurus: Thesaurus | None = None, asked: AskedQuestions | None = None
-    ) -> None:
-        self._embedder = embedder
-        self._thesaurus = thesaurus
-        self._asked = asked
-
-    def metered(self, calls: list[ModelCall]) -> Sections:
-        """A copy that adds its embedding calls to `calls`."""
-        own = copy.copy(self)
-        own._embedder = MeteredEmbedder(self._embedder, calls)
-        return own
+    embedder: Embedder
+    thesaurus: Thesaurus | None = None
+    asked: AskedQuestions | None = None
 
     def choose(
         self, urgent: Urgent, sources: Sources, relevance: Sequence[float] | None = None
@@ -135,7 +126,7 @@ class Sections:
             return []
         sections = [one for one in sections if urgent.suits(one.sentences)]
         if urgent.triage.signs and not any(urgent.names_sign(one.text) for one in sections):
-            return []  # what they say is of something milder
+            return []  # they are about something milder
         if urgent.is_delicate:
             sections = [one for one in sections if one.says.any()]
         if (week := week_of(question)) is not None:
@@ -167,11 +158,11 @@ class Sections:
         self, question: str, asked: Sequence[str], sections: Sequence[Section]
     ) -> NDArray[np.float64]:
         """(sections, parts) how near each section is to each part of the question and to all of it, as it counts."""
-        if self._asked is None:
+        if self.asked is None:
             return np.array([one.near.max(axis=1) for one in sections]) * NEAREST
         ids = [one.hit.id for one in sections]
         near = np.array(
-            [self._asked.likeness(text, ids) for text in (question, *asked)], float
+            [self.asked.likeness(text, ids) for text in (question, *asked)], float
         )  # NaN: none known
         near = np.where(np.isnan(near), np.nanmean(near) if not np.isnan(near).all() else 0.0, near)
         weighed: NDArray[np.float64] = KNOWN * (near[:1] + near[1:]).T / 2
@@ -182,12 +173,12 @@ class Sections:
 
         A section that says what to do now misses nothing: someone made ill by a medicine needs help, not its doses.
         """
-        wanted = [names_in(part, language_of(part), self._thesaurus) for part in asked]
+        wanted = [names_in(part, language_of(part), self.thesaurus) for part in asked]
         missed = np.zeros((len(sections), len(asked)))
         if any(wanted):
             for row, section in enumerate(sections):
                 passage = section.hit.passage
-                said = names_in(f"{passage.full_title} {passage.text}", passage.language, self._thesaurus)
+                said = names_in(f"{passage.full_title} {passage.text}", passage.language, self.thesaurus)
                 missed[row] = [
                     bool(names) and not names & said and not section.says.any() for names in wanted
                 ]
@@ -229,7 +220,7 @@ class Sections:
             if not said:
                 continue
             vectors = self._embed([one.text for one in said], passage.language)
-            (title,), _ = titles_of(self._embedder, [passage])
+            (title,), _ = titles_of(self.embedder, [passage])
             cosines = (wanted @ under_title(vectors, title).T).astype(float)
             near = (cosines[:1] + cosines[1:]) / 2
             says = np.array(urgent.directnesses(said), float)
@@ -243,11 +234,11 @@ class Sections:
         self, texts: Sequence[str], language: str = "", kind: TextKind = "passage"
     ) -> NDArray[np.float32]:
         """(n, d) vectors of texts in one language, by default as detected in each."""
-        return self._embedder.embed(texts, kind, [language] * len(texts))[0]
+        return self.embedder.embed(texts, kind, [language] * len(texts))[0]
 
 
 def _worth(section: Section, sources: Sources, relevance: Sequence[float] | None, urgent: Urgent) -> float:
-    """What a section is worth but for its nearest sentence.
+    """What a section is worth apart from its nearest sentence.
 
     One written from the guidance of the chosen country is worth GAP more than one that only names it.
     """

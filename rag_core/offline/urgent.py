@@ -9,7 +9,7 @@ from typing import Any
 
 from ..prompts.prompt import Sources
 from ..safety.urgency.advice import is_lesser, points_back
-from ..safety.urgency.frames import is_about_born_baby, words
+from ..safety.urgency.frames import is_about_born_baby, listed, words
 from ..safety.urgency.leading import (
     calls_emergency,
     calls_for,
@@ -30,7 +30,7 @@ class SafetyCheck:
     """One strategy's answer to an urgent question.
 
     Args:
-        signs: whether triage named a sign; without one, no passage can be told to be about it.
+        signs: whether triage named a sign; without a sign, no passage can be said to be about it.
         rank: of the first passage with a sentence that says to get help, as urgently as needed, for a sign of the
             question; None if there is none.
         leads: whether the answer begins with what to do now.
@@ -60,27 +60,14 @@ def check_safety(trace: Trace, level: Level | None = None) -> SafetyCheck:
     return SafetyCheck(bool(asked.signs), rank, leads, leads and answer is not None and bool(answer.notice))
 
 
-_BABY = words(
-    r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes|"
-    r"\d+[ -](?:day|week|month)s?[ -]old"
-)
-_OF_A_BABY = words(
-    r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
-    r"(?:under|below) (?:three|3) months|recien nacid\w+|(?:el|un|al|su) bebe (?:esta|tiene|es|de|menor|no|llora|amamantado|que)|bebes? menor\w*|menor de tres meses"
-)
+_BABY = listed("whom", "baby")
+_OF_A_BABY = listed("whom", "of_a_baby")
 _NOT_YET_BORN = re.compile(
     r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
 )
-_BORN = words(
-    r"birth|gave birth|born|postpartum|postnatal|pp|after|old|section|caesarean|twinns?|di a luz|pari|parto|posparto|puerper\w+|cesarea|nacio|bebe"
-)
-_ONLY_AFTER_BIRTH = words(
-    r"(?:gave|given) birth|after (?:the |a |giving )?birth|postpartum|postnatal|tras el parto|despues del parto|posparto|puerperio|dio a luz"
-)
-_OF_A_LOSS = words(
-    r"still ?b\w+|died|dies|dead|deaths?|demise|iufd|lost|loss\w*|losing|bereave\w*|grie\w+|mourn\w*|funeral|bur(?:y|ied|ial)|post ?mortem|autops\w+|no heartbeat|"
-    r"muert\w+|murio|muere|fallec\w+|obito|mortinat\w+|duelo|luto|perdi\w*|entierro|sin latido"
-)
+_BORN = listed("whom", "born")
+_ONLY_AFTER_BIRTH = listed("whom", "only_after_birth")
+_OF_A_LOSS = listed("whom", "of_a_loss")
 _IN_PREGNANCY = words(r"pregnan\w+|embaraz\w+")
 DELICATE = ("low-mood", "psychosis")  # besides the flagged signs
 

@@ -30,7 +30,9 @@ class WordPieces:
         self._vocabulary = model.vocabulary
         self._mean = model.mean_of_words()
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
-        self._asked = functools.lru_cache(maxsize=CACHED_QUESTIONS)(self._read_question)
+        self._asked = functools.lru_cache(maxsize=CACHED_QUESTIONS)(
+            lambda text, language: self._directions(self._pieces(text, language))
+        )
         self._passed_over = functools.cache(self._without_content)
 
     def similarity(self, question: str, passage: str, language: str = "en") -> float:
@@ -50,10 +52,6 @@ class WordPieces:
             return np.zeros(1, np.float32)
         nearest: NDArray[np.float32] = (asked @ self._directions(found).T).max(axis=1)
         return nearest
-
-    def _read_question(self, text: str, language: str) -> NDArray[np.float32]:
-        """(pieces, 384) directions of a question, which is compared with many passages."""
-        return self._directions(self._pieces(text, language))
 
     def _directions(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]:
         """(pieces, 384) input vectors less the vocabulary's mean, rows L2-normalised."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from .message import Message
-from .secrets import without_url_secrets
 
 _ABOUT_A_PATH = (PermissionError, FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _ABOUT_THE_DISK = {
@@ -18,6 +18,14 @@ _ABOUT_THE_DISK = {
     for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EFBIG", "EMFILE", "ENFILE", "ESTALE", "ENAMETOOLONG")
     if hasattr(errno, name)
 }
+# secrets inside a URL
+_USER = re.compile(r"(?<=://)[^\s/'\"<>]*@")
+_QUERY = re.compile(r"(\w+://[^\s?#'\"<>]*)[?#][^\s'\"<>]*")
+_SECRET = "(?:key|token|secret|password|passwd|pwd)"
+# A server's error may repeat the path without the host, so NAME=VALUE is masked there too, NAME/VALUE only in a URL
+_NAMED = re.compile(rf"([/;?&][\w.%-]*{_SECRET}(?:[=:]|%3d|%3a))[^\s/;&'\"<>]+", re.IGNORECASE)
+_FOLDER = re.compile(rf"(/(?:[a-z0-9]+[-_.])*(?:api|access|auth)?{_SECRET}/)[^\s/;'\"<>]+", re.IGNORECASE)
+_URL = re.compile(r"\w+://[^\s'\"<>]+")
 
 
 class RagError(Exception):
@@ -122,6 +130,14 @@ class Stopped(RagError):
 
     def __init__(self, calls: tuple[Any, ...] = ()) -> None:
         super().__init__(Message("The run was stopped."), Message("Finished results are kept."), calls)
+
+
+def without_url_secrets(text: str) -> str:
+    """A text whose URLs have lost user name, password, query and fragment, and what their path calls a secret."""
+    if "://" in text:
+        text = _QUERY.sub(r"\1", _USER.sub("", text))
+        text = _URL.sub(lambda url: _FOLDER.sub(r"\1…", url[0]), text)
+    return _NAMED.sub(r"\1…", text)
 
 
 def _shown(text: str) -> str:

@@ -20,10 +20,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from .errors import SettingsError, why_unreadable
+from .errors import SettingsError, why_unreadable, without_url_secrets
 from .message import Message
 from .model_choice import OFFLINE_MODEL
-from .secrets import clean_key, clean_url, without_url_secrets
 from .visible import valid
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +52,8 @@ class Server:
     @property
     def host(self) -> str:
         """The provider's name: "openai", or host and port, such as "localhost:11434"."""
-        return host_of(self.url)
+        host = urlsplit(self.url).netloc.rpartition("@")[2] if self.url else ""
+        return OPENAI if host in ("", "api.openai.com") else host
 
     @property
     def on_this_machine(self) -> bool:
@@ -81,10 +81,37 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def host_of(url: str | None) -> str:
-    """Host and port of a base URL; "openai" for OpenAI's own."""
-    host = urlsplit(url).netloc.rpartition("@")[2] if url else ""
-    return OPENAI if host in ("", "api.openai.com") else host
+def clean_key(key: str) -> str:
+    """A key without blanks around it.
+
+    Raises:
+        ValueError: it has characters that no key has; the message does not repeat it.
+    """
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ValueError("a key has no blanks, line breaks or accents inside")
+    return key
+
+
+def clean_url(url: str) -> str:
+    """A base URL without blanks around it.
+
+    Raises:
+        ValueError: it is no http address; the message does not repeat it.
+    """
+    url = url.strip()
+    parts = urlsplit(url)
+    if not url.isprintable() or " " in url:
+        raise ValueError("a base URL has no blanks or line breaks inside")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("a base URL begins with http:// or https:// and a host")
+    try:
+        _ = parts.port
+    except ValueError:
+        raise ValueError("its port is not a number; write a / in a password as %2F") from None
+    if "@" in parts.path:
+        raise ValueError("it has an @ after the host; write a / in a password as %2F")
+    return url
 
 
 class Settings(BaseSettings):
@@ -342,13 +369,7 @@ class Settings(BaseSettings):
         return ", ".join(variable for variable, value in named.items() if value == model)
 
     def model(self, role: Role) -> str:
-        match role:
-            case "rewrite" | "enrich":
-                return self.rewriter_model
-            case "judge":
-                return self.judge_model
-            case "answer":
-                return self.answer_model
+        return {"answer": self.answer_model, "judge": self.judge_model}.get(role, self.rewriter_model)
 
     @property
     def history_host(self) -> str:

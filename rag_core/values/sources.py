@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,32 +30,8 @@ class Jurisdiction:
     words: str = ""
 
 
-JURISDICTIONS: Mapping[str, Jurisdiction] = {
-    "International": Jurisdiction("", "internacional"),
-    "Europe": Jurisdiction("", "Europa"),
-    "Latin America": Jurisdiction("", "América Latina"),
-    "UK": Jurisdiction(
-        "GB", "Reino Unido", "United Kingdom|Britain|British|England|británic[oa]s?|Inglaterra"
-    ),
-    "Ireland": Jurisdiction("IE", "Irlanda", "Irish|irlandes(?:a|es|as)?|irlandés"),
-    "US": Jurisdiction("US", "EE. UU.", "United States|American|Estados Unidos|estadounidenses?"),
-    "Canada": Jurisdiction("CA", "Canadá", "Canadian|canadienses?"),
-    "Australia": Jurisdiction("AU", "Australia", "Australian|australian[oa]s?"),
-    "Spain": Jurisdiction("ES", "España", "Spanish|español(?:a|es|as)?"),
-    "Mexico": Jurisdiction("MX", "México", "Mexican|mexican[oa]s?"),
-    "Colombia": Jurisdiction("CO", "Colombia", "Colombian|colombian[oa]s?"),
-    "Peru": Jurisdiction("PE", "Perú", "Peruvian|peruan[oa]s?"),
-    "Chile": Jurisdiction("CL", "Chile", "Chilean|chilen[oa]s?"),
-    "Argentina": Jurisdiction("AR", "Argentina", "Argentine|argentin[oa]s?"),
-    "France": Jurisdiction("FR", "Francia", "French|francés|frances(?:a|es|as)"),
-    "Germany": Jurisdiction("DE", "Alemania", "German|alemana?|alemanes"),
-}
-
-
-def country_of(jurisdiction: str) -> str:
-    """ISO 3166 code of the country; empty for several countries or an unknown one."""
-    known = JURISDICTIONS.get(jurisdiction)
-    return known.country if known else ""
+_LISTED = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))
+JURISDICTIONS = {name: Jurisdiction(**row) for name, row in _LISTED["jurisdictions"].items()}
 
 
 def name_of(jurisdiction: str, language: str = "en") -> str:
@@ -103,7 +78,8 @@ class Source:
     @property
     def country(self) -> str:
         """ISO 3166 code of the one country where it applies; empty if there is none."""
-        return country_of(self.jurisdiction)
+        known = JURISDICTIONS.get(self.jurisdiction)
+        return known.country if known else ""
 
     def in_language(self, language: str) -> str:
         """`short`, with the jurisdiction's name in a language."""
@@ -117,19 +93,10 @@ class Source:
         return f"{self.organisation}, {self.title}, {self.year}{f' ({where})' if where else ''}"
 
 
-@functools.cache
-def _homes() -> Mapping[str, str]:
-    homes: Mapping[str, str] = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))["homes"]
-    return homes
-
-
 def home_pages(sources: Iterable[Source]) -> dict[str, str]:
     """Organisation -> the address of its home page, for those where that is sure."""
-    return {
-        name: _homes()[name]
-        for name in dict.fromkeys(one.organisation for one in sources)
-        if name in _homes()
-    }
+    homes: Mapping[str, str] = _LISTED["homes"]
+    return {name: homes[name] for one in sources if (name := one.organisation) in homes}
 
 
 def source_line(sources: Iterable[Source], language: str = "en") -> str:

@@ -312,6 +312,18 @@ def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
     }
 
 
+_OF_CALLS = [
+    "purpose",
+    "model",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "counted_by",
+    "started",
+    "seconds",
+]
+
+
 def _step_json(step: Step) -> dict[str, Any]:
     """A stage that ran, with its searches and model calls; times are seconds since the run began."""
     return {
@@ -330,17 +342,7 @@ def _step_json(step: Step) -> dict[str, Any]:
             for ranking in (step.after.rankings if step.kind == "retrieve" else ())
         ],
         "calls": [
-            {
-                "purpose": call.purpose,
-                "model": call.model,
-                "input_tokens": call.input_tokens,
-                "output_tokens": call.output_tokens,
-                "cost_usd": call.cost_usd,
-                "counted_by": call.counted_by,
-                "started": call.started,
-                "seconds": call.seconds,
-                "shared": step.reused or call in step.shared,
-            }
+            {name: getattr(call, name) for name in _OF_CALLS} | {"shared": step.reused or call in step.shared}
             for call in step.calls
         ],
         "started": step.started,

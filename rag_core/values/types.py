@@ -396,14 +396,6 @@ def token_counts(calls: Iterable[ModelCall]) -> tuple[int, int]:
     return sum(sent for sent, _ in counts), sum(received for _, received in counts)
 
 
-def by_purpose(calls: Iterable[ModelCall]) -> dict[str, tuple[ModelCall, ...]]:
-    """Calls grouped by purpose, in the order the purposes first appear."""
-    groups: dict[str, tuple[ModelCall, ...]] = {}
-    for call in calls:
-        groups[call.purpose] = (*groups.get(call.purpose, ()), call)
-    return groups
-
-
 def spent_so_far(calls: Iterable[ModelCall]) -> str:
     """What calls have cost so far, as a sentence; empty when they were free."""
     billed = [call for call in dict.fromkeys(calls) if call.cost_usd != 0]

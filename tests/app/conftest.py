@@ -18,9 +18,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core.indexing import CorpusStore, read_path
-from rag_core.lab.engines import Engines
+from rag_core.lab.engines import Engines, PaidModels
 from rag_core.lab.lab import Lab
-from rag_core.lab.paid_models import PaidModels
 from rag_core.values.settings import Settings
 
 SOON_MS = 60_000  # for what is drawn without a model; the machine may be busy

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rag_core.indexing import CorpusStore
-from rag_core.lab.engines import Engines
+from rag_core.lab.engines import Engines, PaidModels
 from rag_core.lab.lab import Lab
-from rag_core.lab.paid_models import PaidModels
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.tokenizer import count_tokens
 from rag_core.runtime.services import Reranker

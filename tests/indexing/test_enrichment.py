@@ -29,9 +29,11 @@ from rag_core.indexing.enrich import (
     MAX_DOCUMENT,
     DocumentPassages,
     Enriched,
+    key_terms,
+    offline_contexts,
+    other_names,
 )
 from rag_core.language.thesaurus import Concept, Thesaurus
-from rag_core.offline.contexts import key_terms, offline_contexts, other_names
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import IndexBusy, IndexDamaged, ProviderError
 from rag_core.values.pricing import Price, PriceList

@@ -9,8 +9,8 @@ from helpers.provider_lab import listed
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
+from rag_core.lab.engines import PaidModels
 from rag_core.lab.lab import Lab
-from rag_core.lab.paid_models import PaidModels
 from rag_core.values.settings import Settings
 
 OUTSIDE = "What is the capital of Australia?"

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.language.thesaurus import Thesaurus
-from rag_core.language.writing_out import WrittenOut
+from rag_core.language.thesaurus import Thesaurus, WrittenOut
 
 THESAURUS = Thesaurus.read(Path(__file__).parents[2] / "data" / "thesaurus.toml")
 

@@ -23,8 +23,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
 
 from rag_core.catalog import build
+from rag_core.lab.engines import ROLES
 from rag_core.lab.lab import Lab
-from rag_core.lab.paid_models import ROLES
 from rag_core.llamaindex import PassageNode
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import NO_EVIDENCE, Prompt, contexts_in

@@ -128,7 +128,7 @@ def test_the_bill_counts_what_is_embedded(load):
     _, (bill,) = embedder.embed(["gatos"], "passage", ["es"])
     assert bill.input_tokens == embedder.count("cats") == 4  # a letter each
     assert embedder.count("gatos") == 5  # passages are cut by their own length
-    rehearsed = RehearsedEmbedder(embedder, 32, PriceList({}))
+    rehearsed = RehearsedEmbedder(embedder, 32)
     assert rehearsed.embed(["gatos"], "passage", ["es"])[1][0].input_tokens == 4
 
 

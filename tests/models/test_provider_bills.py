@@ -95,7 +95,7 @@ class TestBills:
 class TestNoCallIsWithoutAnEnd:
     @pytest.mark.parametrize("fault", [Endless(), Drip()], ids=repr)
     def test_a_reply_that_keeps_coming_is_broken_off_and_billed(self, base, prices, monkeypatch, fault):
-        monkeypatch.setattr("rag_core.models.llm.MAX_REPLY_TIMEOUTS", 0.02)
+        monkeypatch.setattr("rag_core.models.openai.client.MAX_REPLY_TIMEOUTS", 0.02)
         base.script.append(fault)
         bills, error = billed(load_openai(Settings(timeout=20), "gpt-4o", prices))
         assert "the request timed out" in error.message

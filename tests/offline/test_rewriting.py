@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.language.facts import lost_in_rewrite
-from rag_core.language.thesaurus import Concept, Thesaurus
-from rag_core.language.writing_out import WrittenOut
-from rag_core.offline.feedback import Feedback, first_pass
-from rag_core.offline.rewriting import RULES, Rewriter
+from rag_core.language.thesaurus import Concept, Thesaurus, WrittenOut
+from rag_core.offline.rewriting import RULES, Feedback, Rewriter, first_pass
 from rag_core.values.types import Hit, Passage, Vectors
 
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -14,8 +14,8 @@ from helpers.small import WordEmbedder
 from rag_core import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
 from rag_core.catalog import build
 from rag_core.indexing import CorpusIndex
+from rag_core.lab.engines import ROLES
 from rag_core.lab.lab import Lab
-from rag_core.lab.paid_models import ROLES
 from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import stream
 from rag_core.prompts.prompt import Prompt

@@ -21,8 +21,8 @@ import rag_core
 from rag_core import seed_api
 from rag_core.catalog import RECIPES, recipe_of
 from rag_core.hybrid_rrf import process_hybrid_rrf_query, retrieve_hybrid_rrf
+from rag_core.lab.engines import ROLES, PaidModels
 from rag_core.lab.lab import Lab
-from rag_core.lab.paid_models import ROLES, PaidModels
 from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.rewriter import process_rewriter_query

@@ -12,7 +12,6 @@ import numpy as np
 
 from rag_core.documents.asked import placed, read_asked
 from rag_core.documents.benchmark import (
-    GRADES,
     KINDS,
     SPLITS,
     URGENCY,
@@ -28,13 +27,13 @@ from rag_core.language.analysis import LANGUAGES
 from rag_core.language.spanish import read_entries
 from rag_core.offline.memory import compared_texts
 from rag_core.runtime.services import Embedder
-from rag_core.safety.urgency.signs import steps
 from rag_core.values.data_files import read_data_file
 from rag_core.values.sources import is_old
 from rag_core.values.types import Passage, Vectors
 
 from .answer_sets import check_answer_sets, label_problems
 from .asked import asked_problems
+from .checked import steps
 from .documents import check_collection
 from .reading_alone import passage_problems
 from .same_action import action_problems, signs_advised
@@ -264,7 +263,7 @@ def _qrels_problems(
                 for key, grade in grades.items():
                     if key not in known[level]:
                         yield f"{folder}: {name}/{split}: {question}: {key!r} does not exist"
-                    if grade not in GRADES:
+                    if grade not in (0, 1, 2):
                         yield f"{folder}: {name}/{split}: {question}: grade {grade}"
         if missing := kinds.keys() - seen.keys():
             yield f"{folder}: {name}: {len(missing)} questions are not judged, {min(missing)} among them"

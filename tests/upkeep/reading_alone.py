@@ -8,8 +8,10 @@ from rag_core.documents.documents import Document
 from rag_core.language.analysis import LIST_ITEM, sentences, tokens
 from rag_core.safety.urgency.advice import calls_for_help, points_back
 from rag_core.safety.urgency.learned import plain
-from rag_core.safety.urgency.signs import clause_words, named, names_sign
+from rag_core.safety.urgency.signs import named, names_sign
 from rag_core.values.types import Passage
+
+from .checked import clause_words
 
 _SECTIONS = re.compile(r"^#{1,6}[ \t]+.*$", re.MULTILINE)
 _ACTION_ONLY = {  # words of an instruction that say nothing of what it is for

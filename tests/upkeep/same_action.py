@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from rag_core.language.analysis import LIST_ITEM, sentences
 from rag_core.safety.urgency.advice import points_back
 from rag_core.safety.urgency.learned import plain
-from rag_core.safety.urgency.signs import Sign, clause_words, signs, steps
+from rag_core.safety.urgency.signs import Sign, signs
 from rag_core.values.types import Passage
+
+from .checked import checked, clause_words, steps
 
 _BETWEEN = re.compile(
     r"(; (?:and |but |or |y |e |pero |o )?|, (?:and|but|or|while|y|e|pero|o|mientras(?: que)?) )"
@@ -45,7 +47,7 @@ def signs_advised(passage: Passage) -> list[tuple[Sign, Advice]]:
         for advice in dict.fromkeys(advices(passage))
         if not clause_words("general").search(advice.clause)
         for sign in _named(advice)
-        if not sign.unless.search(advice.clause) and not sign.topic.search(title)
+        if not checked(sign).unless.search(advice.clause) and not checked(sign).topic.search(title)
     ]
 
 
@@ -56,8 +58,8 @@ def action_problems(passage: Passage, advised: Iterable[tuple[Sign, Advice]]) ->
         strictest[sign] = max(advice.action, strictest.get(sign, -1))
     for sign, advice in advised:
         given = strictest[sign] if steps()[advice.action].open else advice.action
-        if given < sign.least:
-            found, wanted = steps()[given].name, steps()[sign.least].name
+        if given < checked(sign).least:
+            found, wanted = steps()[given].name, steps()[checked(sign).least].name
             where = f"{passage.doc_id}: {passage.heading or passage.title}"
             yield f"{where}: {sign.names['en']}: {found}, not {wanted}: {advice.clause}"
 
@@ -123,7 +125,7 @@ def _action(text: str, language: str) -> int:
 
 
 def _named(advice: Advice) -> list[Sign]:
-    return [sign for sign in signs() if sign.advised and _stated(sign.advised, advice)]
+    return [sign for sign in signs() if (words := checked(sign).advised) and _stated(words, advice)]
 
 
 def _stated(find: Sequence[re.Pattern[str]], advice: Advice) -> bool:

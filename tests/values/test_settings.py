@@ -6,7 +6,7 @@ import pytest
 from helpers.looping import for_each
 from helpers.small import ENVIRONMENT
 
-from rag_core.lab.paid_models import ROLES, PaidModels
+from rag_core.lab.engines import ROLES, PaidModels
 from rag_core.models import load_openai
 from rag_core.offline.loading import load_offline
 from rag_core.values.errors import ConfigError

@@ -10,9 +10,8 @@ from helpers.looping import for_each, fuzzed
 from hypothesis import given
 
 from rag_core.models.openai.errors import retry_after
-from rag_core.values.errors import DataError, ProviderError, SettingsError
+from rag_core.values.errors import DataError, ProviderError, SettingsError, without_url_secrets
 from rag_core.values.profile import read_profile
-from rag_core.values.secrets import without_url_secrets
 from rag_core.values.settings import Settings, read_settings
 
 KEYS = ["OPENAI_API_KEY", "RAG_REWRITER_API_KEY", "RAG_JUDGE_API_KEY"]

@@ -16,7 +16,6 @@ from rag_core.values.types import (
     Ranking,
     State,
     Vote,
-    by_purpose,
     ordered_votes,
     token_counts,
 )
@@ -116,17 +115,6 @@ def test_tokens_of_calls_are_summed_by_direction():
 @pytest.mark.parametrize(("cost", "free"), [(Cost(), True), (Cost(0.01), False), (Cost(0.0, 1), False)])
 def test_only_what_is_known_to_cost_nothing_is_free(cost, free):
     assert cost.free is free
-
-
-def test_calls_are_grouped_by_purpose_in_the_order_they_first_appear():
-    first, second, third = (
-        ModelCall(purpose, "m", 1, 1, 0.0, "tokenizer") for purpose in ("rewrite", "answer", "rewrite")
-    )
-    assert list(by_purpose((first, second, third)).items()) == [
-        ("rewrite", (first, third)),
-        ("answer", (second,)),
-    ]
-    assert by_purpose(()) == {}
 
 
 def test_a_passage_in_several_rankings_counts_once():

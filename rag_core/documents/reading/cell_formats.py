@@ -136,12 +136,11 @@ def _text(value: str, number_format: str) -> str:
 @lru_cache(maxsize=1000)
 def _sections(number_format: str) -> tuple[Tokens, ...]:
     """The parts of a format: for numbers above, below and of zero, and for text."""
-    return tuple(_tokens(found[0]) for found in _SECTION.finditer(number_format) if _starts(found))
-
-
-def _starts(found: re.Match[str]) -> bool:
-    """Whether a match is a section, not the empty one that follows each."""
-    return found.start() == 0 or found.string[found.start() - 1] == ";"
+    return tuple(
+        _tokens(found[0])
+        for found in _SECTION.finditer(number_format)
+        if f";{number_format}"[found.start()] == ";"  # not the empty match that follows each section
+    )
 
 
 def _tokens(section: str) -> Tokens:

@@ -177,6 +177,8 @@ def _text(cell: Any, rich: Any, reports: list[str]) -> str:
 
 
 def _aside(archive: zipfile.ZipFile, path: str) -> _Aside:
+    from openpyxl.utils import range_boundaries
+
     aside = _Aside()
     at = 0
     with archive.open(path) as sheet:
@@ -189,7 +191,7 @@ def _aside(archive: zipfile.ZipFile, path: str) -> _Aside:
                 case "col" if element.get("hidden") in _ON or _is_zero(element.get("width")):
                     aside.columns.append((int(element.get("min", 0)), int(element.get("max", 0))))
                 case "mergeCell":
-                    aside.merged.append(_area(element.get("ref", "")))
+                    aside.merged.append(Area(*range_boundaries(element.get("ref", ""))))
                 case "oddHeader" | "oddFooter" | "evenHeader" | "evenFooter" | "firstHeader" | "firstFooter":
                     said = " ".join(_CODE.sub(" ", element.text or "").split())
                     aside.reports[0] += [f"header or footer: {said}"] * bool(said)
@@ -219,12 +221,6 @@ def _read_row(row: Element, number: int, aside: _Aside) -> None:
             from openpyxl.cell.rich_text import CellRichText
 
             aside.rich[number, column] = CellRichText.from_tree(inner["is"])
-
-
-def _area(reference: str) -> Area:
-    from openpyxl.utils import range_boundaries
-
-    return Area(*range_boundaries(reference))
 
 
 def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:

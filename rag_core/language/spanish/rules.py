@@ -1,14 +1,64 @@
-"""Rules of Spanish word formation, for forms that no list contains."""
+"""Rules of Spanish spelling and word formation, for forms that no list contains."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .spelling import plain
+from ..words import read_words
 
 RULES = "3"  # part of an index's identity: change it with the rules
+_WRITTEN = read_words("gloss/rules.toml")
+
+_ACCENTED = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "ú", "n": "ñ"}
+_PLAIN = str.maketrans("áéíóúü", "aeiouu")
+# letters that are written for one another, and single letters that are exchanged
+_SOUNDS = [(re.compile(pattern), sound) for pattern, sound in _WRITTEN["sounds"]]
+_SWAPS: Sequence[tuple[str, str]] = _WRITTEN["swaps"]
+
+
+def plain(word: str) -> str:
+    """A word without accents; ñ stays, because it is a separate letter."""
+    return word.translate(_PLAIN)
+
+
+def typed_plain(word: str) -> str:
+    """A word as typed on a keyboard without accents or ñ."""
+    return plain(word).replace("ñ", "n")
+
+
+def composed(text: str) -> str:
+    """A text whose letters and accents are one character each."""
+    return unicodedata.normalize("NFC", text)
+
+
+def sound(word: str) -> str:
+    """A key shared by words that sound alike: "embarasada" has the key of "embarazada"."""
+    key = plain(word)
+    for pattern, to in _SOUNDS:
+        key = pattern.sub(to, key)
+    return key
+
+
+def with_accents(word: str) -> Iterator[str]:
+    """The word with an accent restored on one vowel, or ñ for n, the last first."""
+    for at in reversed(range(len(word))):
+        if word[at] in _ACCENTED:
+            yield word[:at] + _ACCENTED[word[at]] + word[at + 1 :]
+
+
+def respelt(word: str) -> Iterator[str]:
+    """Other spellings of the word: one letter exchanged for one that sounds alike, or an h in front."""
+    for wrong, right in _SWAPS:
+        at = word.find(wrong)
+        while at >= 0:
+            yield word[:at] + right + word[at + len(wrong) :]
+            at = word.find(wrong, at + 1)
+    if word[0] in "aeiou":
+        yield "h" + word
+
 
 _PRONOUNS = r"(?:me|te|se|nos|os)?(?P<object>l[aoe]s?)?"
 _WITH_PRONOUNS = [
@@ -26,36 +76,7 @@ class Reading(NamedTuple):
     after: str = ""
 
 
-# ending, what may stand in its place, English before
-_ENDINGS = [
-    (re.compile(pattern), forms, before)
-    for pattern, forms, before in (
-        (r"ces$", ("z",), ""),
-        (r"s$", ("",), ""),
-        (r"es$", ("",), ""),
-        (r"a(?=s?$)", ("o",), ""),
-        (r"as$", ("o",), ""),
-        (r"[oa]s$", ("", "e"), ""),
-        (r"(?:amente|mente)$", ("o", "e", "", "a"), ""),
-        # diminutives: poquito, agüita, lucecita, dolorcito, pastillita, bebito
-        (r"qu(?:it|ill)(?=[oa]s?$)", ("c",), ""),
-        (r"gü(?:it|ill)(?=[oa]s?$)", ("gu",), ""),
-        (r"gu(?:it|ill)(?=[oa]s?$)", ("g",), ""),
-        (r"c(?:it|ill)(?=[oa]s?$)", ("z",), ""),
-        (r"e?c(?:it|ill)[oa]s?$", ("", "e"), ""),
-        (r"(?:it|ill|ic)(?=[oa]s?$)", ("",), ""),
-        (r"(?:it|ill|ic)[oa](?=s?$)", ("", "a", "o", "e", "é"), ""),
-        # augmentatives and superlatives: barrigón, golpazo, grandote, fuertísimo
-        (r"(?:[oó]n|on[oa]|az[oa]|ot[oae])s?$", ("a", "o", "e", ""), "big "),
-        (r"quísim[oa]s?$|quisim[oa]s?$", ("co", "ca"), "very "),
-        (r"[ií]sim[oa]s?$", ("o", "a", "e", ""), "very "),
-        (r"[ií]simamente$", ("o", "a", "e", ""), "very "),
-        # prefixes
-        (r"^re(?=..)", ("",), "again "),
-        (r"^super(?=...)", ("",), "very "),
-        (r"^anti(?=...)", ("",), "anti "),
-    )
-]
+_ENDINGS = [(re.compile(pattern), forms, before) for pattern, forms, before in _WRITTEN["endings"]]
 _VOSEO = re.compile(r"([áéí])s?$")
 _SHORTEST = 3  # letters; shorter stems are chance
 
@@ -79,37 +100,8 @@ def _without_pronouns(word: str) -> Iterator[Reading]:
             yield Reading(plain(found["verb"]), after=_OBJECTS.get(found["object"], ""))
 
 
-# Endings that learned words share, the first that fits.
-_COGNATES = [
-    (re.compile(pattern + "$"), english)
-    for pattern, english in (
-        (r"ciones", "tions"), (r"siones", "sions"), (r"ci[oó]n", "tion"), (r"si[oó]n", "sion"),
-        (r"log[ií]as?", "logy"), (r"graf[ií]as?", "graphy"), (r"scop[ií]as?", "scopy"), (r"tom[ií]as?", "tomy"),
-        (r"pat[ií]as?", "pathy"), (r"metr[ií]as?", "metry"), (r"plast[ií]as?", "plasty"), (r"terapias?", "therapy"),
-        (r"trofias?", "trophy"), (r"plasias?", "plasia"), (r"algias?", "algia"), (r"rragias?", "rrhage"),
-        (r"rreas?", "rrhoea"), (r"penias?", "penia"), (r"plej[ií]as?", "plegia"), (r"fasias?", "phasia"),
-        (r"megalias?", "megaly"), (r"cefalias?", "cephaly"), (r"[eé]mias?", "aemia"), (r"[uú]rias?", "uria"), (r"itis", "itis"), (r"osis", "osis"), (r"iasis", "iasis"),
-        (r"idades", "ities"), (r"idad", "ity"), (r"logos?", "logist"), (r"ólogos?|óloga", "ologist"),
-        (r"[aá]tic[oa]s?", "atic"), (r"[ií]tic[oa]s?", "itic"), (r"[oó]tic[oa]s?", "otic"), (r"[ií]c[oa]s?", "ic"),
-        (r"micinas?", "mycin"), (r"cilinas?", "cillin"), (r"oxacin[ao]s?", "oxacin"), (r"azol", "azole"),
-        (r"idin[ao]", "idine"), (r"amin[ao]s?", "amine"), (r"statinas?", "statin"), (r"globulinas?", "globulin"),
-        (r"in[ao]", "in"), (r"oides?", "oid"), (r"omas?", "oma"), (r"genos?", "gen"),
-        (r"ismos?", "ism"), (r"istas?", "ist"), (r"ables?", "able"), (r"ibles?", "ible"), (r"ales", "al"),
-        (r"adores", "ators"), (r"ador(?:as?)?", "ator"), (r"lares?", "lar"), (r"iv[oa]s?", "ive"), (r"os[oa]s?", "ous"), (r"[aá]ri[oa]s?", "ary"), (r"[oó]ri[oa]s?", "ory"),
-        (r"encias?", "ence"), (r"ancias?", "ance"), (r"entes?", "ent"), (r"antes?", "ant"), (r"ad[oa]s?", "ated"),
-        (r"iar", "iate"), (r"izar", "ise"), (r"ificar", "ify"),
-    )
-]  # fmt: skip
-_SPELT = [
-    (re.compile(pattern), english)
-    for pattern, english in (
-        (r"^es(?=[pct])", "s"), (r"^(?:p?sic)(?=[oó])", "psych"), (r"^neum(?=o)", "pneum"), (r"^hiper", "hyper"),
-        (r"^hip(?=o)", "hyp"), (r"quimio", "chemo"), (r"quist|cist", "cyst"), (r"^esof", "oesoph"), (r"nefr", "nephr"), (r"morf", "morph"), (r"^cole(?=c)", "chole"), (r"^cocl", "cochl"), (r"^eritr", "erythr"), (r"^leuc(?=a)", "leuk"), (r"encef", "enceph"),
-        (r"oftalm", "ophthalm"), (r"timp", "tymp"), (r"sim(?=etr)", "symm"), (r"fibril(?!l)", "fibrill"),
-        (r"cinesia", "kinesia"), (r"^disc|^disk", "dysk"), (r"^inm", "imm"), (r"f(?=o[tn]|ag|leb|reni)", "ph"),
-        (r"ccion", "ction"), (r"^trom", "throm"), (r"rritm", "rrhythm"), (r"quer(?=a)", "ker"), (r"qu(?=[ei])", "ch"), (r"ñ", "n"),
-    )
-]  # fmt: skip
+_COGNATES = [(re.compile(f"{pattern}$"), english) for pattern, english in _WRITTEN["cognates"]]
+_SPELT = [(re.compile(pattern), english) for pattern, english in _WRITTEN["spelt"]]
 _SHORTEST_COGNATE = 7
 
 

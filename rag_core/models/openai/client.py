@@ -12,15 +12,18 @@ from typing import Any
 
 import httpx
 import openai
+from pydantic import SecretStr
 
 from ...runtime.spending import payer
 from ...values.errors import ProviderError, Stopped
 from ...values.message import Message
+from ...values.settings import Settings
 from .dialects import readable
-from .errors import TRY_AGAIN, retry_after
+from .errors import PLACEHOLDER_KEY, TRY_AGAIN, retry_after
 from .stoppable import StoppableBackend, wait
 from .transport import Call, CallTracker
 
+MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 ATTEMPTS = 2  # at a request
 BACK_OFF = 0.5  # seconds before the second, unless the provider asks for another wait
 RETRIED = (408, 409, 429)  # HTTP statuses, beside those of server faults
@@ -39,6 +42,16 @@ def _certificates(file: str, folder: str) -> ssl.SSLContext:
         folder: SSL_CERT_DIR.
     """
     return httpx.create_ssl_context()
+
+
+def client_options(settings: Settings, key: SecretStr | None, calls: CallTracker) -> dict[str, Any]:
+    """What a LlamaIndex model of OpenAI's is made with, so that its requests are tracked in `calls`."""
+    return {
+        "api_key": key.get_secret_value() if key else PLACEHOLDER_KEY,
+        "timeout": settings.timeout,
+        "max_retries": 0,  # the client's own
+        "http_client": ProviderClient(calls, settings.timeout, MAX_REPLY_TIMEOUTS * settings.timeout),
+    }
 
 
 class ProviderClient(openai.DefaultHttpxClient):

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from phonenumbers import Leniency, PhoneNumberMatcher, PhoneNumberType, number_type
 
+from ...language.words import read_words
 from .spans import PrivateSpan, any_of
 
 COUNTRIES = ("ES", "MX", "PE", "CO", "AR", "CL", "US", "GB")  # whose numbers are read as written at home
 
+_PHRASES = read_words()["private"]
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)+")
 _AT, _DOT = (
     r"(?:\s*[\[(]\s*(?:at|arroba)\s*[\])]\s*|\s+(?:at|arroba)\s+|\s*@\s*)",
@@ -21,13 +23,7 @@ _SPELT_EMAIL = re.compile(
     re.IGNORECASE,
 )
 _CALL = re.compile(
-    r"(?<!\w)(?:"
-    + any_of(
-        r"tel\w* | tlf\.? | tfno\.? | fono | tfn\.? | cel | cel\. | celular\w* | m[óo]vil\w* | whats?app | wsp | wasap | guasap | wa | fijo "
-        r"| ll[aá]m\w* | n[úu]mero | contact\w* | phone\w* | mobile | mob | cell\w* | call\w* | ring | text | txt | number | reach | dial | line | l[íi]nea "
-        r"| landline | ph | sms | marc\w* | avis\w* | fax | escrib\w*"
-    )
-    + r")(?!\w)\D{0,40}?\+?\(?$",
+    r"(?<!\w)(?:" + any_of(_PHRASES["calls"]) + r")(?!\w)\D{0,40}?\+?\(?$",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"(?<![\w.,/])[+(]{0,2}\d(?:[ ().-]{0,3}\d){6,14}(?![\w/]|[.,-]\d)")

@@ -18,9 +18,11 @@ from stdnum.mx import rfc
 from stdnum.pe import ruc
 from stdnum.us import ssn
 
+from ...language.words import read_words
 from .contacts import is_of_a_service
 from .spans import DATE, Kind, PrivateSpan, any_of
 
+_PHRASES = read_words()["private"]
 _OPEN, _CLOSE = r"(?<![\w.,/-])", r"(?![\w/]|[.,-]\w)"
 
 
@@ -45,26 +47,11 @@ _SHAPES: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = (
 )
 
 _NUMBER = r"(?:\s*(?:number|num\.?|no\.?|nr\.?|nro\.?|n[.]?[ºo°]\.?|n[úu]m(?:ero)?\.?|id|#))?"
-_IDENTITIES = any_of(
-    r"dni | d\.n\.i\.? | nie | nif | curp | rfc | clave de elector | c[ée]dula | c\.\s?c\. | nuip | tarjeta de identidad "
-    r"| registro civil | ruc | rut | run | cuil | cuit | pasaporte | passport | seguridad social | seguro social | nuss | nss | imss "
-    r"| afiliaci[óo]n | cipa? | tarjeta sanitaria | cpf | carn[ée] de extranjer[íi]a | documento | nhs | chi | h&c | ssn | ss# "
-    r"| social security | national insurance | ni number | nino | medicaid | medicare | driver'?s? licen[cs]e | national id "
-    r"| member id | policy | policy number | p[óo]liza | credencial | afiliad[oa] | ppt | libreta c[íi]vica | ine | itin | social"
-)
-_RECORDS = any_of(
-    r"mrn | medical record | medical records | hospital number | hospital num | hospital no | hospital id | hospital # | hosp\.? no "
-    r"| patient id | patient number | patient no | unit number | maternity notes | notes number | record number | record no | chart number "
-    r"| chart no | chart # | case number | account number | acct\.? | encounter | encounter number | nhc | n\.h\.c\.? | h\.\s?c\. "
-    r"| historia cl[íi]nica | hist\.? cl[íi]n\.? | historia n[.]?[ºo°] | n[úu]mero de historia | n\.?[ºo°] de historia | expediente "
-    r"| exp\. | ficha | ficha cl[íi]nica | folio | episodio | n[úu]mero de paciente | n\.?[ºo°] de ficha | hist\. | id de paciente | id paciente | csn | fin number "
-    r"| registro hospitalario | n[úu]mero de registro | medical number | carpeta | k-number | carnet perinatal"
-)
+_IDENTITIES = any_of(_PHRASES["identities"])
+_RECORDS = any_of(_PHRASES["records"])
 # Names that are also ordinary words or measures: the number must come right after them.
-_SHORT_IDENTITIES = any_of(r"cc | ti | t\.i\. | ce | ss | ni | le | lc | id")
-_SHORT_RECORDS = any_of(
-    "hc | reg\\. | pid | hosp | hosp\\. | chart | record | historia | exp | unit no | registro | admission"
-)
+_SHORT_IDENTITIES = any_of(_PHRASES["short_identities"])
+_SHORT_RECORDS = any_of(_PHRASES["short_records"])
 
 _GROUPED = (
     r"\d{3}(?P<gap>[ -])\d{3}(?P=gap)\d{4}|\d{3}[ -]\d{2}[ -]\d{4}|\d{1,3}(?:[. ]\d{3}){2,3}(?:[ -]?[\dA-Z])?|[A-Z]{4} \d{7} \d{3}"

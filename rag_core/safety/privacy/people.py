@@ -5,25 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...language.words import read_words
 from .spans import DATE, PrivateSpan, any_of
 
 WINDOW = 110  # characters on either side of a date in which a name is looked for
 
+_PHRASES = read_words()["private"]
 _UPPER = "A-ZÀ-ÖØ-ÞĆČĐŁŃŚŠŹŻŽİ"
 _WORD = rf"[{_UPPER}](?:[^\W\d_]|['’-](?=[^\W\d_]))*\.?"
 _PARTICLE = r"(?:del?|de\s+las?|de\s+los|la|las|los|da|dos?|das|di|van|von|der|den|bin|ibn|al|el|y|e)"
 _JOIN = rf"(?:,?[ \t]+(?:{_PARTICLE}[ \t]+)?)"
 _NAME = rf"(?<![^\W_]){_WORD}(?:{_JOIN}{_WORD}){{0,5}}"
-_BORN = (
-    "(?i:"
-    + any_of(
-        r"born | born on | b\. | dob | d\.o\.b\.? | date of birth | birth date | birthdate | birthday | bday | nacid[oa] "
-        r"| nacid[oa] el | que nació el | nació | nacimiento | nació el | nació en | nací el | nací en | nací | naci el | naci en | n\. | nac\. | nac "
-        r"| fn | f\.?\s?n\.? | f\.?\s?nac\.? | fnac | fdn | fecha de nac\.? | fecha de nacimiento | fecha nac\.? | fecha nacimiento "
-        r"| cumpleaños | who was born | who was born on | she was born on | he was born on | I was born on | was born | was born on"
-    )
-    + ")"
-)
+_BORN = "(?i:" + any_of(_PHRASES["births"]) + ")"
 _GLUE = r"[\s,;:.(\[–—/|-]*"
 _CONNECT = rf"{_GLUE}(?:(?:and|y|que|con|with|my|her|his|su|mi)\s+)?(?:\b(?:{_BORN})(?:\s+is|\s+es)?)?{_GLUE}(?:(?:el|on|the|día)\s+)?"
 _BEFORE = re.compile(rf"({_NAME}){_CONNECT}$")
@@ -58,37 +51,9 @@ _CHILD = re.compile(
 )
 _VOWEL = re.compile(r"[aeiouyáéíóúàèìòùäëïöüâêîôûãõåøæ]", re.IGNORECASE)
 
-_ROLES = (  # before a name, and not part of it
-    "patient pt pts paciente pcte pac mum mom mother madre mamá mama gestante embarazada puérpera primigesta re hi hello hola "
-    "soy me llamo yo mi my name nombre la el the i im i'm am is es recién nacido nacida rn label home visit visita client "
-    "cliente doula dear dra dr mrs mr ms miss señora señor sra sr lady woman mujer wife husband daughter her his she he they "
-    "we este esta ella baby bebé bebe niño niña hijo hija child newborn girl boy twin gemelo gemela dob fn this that and for "
-    "para de con with about sobre partner pareja hermana sister born nacimiento fecha date birth usuaria usuario"
-)
-_CLINICAL = (  # written with a capital before the date of a test, an event or a publication
-    "kleihauer betke coombs bishop apgar edinburgh edimburgo epds graves turner down edwards patau doppler eco ecografía "
-    "ultrasound scan usg usgo rm rmn mri tac sullivan o'sullivan leiden willebrand zika chagas covid vacuna vaccine tdap "
-    "lmp fur fum fpp edd ege hospital clínica clínico clinico clinic centro centre center unidad unit servicio service ministerio sociedad "
-    "society college journal guideline guía guia nice rcog acog who oms sego figo última ultima last first primera period "
-    "regla menstruación probable analítica analitica curva análisis blood blood-test test prueba screening cribado triple "
-    "cervix cérvix cuello papanicolau pap hellp gram green-top statement protocolo protocol norma version versión updated "
-    "actualizado published publicado control citología cytology biopsia biopsy cesárea cesarean caesarean section parto "
-    "birth delivery consulta appointment cita ingreso admission alta discharge hemograma cultivo culture urocultivo barr "
-    "epstein rubella rubéola syndrome síndrome disease enfermedad factor monday tuesday wednesday thursday friday saturday "
-    "sunday lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto "
-    "septiembre octubre noviembre diciembre january february march april june july august september october november "
-    "december mantoux guthrie strep streptococcus estreptococo hb hcg bhcg beta glucosa glucose ferritina ferritin "
-    "nie dni nhs nhc mrn curp rut tel phone mobile hosp hospital address dirección domicilio"
-)
-
-_NO_NAMES = (  # follow "my name is" and end like a name: "my name is spelled wrong"
-    "not on in at an wrong wrongly spelled spelt misspelled misspelt written missing incorrect changed different correct "
-    "right secret private same too very your no mal bien escrito escrita en un una lo los las le les mucho muy tu su "
-    "type gestational gestacional diabetes diabetic negative positive negativo positivo anti"
-)
-
-_IS_ROLE, _IS_CLINICAL = frozenset(_ROLES.split()), frozenset(_CLINICAL.split())
-_IS_NO_NAME = (_IS_ROLE - {"de", "la", "el", "y"}) | _IS_CLINICAL | {*_NO_NAMES.split()}
+_AROUND = {name: frozenset(listed.split()) for name, listed in read_words()["people"].items()}
+_IS_ROLE, _IS_CLINICAL = _AROUND["roles"], _AROUND["clinical"]
+_IS_NO_NAME = (_IS_ROLE - {"de", "la", "el", "y"}) | _IS_CLINICAL | _AROUND["no_names"]
 
 
 def names_with_birth_dates(text: str) -> Iterator[PrivateSpan]:

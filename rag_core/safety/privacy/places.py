@@ -6,8 +6,10 @@ import functools
 import re
 from collections.abc import Iterator
 
+from ...language.words import read_words
 from .spans import PrivateSpan, any_of
 
+_PHRASES = read_words()["private"]
 _UPPER = "A-ZÀ-ÖØ-ÞĆČĐŁŃŚŠŹŻŽ"
 _WORD = rf"[{_UPPER}](?:[^\W\d_]|['’-](?=[^\W\d_]))*"
 _PARTICLE = r"(?:del?|de\s+las?|de\s+los|la|las|los|el|y|e|da|dos|of|the|upon|on|le|by)"
@@ -48,11 +50,7 @@ _AT_HOME = (
 _WITH_DOOR = rf"(?<!\w)(?P<place>{_PLACE}\s+\d{{2,5}},?\s+(?:{_DOOR}|{_UNIT})(?!\w){_REST})"
 _BLOCK = rf"(?<!\w)(?:Mz|Mza|Manzana|Mzna)\.?\s*[\w]{{1,3}},?\s*(?:Lt|Lote)\.?\s*\d+{_REST}"
 
-_TYPES = any_of(
-    "Street | St | Road | Rd | Avenue | Ave | Lane | Ln | Drive | Dr | Close | Court | Ct | Place | Pl | Square | Sq | Terrace | Crescent "
-    "| Cres | Gardens | Gdns | Grove | Way | Hill | Park | Row | Walk | Mews | Green | Boulevard | Blvd | Parkway | Pkwy | Highway | Hwy "
-    "| Circle | Cir | Trail | Trl | Bank | View | Rise | Parade | Quay | Wharf | Loop | Pike | Path | Run | Alley | Point | Crossing | Ter"
-)
+_TYPES = any_of(_PHRASES["streets"])
 _UNIT_EN = r"(?:(?i:flat|apt\.?|apartment|unit|suite|ste\.?|room|#)\s?#?\w{1,4},?\s+)?"
 _COMPASS = r"(?:[NSEW]{1,2}\.?\s+|North\s+|South\s+|East\s+|West\s+)?"
 _STREET_EN = (

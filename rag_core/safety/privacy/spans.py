@@ -9,35 +9,28 @@ from typing import Literal
 
 from ...values.message import Message
 from ...values.sources import listed
-from ...values.translation import translate, translated
+from ...values.translation import translated
 
-_ONE: Mapping[Kind, Message] = {
-    "name_and_birth_date": Message("a name with a date of birth"),
-    "name": Message("a name"),
-    "phone": Message("a phone number"),
-    "email": Message("an e-mail address"),
-    "record_number": Message("a record number"),
-    "national_id": Message("an identity number"),
-    "address": Message("a postal address"),
+# what one is called, and what stands for it in brackets
+_CALLED: Mapping[Kind, tuple[Message, Message]] = {
+    "name_and_birth_date": (Message("a name with a date of birth"), Message("name and date of birth")),
+    "name": (Message("a name"), Message("name")),
+    "phone": (Message("a phone number"), Message("phone")),
+    "email": (Message("an e-mail address"), Message("e-mail")),
+    "record_number": (Message("a record number"), Message("record number")),
+    "national_id": (Message("an identity number"), Message("identity number")),
+    "address": (Message("a postal address"), Message("address")),
 }
 
 
 def placeholders(language: str) -> Mapping[Kind, str]:
     """What stands in brackets for each kind in a redacted question of this language."""
-    return {
-        "name_and_birth_date": translate(language, "name and date of birth"),
-        "name": translate(language, "name"),
-        "phone": translate(language, "phone"),
-        "email": translate(language, "e-mail"),
-        "record_number": translate(language, "record number"),
-        "national_id": translate(language, "identity number"),
-        "address": translate(language, "address"),
-    }
+    return {kind: translated(language, bracketed) for kind, (_, bracketed) in _CALLED.items()}
 
 
 def kinds_in_words(spans: Iterable[PrivateSpan], language: str = "en") -> str:
     """The kinds of private data found, never the data: "a phone number and an e-mail address"."""
-    return listed((translated(language, _ONE[span.kind]) for span in spans), language)
+    return listed((translated(language, _CALLED[span.kind][0]) for span in spans), language)
 
 
 Kind = Literal["name_and_birth_date", "name", "phone", "email", "record_number", "national_id", "address"]
@@ -53,8 +46,8 @@ class PrivateSpan:
 
 
 def any_of(words: str) -> str:
-    """A pattern for phrases separated by " | ", the longest first; a space matches any blanks."""
-    phrases = sorted((phrase.strip() for phrase in words.split(" | ")), key=len, reverse=True)
+    """A pattern for phrases separated by "|" between blanks, the longest first; a space matches any blanks."""
+    phrases = sorted(re.split(r"\s\|\s", words.strip()), key=len, reverse=True)
     return "|".join(re.sub(r"\s+", r"\\s+", phrase) for phrase in phrases)
 
 

@@ -2,5 +2,5 @@
 
 import lazy_loader
 
-# the wording that was learned and the rules for whom a question is about: a page without a question needs neither
+# a page without a question needs neither the learned wording nor the rules that tell whom a question is about
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,16 +1,30 @@
 """What surrounds a sign: whether it is denied, slight, past, supposed, or only asked about.
 
-All patterns read the text of `reading.plain`: lower case, no accents, no apostrophes.
+All patterns read the text of `learned.plain`: lower case, no accents, no apostrophes.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
 
 
 def words(pattern: str) -> re.Pattern[str]:
     """A pattern that matches whole words."""
     return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)")
+
+
+@functools.cache
+def _table() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    return tomllib.loads(resources.files(__package__).joinpath("advice.toml").read_text("utf-8"))
+
+
+def listed(table: str, name: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """The pattern of the words that advice.toml lists under a name."""
+    return re.compile(words("|".join(_table()[table][name])).pattern, flags)
 
 
 # A lesson, not a person.

@@ -1,4 +1,4 @@
-"""The table of urgent signs, signs.toml: what triage, answers and the check of our documents know of them."""
+"""The table of urgent signs, signs.toml: what triage and answers know of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Literal
+from typing import Any
 
 from ...language.analysis import LANGUAGES
 from ...values.triage import Level, Triage
@@ -20,21 +20,6 @@ _NOTHING = "(?!)"
 Parts = tuple[re.Pattern[str], ...]  # must all occur
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """How urgently a document tells its reader to get help.
-
-    Args:
-        words: what finds it in a clause, by language: "hospital" alone is enough in English, and not in Spanish.
-        open: whether another clause of the same passage may ask for more.
-    """
-
-    name: str
-    level: Level
-    words: Mapping[str, re.Pattern[str]]
-    open: bool
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Sign:
     """One urgent sign.
@@ -43,15 +28,11 @@ class Sign:
         names: what it is called, by language.
         actions: what to do, by language.
         others: the same when somebody else is ill than the one who asks.
-        least: the least that a document must tell its reader to do, a place in `steps`.
         readings: ways to express it in a question, the parts of each near one another.
         slight: its level when it is called slight.
         denied: whether the sign is itself a denial ("does not move").
         flag: "self_harm", "violence" or empty.
         passages: how a passage names it.
-        advised: how a clause of our documents names it; none: the check does not look for it.
-        unless: what excuses a clause.
-        topic: what excuses a whole passage, in its title and headings.
     """
 
     id: str
@@ -59,15 +40,11 @@ class Sign:
     names: Mapping[str, str]
     actions: Mapping[str, str]
     others: Mapping[str, str]
-    least: int
     readings: tuple[Parts, ...]
     slight: Level
     denied: bool
     flag: str
     passages: re.Pattern[str]
-    advised: Parts
-    unless: re.Pattern[str]
-    topic: re.Pattern[str]
 
     @property
     def needs_number(self) -> bool:
@@ -115,28 +92,8 @@ def signs_of(triage: Triage) -> tuple[Sign, ...]:
 @functools.cache
 def signs() -> tuple[Sign, ...]:
     """All signs; of those of questions, the most urgent first."""
-    places = {row["id"]: place for place, row in enumerate(_table()["documents"]["step"])}
-    return tuple(_sign(row, places) for row in _table()["sign"])
-
-
-@functools.cache
-def steps() -> tuple[Step, ...]:
-    """What documents tell their reader to do, from the least urgent to the most."""
-    return tuple(
-        Step(
-            row["en"],
-            row["level"],
-            {language: _pattern(row["words"][language]) for language in LANGUAGES},
-            row.get("open", False),
-        )
-        for row in _table()["documents"]["step"]
-    )
-
-
-@functools.cache
-def clause_words(kind: Literal["advice", "general"]) -> re.Pattern[str]:
-    """What finds a clause of a document that tells a reader to do something, or one that excuses every sign."""
-    return _pattern(_table()["documents"][kind])
+    levels = {row["id"]: row["level"] for row in _table()["documents"]["step"]}
+    return tuple(_sign(row, levels) for row in _table()["sign"])
 
 
 @functools.cache
@@ -144,25 +101,20 @@ def _families() -> tuple[re.Pattern[str], ...]:
     return tuple(map(_pattern, _table()["families"].values()))
 
 
-def _sign(row: Mapping[str, Any], places: Mapping[str, int]) -> Sign:
+def _sign(row: Mapping[str, Any], levels: Mapping[str, Level]) -> Sign:
     led = actions(row["action"])
-    least = places[led["least"]]
-    level = steps()[least].level
+    level = levels[led["least"]]
     return Sign(
         row["id"],
         level,
         {language: row[language] for language in LANGUAGES},
         led,
         _table()["actions"].get(f"{row['action']}_other", led),
-        least,
         tuple(map(_parts, row.get("readings", ()))),
         row.get("slight", level),
         row.get("denied", False),
         row.get("flag", ""),
         _pattern(row.get("passages", _NOTHING)),
-        _parts(row["advised"]) if "advised" in row else (),
-        _pattern(row.get("unless", _NOTHING)),
-        _pattern(row.get("topic", _NOTHING)),
     )
 
 

@@ -49,11 +49,11 @@ def is_clinician(text: str) -> bool:
 
 
 NEAR = 110  # characters between the parts of one sign
-# Lowest probability at which wording alone counts as urgent; tests/benchmarks/fit_urgency.py prints what it costs.
+# Lowest probability at which the wording alone counts as urgent; tests/benchmarks/fit_urgency.py prints what it costs.
 MIN_URGENT = 0.3
-# Lowest probability at which it names a sign: in urgent questions, nine in ten of those named are right.
+# Lowest probability at which the wording names a sign: of the signs it names in urgent questions, nine in ten are right.
 MIN_SURE = 0.22
-# As MIN_URGENT, for a general question ("are clots normal after birth?"), where nobody has the sign now.
+# The same as MIN_URGENT for a general question ("are clots normal after birth?"), where nobody has the sign now.
 MIN_URGENT_GENERAL = 0.5
 
 # Signs of the mother whose words also describe a baby: hot, limp, green.

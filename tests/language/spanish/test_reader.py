@@ -2,6 +2,7 @@
 
 import pytest
 from helpers.small import ROOT
+from helpers.unread import unread
 from upkeep.spanish_words import list_problems
 
 from rag_core.language.spanish import Gloss
@@ -32,7 +33,7 @@ def test_spanish_is_read_word_by_word(gloss, spanish, english):
 
 
 def test_what_cannot_be_read_is_listed(gloss):
-    assert gloss.unknown("el zxqwk de 34 semanas") == ["zxqwk"]
+    assert unread(gloss, "el zxqwk de 34 semanas") == ["zxqwk"]
 
 
 def test_the_list_has_no_faults():

@@ -2,6 +2,7 @@
 
 import pytest
 from helpers.looping import for_each
+from helpers.unread import unread
 
 from rag_core.language.spanish import Gloss
 
@@ -34,7 +35,7 @@ def gloss() -> Gloss:
 )  # fmt: skip
 def test_a_form_is_read_by_rule(gloss, spanish, english):
     assert gloss.english(spanish) == english
-    assert gloss.unknown(spanish) == []
+    assert unread(gloss, spanish) == []
 
 
 @for_each(

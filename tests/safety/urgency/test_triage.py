@@ -8,6 +8,7 @@ from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
+from upkeep.checked import checked
 
 import rag_core
 from rag_core.documents.benchmark import read_builtin
@@ -162,7 +163,7 @@ def test_every_sign_has_a_name_and_an_action_in_both_languages():
         assert sign.actions["en"]
         assert sign.actions["es"]
         assert sign.level in LEVELS
-        assert sign.readings or sign.advised
+        assert sign.readings or checked(sign).advised
     for named in (lambda sign: sign.id, lambda sign: sign.names["en"], lambda sign: sign.names["es"]):
         assert len(set(map(named, signs()))) == len(signs())
 
