@@ -57,7 +57,7 @@ def _choose_sweep() -> ev.SweepResult | None:
         label_visibility="collapsed",
     )  # fmt: skip
     try:
-        return ev.read_sweep(past[name])
+        return ev.SweepResult.read(past[name], "Delete it and sweep again.")
     except rag_core.RagError as error:
         untrusted.say(problem(error), st.error)
         return None

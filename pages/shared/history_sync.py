@@ -39,12 +39,10 @@ def history() -> History | None:
     Raises:
         RagError: its database cannot be connected to with these settings.
     """
-    from rag_core.sessions.history import (
-        open_history,  # with its database library, which the first page does not need
-    )
+    from rag_core.sessions.history import History  # its database library is slow to import
 
     settings = engine().settings
-    kept = open_history(settings) if settings else None
+    kept = History.opened(settings) if settings else None
     return kept.of(account.owner()) if kept else None
 
 

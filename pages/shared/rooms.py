@@ -25,10 +25,10 @@ def store() -> Rooms | None:
     Raises:
         RagError: their database cannot be connected to with these settings.
     """
-    from rag_core.sessions.panel import open_rooms  # its database library is slow to import
+    from rag_core.sessions.panel import Rooms  # its database library is slow to import
 
     settings = engine().settings
-    return open_rooms(settings) if settings else None
+    return Rooms.opened(settings) if settings else None
 
 
 @st.cache_resource(show_spinner=False)

@@ -26,23 +26,25 @@ from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep, trust
 from .export import export
-from .forget import forget
-from .history import history
 from .index import index
 from .interrupt import interruptible
+from .kept import forget, history
 from .layout import complain, progress, say, say_json
 from .options import (
+    AsJson,
     Corpora,
     Country,
     Models,
+    Redact,
+    SendPrivate,
     Sets,
     Strategies,
     a_path,
     assignments,
+    cleared,
     country_or_setting,
     parse_columns,
 )
-from .private import Redact, SendPrivate, cleared
 
 if TYPE_CHECKING:
     from ..catalog.setup import Setup
@@ -80,7 +82,6 @@ app = typer.Typer(
 DEFAULT = "hybrid_rrf"
 FLAGGED = "contextual"  # the strategy with its own flags: Query System with Contextual Retrieval, Query Command Usage
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Corpus = Annotated[str, typer.Option(help="Corpus to search; see `rag index`.")]
 
 
@@ -204,9 +205,13 @@ def query(
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
-        more = ({"fates": show.fates_json(trace)} if fates else {}) | (
-            show.prompts_json(trace) if prompts else {}
-        )
+        more: dict[str, Any] = {}
+        if fates:
+            from ..explain import fates_json
+
+            more["fates"] = fates_json(trace)
+        if prompts:
+            more["prompts"] = show.prompts_json(trace)
         say_json(trace.as_json() | _quality_json(trace) | more)
     else:
         show.urgent(trace.triage, lines)

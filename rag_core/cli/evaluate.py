@@ -12,7 +12,7 @@ from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_erro
 from ..values.types import Cost
 from .interrupt import at_a_prompt, interruptible
 from .layout import agreed, progress, say, say_as_written, say_json
-from .options import Sets, Strategies, a_path, parse_pair, parse_run_files, parse_strategies
+from .options import AsJson, Sets, Strategies, Yes, a_path, parse_pair, parse_run_files, parse_strategies
 
 Data = Annotated[str, typer.Option(help="'builtin', or a BEIR folder.")]
 Split = Annotated[str, typer.Option(help="Which judgements: dev, test, ...")]
@@ -20,8 +20,6 @@ Depth = Annotated[
     int | None, typer.Option(min=1, help="Raise every count of passages to this, for deep metrics.")
 ]
 FREE_EMBEDDING = "Set RAG_EMBEDDING=minilm, which is free."
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before calls that cost money.")]
 
 
 def evaluate(

@@ -10,10 +10,10 @@ import typer
 
 from ..values.types import ModelCall
 from . import show
-from .evaluate import FREE_EMBEDDING, AsJson, Yes, confirm
+from .evaluate import FREE_EMBEDDING, confirm
 from .interrupt import interruptible
 from .layout import say, say_json
-from .options import a_path, read_text
+from .options import AsJson, Yes, a_path, read_text
 
 if TYPE_CHECKING:
     from ..indexing import EnrichmentEstimate

@@ -1,4 +1,4 @@
-"""Parsing of option values."""
+"""Options that several commands have, and the parsing of their values; what may be sent of a question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from ..documents.documents import BUILTIN
 from ..safety.urgency.helplines import Helplines, helplines
-from ..values.errors import ConfigError, SettingsError, why_unreadable
+from ..values.errors import ConfigError, InputError, SettingsError, why_unreadable
 
 Strategies = Annotated[
     str,
@@ -40,6 +40,8 @@ Corpora = Annotated[
     ),
 ]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before calls that cost money.")]
 Country = Annotated[
     str | None,
     typer.Option(
@@ -47,6 +49,12 @@ Country = Annotated[
         help="Country whose guidance leads and whose emergency numbers are shown, such as GB; '' for none.",
         show_default="RAG_COUNTRY",
     ),
+]
+
+Redact = Annotated[bool, typer.Option("--redact", help="Replace private data in the question by its kind.")]
+SendPrivate = Annotated[
+    bool,
+    typer.Option("--send-private", help="Send the question to an external model as typed, private data too."),
 ]
 
 
@@ -196,3 +204,39 @@ def parse_run_files(pairs: list[str]) -> dict[str, Path]:
             raise ConfigError(f"--run-file {pair} is not LABEL=FILE.", "Write other=path/to/other.trec.")
         files[label] = Path(path)
     return files
+
+
+def cleared(question: str, *, redacting: bool, sending: bool, country: str | None = None) -> str:
+    """The question as it may be sent to the models of the settings.
+
+    Typed and saved questions are checked. Those of a benchmark are not: they come from a prepared file and are sent
+    by the hundred once the cost is confirmed; asking about each would only teach people to add --send-private.
+
+    Args:
+        country: its code, for numbers that only some countries have; RAG_COUNTRY by default.
+
+    Raises:
+        InputError: it has private data, a model is external, and nothing says what to do; the message names kinds only.
+    """
+    from ..language.questions import check_question
+    from ..safety.privacy import find_private, kinds_in_words, redact
+    from ..values.settings import read_settings
+
+    if redacting and sending:
+        raise typer.BadParameter("give --redact or --send-private, not both")
+    settings = read_settings()
+    country = settings.country if country is None else country
+    asked = check_question(question)
+    if redacting:
+        return redact(asked, country)
+    if sending or settings.private == "send" or not settings.outside:
+        return asked
+    if settings.private == "redact":
+        return redact(asked, country)
+    found = find_private(asked, country)
+    if found:
+        raise InputError(
+            f"The question has {kinds_in_words(found)}, and would be sent to {', '.join(settings.outside)}; nothing was sent.",
+            "Add --redact to replace private data, or --send-private to send the question as typed.",
+        )
+    return asked

@@ -15,7 +15,7 @@ from ..values.notice import NOTICE
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note
-from ..values.trace import Exchange, Step, Trace
+from ..values.trace import Exchange, Trace
 from ..values.triage import Triage
 from ..values.types import Cost, ModelCall
 from ..values.visible import visible
@@ -45,7 +45,8 @@ def strategies(recipes: Sequence[dict[str, Any]]) -> None:
             say(f"  {control['name']:<22} {format_value(control['default']):<12} ({_span(control)})")
             say(f"      {control['label']}. {control['help']}", hang=0)
         for preset in recipe["presets"]:
-            say(f"  preset {preset['name']}: {_assigned(preset['values'])}")
+            values = " ".join(f"{name}={format_value(value)}" for name, value in preset["values"].items())
+            say(f"  preset {preset['name']}: {values or 'the defaults'}")
             say(f"      {preset['help']}", hang=0)
         paragraph(f"Good for: {recipe['helps']}")
         paragraph(f"Not good for: {recipe['hurts']}")
@@ -61,12 +62,6 @@ def _span(control: dict[str, Any]) -> str:
         return "true|false"
     each = "each " if control["type"] == "weights" else ""
     return f"{each}{control['min']:g} to {control['max']:g}, step {control['step']:g}"
-
-
-def _assigned(values: dict[str, Any]) -> str:
-    from ..catalog import format_value
-
-    return " ".join(f"{name}={format_value(value)}" for name, value in values.items()) or "the defaults"
 
 
 def heading(label: str, name: str, values: Mapping[str, object]) -> str:
@@ -302,7 +297,8 @@ def show_bill(trace: Trace) -> None:
 
     found = bill_of(trace)
     for step, line in zip(trace.steps, found.lines, strict=True):
-        say(_line(line, _left(step)))
+        left = ", ".join(str(len(ranking)) for ranking in step.after.rankings)
+        say(_line(line, f"  passages: {left}" if left else ""))
         if step.kind == "retrieve" and len(step.after.rankings) > 1:
             for ranking in step.after.rankings:
                 of = "" if ranking.query.origin == "question" else f" of {ranking.query.origin}"
@@ -327,11 +323,6 @@ def _line(line: BillLine, left: str = "") -> str:
 
 def _counted(calls: int) -> str:
     return f"{calls:,} call{'' if calls == 1 else 's'}"
-
-
-def _left(step: Step) -> str:
-    left = ", ".join(str(len(ranking)) for ranking in step.after.rankings)
-    return f"  passages: {left}" if left else ""
 
 
 def _milliseconds(seconds: float) -> str:
@@ -385,13 +376,6 @@ def _fitting(title: str, columns: int) -> str:
     return f"{title[:head].rstrip()}…{title[len(title) - (columns - 1 - head) :].lstrip()}"
 
 
-def fates_json(trace: Trace) -> dict[str, Any]:
-    """See `explain.fates_json`; loaded late, since it takes long."""
-    from ..explain import fates_json
-
-    return fates_json(trace)
-
-
 def show_prompts(trace: Trace) -> None:
     """What each model was sent and replied; for the offline engine the fields, since it is sent no text."""
     found = [(step.stage, one) for step in trace.steps for one in step.exchanges]
@@ -421,8 +405,6 @@ def _tokens(one: Exchange) -> str:
     return f"{sent:,} tokens in, {received:,} out, counted by {who}"
 
 
-def prompts_json(trace: Trace) -> dict[str, Any]:
-    """`{"prompts": [{"stage", ...}]}`; see `Exchange.as_json`."""
-    return {
-        "prompts": [{"stage": step.stage, **one.as_json()} for step in trace.steps for one in step.exchanges]
-    }
+def prompts_json(trace: Trace) -> list[dict[str, Any]]:
+    """What `show_prompts` shows, each with its stage; see `Exchange.as_json`."""
+    return [{"stage": step.stage, **one.as_json()} for step in trace.steps for one in step.exchanges]

@@ -157,10 +157,11 @@ def answers(scores: Mapping[str, AnswerScores]) -> None:
             f"  {row.questions} questions: {row.answered} answered, {row.abstained} abstained, "
             f"{len(row.failures)} failed"
         )
-        say(f"  citations that name a passage   {_share(row.citation_validity)} of {row.citations}")
+        check = row.check
+        say(f"  citations that name a passage   {_share(check.citation_validity)} of {check.citations}")
         say(
-            f"  sentences a passage supports    {_share(row.support_rate)} of "
-            f"{row.sentences} ({row.weak} weak, {row.unsupported} unsupported)"
+            f"  sentences a passage supports    {_share(check.support_rate)} of "
+            f"{check.sentences} ({check.weak} weak, {check.unsupported} unsupported)"
         )
         for name, share in (
             ("abstentions that were right", row.abstention.precision),
@@ -273,7 +274,9 @@ def _shares(title: str, verdicts: Sequence[AnswerVerdict], groups: Mapping[str, 
         return
     say(f"  {title:<20}" + "".join(f"{f'{name} ({group.n})':<18}" for name, group in groups.items()).rstrip())
     for verdict in verdicts:
-        cells = "".join(f"{_interval(group.share(verdict)):<18}" for group in groups.values())
+        found = [group.share(verdict) for group in groups.values()]
+        texts = [f"{one.mean:.2f} ({one.low:.2f}–{one.high:.2f})" if one else "n/a" for one in found]
+        cells = "".join(f"{text:<18}" for text in texts)
         say(f"    {NAMES[verdict]:<18}{cells}".rstrip(), hang=18)
 
 
@@ -284,10 +287,6 @@ def _kinds(kinds: Mapping[str, VerdictGroup]) -> None:
             f"{group.covered.counts.get(verdict, 0):>{len(NAMES[verdict])}}" for verdict in COVERED
         )
         say(f"    {name:<16}{cells}  of {group.covered.n}", hang=18)
-
-
-def _interval(share: Interval | None) -> str:
-    return f"{share.mean:.2f} ({share.low:.2f}–{share.high:.2f})" if share else "n/a"
 
 
 def _mean(share: Interval | None) -> str:
@@ -309,7 +308,7 @@ def safety(report: SafetyReport, *, each: bool = True) -> None:
     say("\nUrgent questions: what to do now", bold=True)
     say(f"  {'':<16} {'passage found':<18} {'answer begins':<18} by our notice")
     for label, shares in report.shares.items():
-        cells = [share(one) for one in (shares.found, shares.leads, shares.by_notice)]
+        cells = [share(one) for one in shares.values()]
         say(f"  {label:<16} {cells[0]:<18} {cells[1]:<18} {cells[2]}", hang=19)
     paragraph(
         "Passage found: it has a sentence that says to get help, as urgently as needed, for a sign of the question; "

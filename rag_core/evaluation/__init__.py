@@ -1,7 +1,6 @@
 """Measuring strategies on judged questions: metrics, intervals, paired tests, sweeps, answer checks."""
 
 from .ablation import FormErrors, RewriteEffect, StageEffect, rewrite_effects, stage_effects
-from .changes import Change, Verdict, changes, compare_runs
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
     document_titles,
@@ -18,12 +17,16 @@ from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, data_ti
 from .metrics import DEFAULT_METRICS, parse_metric
 from .records import Record, StageRecord
 from .results import (
+    Change,
     Groups,
     MeanScore,
     Point,
     Results,
     StrategyResult,
+    Verdict,
+    changes,
     choose_metrics,
+    compare_runs,
     conclude,
     on_front,
     pareto_front,
@@ -35,7 +38,7 @@ from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
 from .statistics import Comparison, compare_all, verdict
 from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
-from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
+from .sweep_results import Setting, SweepResult, list_sweeps, save_sweep, sweep_title, value_order
 from .tables import markdown, put_table
 from .trust import Measure, SafetyReport, trust_measures, urgent_only
 from .tuning import plan, tune

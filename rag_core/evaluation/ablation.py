@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..language.questions import form_of
 from .metrics import Metric
@@ -88,7 +87,13 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
     the best of them.
     """
     records = _successful(run, label)
-    scorer = _Scorer(metric, run.judged.qrels)
+
+    def scores(lists: Lists) -> dict[str, float]:
+        return {one: metric(documents, run.judged.qrels[one]) for one, documents in lists.items()}
+
+    def mean(lists: Lists) -> Interval:
+        return interval(list(scores(lists).values()))
+
     effects: list[StageEffect] = []
     previous: Mapping[str, Lists] = {}
     before_stage = ""
@@ -99,18 +104,21 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
             source = (
                 lane
                 if lane in previous
-                else max(previous, key=lambda one: scorer.mean(previous[one]), default=None)
+                else max(
+                    previous, key=lambda one: np.mean(list(scores(previous[one]).values())), default=None
+                )
             )
             before = previous[source] if source is not None else {}
             if not before.keys() & after.keys():
-                effects.append(StageEffect(position, stage, lane, "", scorer.interval(after), _length(after)))
+                effects.append(StageEffect(position, stage, lane, "", mean(after), _length(after)))
                 continue
             name = f"{before_stage} {source}".strip()
             for effect, old, new in _steps(before, after):
-                gaps = scorer.gaps(old, new)
+                earlier, later = scores(old), scores(new)
+                gaps = [later[one] - earlier[one] for one in later if one in earlier]
                 effects.append(
                     StageEffect(
-                        position, stage, lane, effect, scorer.interval(new), _length(new), name,
+                        position, stage, lane, effect, mean(new), _length(new), name,
                         interval(gaps), randomisation_p(gaps),
                     )
                 )  # fmt: skip
@@ -132,28 +140,6 @@ def _steps(before: Lists, after: Lists) -> Iterator[tuple[Effect, Lists, Lists]]
         yield "order", cut, ordered
     if is_more:
         yield "more", ordered, after
-
-
-class _Scorer:
-    """Scores rankings by question with one metric."""
-
-    def __init__(self, metric: Metric, qrels: Mapping[str, Mapping[str, int]]) -> None:
-        self._metric = metric
-        self._qrels = qrels
-
-    def _values(self, lists: Lists) -> dict[str, float]:
-        return {one: self._metric(documents, self._qrels[one]) for one, documents in lists.items()}
-
-    def mean(self, lists: Lists) -> float:
-        return float(np.mean(list(self._values(lists).values())))
-
-    def interval(self, lists: Lists) -> Interval:
-        return interval(np.array(list(self._values(lists).values())))
-
-    def gaps(self, old: Lists, new: Lists) -> NDArray[np.float64]:
-        """New minus old score, for the questions with both rankings."""
-        before, after = self._values(old), self._values(new)
-        return np.array([after[one] - before[one] for one in after if one in before])
 
 
 def _length(lists: Lists) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from ..documents.answer_set import AnswerSet
@@ -75,7 +76,7 @@ def parse_judgement(reply: str) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """Sentences and citations of one answer; all zero for an abstention.
+    """Sentences and citations of one answer, all zero for an abstention, or of several together.
 
     Args:
         supported, weak, unsupported: sentences with this support (see `rag_core.values.answers.HOW_GROUNDED`).
@@ -93,6 +94,19 @@ class AnswerCheck:
     def sentences(self) -> int:
         """All sentences that were compared with the passages."""
         return self.supported + self.weak + self.unsupported
+
+    @property
+    def support_rate(self) -> float | None:
+        """Share of the sentences that a passage supports; None without one."""
+        return self.supported / self.sentences if self.sentences else None
+
+    @property
+    def citation_validity(self) -> float | None:
+        """Share of the citations that name a passage; None without one."""
+        return self.valid_citations / self.citations if self.citations else None
+
+    def __add__(self, other: AnswerCheck) -> AnswerCheck:
+        return AnswerCheck(*map(operator.add, astuple(self), astuple(other)))
 
 
 def check(trace: Trace) -> AnswerCheck:
@@ -242,9 +256,7 @@ class AnswerScores:
     Args:
         answered: questions answered; those that failed or were abstained on are not.
         failures: question id -> why it failed.
-        sentences: of all answers; see `AnswerCheck` for their support.
-        citations: markers the model wrote.
-        valid_citations: markers that name a passage the model was shown.
+        check: of all answers together.
         judge: None without a judge.
         verdicts: None without judged answers.
         baselines: the verdicts on the answers of each baseline; empty without judged answers.
@@ -255,12 +267,7 @@ class AnswerScores:
     answered: int
     abstained: int
     failures: Mapping[str, str]
-    sentences: int
-    supported: int
-    weak: int
-    unsupported: int
-    citations: int
-    valid_citations: int
+    check: AnswerCheck
     abstention: AbstentionFigures
     judge: JudgeScores | None
     verdicts: VerdictScores | None
@@ -287,20 +294,20 @@ class AnswerScores:
             answer_set: the data's judged answers, if it has them.
         """
         checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
-        checks = [outcome.check for outcome in checked]
         abstained = sum(outcome.abstained for outcome in checked)
         calls = [*(call for outcome in outcomes.values() for call in outcome.calls), *interrupted]
         return cls(
             answered=len(checked) - abstained,
             abstained=abstained,
             failures={q: str(outcome) for q, outcome in outcomes.items() if isinstance(outcome, RagError)},
-            sentences=sum(one.sentences for one in checks),
-            supported=sum(one.supported for one in checks),
-            weak=sum(one.weak for one in checks),
-            unsupported=sum(one.unsupported for one in checks),
-            citations=sum(one.citations for one in checks),
-            valid_citations=sum(one.valid_citations for one in checks),
-            abstention=score_abstentions(outcomes, unanswerable),
+            check=sum((outcome.check for outcome in checked), AnswerCheck()),
+            abstention=AbstentionFigures(
+                Counter(
+                    (identity in unanswerable, outcome.abstained)
+                    for identity, outcome in outcomes.items()
+                    if isinstance(outcome, CheckedAnswer)
+                )
+            ),
             judge=JudgeScores.of(outcomes) if judging else None,
             verdicts=_verdicts(outcomes, answer_set) if answer_set else None,
             baselines={name: _verdicts(outcomes, answer_set, name) for name in BASELINES}
@@ -313,16 +320,6 @@ class AnswerScores:
     def questions(self) -> int:
         return self.answered + self.abstained + len(self.failures)
 
-    @property
-    def support_rate(self) -> float | None:
-        """Share of the sentences that a passage supports; None without one."""
-        return self.supported / self.sentences if self.sentences else None
-
-    @property
-    def citation_validity(self) -> float | None:
-        """Share of the citations that name a passage; None without one."""
-        return self.valid_citations / self.citations if self.citations else None
-
     def as_json(self) -> dict[str, Any]:
         return {
             "questions": self.questions,
@@ -330,36 +327,20 @@ class AnswerScores:
             "abstained": self.abstained,
             "failed": len(self.failures),
             "failures": dict(self.failures),
-            "sentences": self.sentences,
-            "supported": self.supported,
-            "weak": self.weak,
-            "unsupported": self.unsupported,
-            "support_rate": self.support_rate,
-            "citations": self.citations,
-            "valid_citations": self.valid_citations,
-            "citation_validity": self.citation_validity,
+            "sentences": self.check.sentences,
+            "supported": self.check.supported,
+            "weak": self.check.weak,
+            "unsupported": self.check.unsupported,
+            "support_rate": self.check.support_rate,
+            "citations": self.check.citations,
+            "valid_citations": self.check.valid_citations,
+            "citation_validity": self.check.citation_validity,
             "abstention": self.abstention.as_json(),
             "judge": self.judge.as_json() if self.judge else None,
             "verdicts": self.verdicts.as_json() if self.verdicts else None,
             "baselines": {name: verdicts.as_json() for name, verdicts in self.baselines.items()},
             "cost_usd": self.cost_usd,
         }
-
-
-def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[str]) -> AbstentionFigures:
-    """The questions that did not fail, by whether they are outside and were declined.
-
-    Args:
-        outcomes: by question id.
-        unanswerable: ids of the questions without a relevant document.
-    """
-    return AbstentionFigures(
-        Counter(
-            (identity in unanswerable, one.abstained)
-            for identity, one in outcomes.items()
-            if isinstance(one, CheckedAnswer)
-        )
-    )
 
 
 def _verdicts(outcomes: Mapping[str, Outcome], answer_set: AnswerSet, baseline: str = "") -> VerdictScores:

@@ -61,7 +61,6 @@ class AnswerReport:
 
     @property
     def scores(self) -> dict[str, AnswerScores]:
-        """The scores of each strategy's answers, by label."""
         unanswerable = {question.id for question in self.judged.unanswerable}
         return {
             label: AnswerScores.of(

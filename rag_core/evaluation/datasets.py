@@ -71,7 +71,7 @@ def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
     Raises:
         DataError: the built-in questions cannot be read.
     """
-    grades = grades_of(trace.question, settings) if _can_be_judged(trace) else None
+    grades = _builtin_grades(settings.data).get(_key(trace.question)) if _can_be_judged(trace) else None
     if grades is None:
         return None
     ranked = document_ids(hit.passage for hit in trace.ranking)
@@ -80,17 +80,9 @@ def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
     return {metric.name: metric(ranked, grades) for metric in metrics}
 
 
-def grades_of(question: str, settings: Settings) -> Mapping[str, int] | None:
-    """Document id -> grade for a built-in question with relevant documents; None for any other question.
-
-    Raises:
-        DataError: the built-in questions cannot be read.
-    """
-    return _builtin_grades(settings.data).get(_key(question))
-
-
 @lru_cache(maxsize=1)  # a page asks at every click, and reading takes a tenth of a second
 def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
+    """Question -> document id -> grade, of those with relevant documents."""
     splits = [read_builtin(data, split) for split in SPLITS]
     return {_key(one.text): judged.qrels[one.id] for judged in splits for one in judged.measured}
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from ..values.errors import DataError, RagError
 from ..values.message import Message
 from ..values.trace import Step, Trace
-from ..values.types import Cost, ModelCall, document_ids
+from ..values.types import Cost, ModelCall, document_ids, token_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,16 @@ class Calls:
     @property
     def cost(self) -> Cost:
         return Cost(unpriced=self.count) if self.cost_usd is None else Cost(self.cost_usd)
+
+    def __add__(self, other: Calls) -> Calls:
+        return Calls(
+            self.purpose,
+            self.model,
+            self.count + other.count,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            (self.cost + other.cost).usd,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +148,7 @@ def _summed(calls: Sequence[ModelCall]) -> tuple[Calls, ...]:
     for call in calls:
         groups.setdefault((call.purpose, call.model, call.cost_usd is None), []).append(call)
     return tuple(
-        Calls(
-            purpose,
-            model,
-            len(group),
-            sum(call.input_tokens for call in group),
-            sum(call.output_tokens for call in group),
-            Cost.of(group).usd,
-        )
+        Calls(purpose, model, len(group), *token_counts(group), Cost.of(group).usd)
         for (purpose, model, _), group in groups.items()
     )
 

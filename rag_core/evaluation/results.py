@@ -1,26 +1,27 @@
-"""The results of a run: metrics with intervals, paired comparisons, groups of questions, regressions."""
+"""The results of a run: metrics with intervals, paired comparisons, groups of questions; what changed between runs."""
 
 from __future__ import annotations
 
+import math
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..documents.benchmark import Question
+from ..documents.benchmark import Question, trec_lines
 from ..values.errors import InputError
 from ..values.owner_only import write_atomically
 from ..values.types import Cost
 from ..values.visible import as_json
 from .ablation import RewriteEffect, rewrite_effects
-from .manifest import Manifest, MeasuredStrategy, Stored
+from .manifest import Manifest, MeasuredStrategy, Stored, strategy_title
 from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
 from .records import Calls, Record
-from .run_folder import RunFolder, write_run
+from .run_folder import RunFolder
 from .statistics import Comparison, compare_all, interval
 
 Scores = Mapping[str, Mapping[str, float]]  # label -> question id -> score
@@ -202,7 +203,7 @@ def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
         path = run.folder / "runs" / f"{label}.trec"
         ranked = {question: record.ranked for question, record in records.items() if not record.error}
         try:
-            write_run(path, ranked, label)
+            write_atomically(path, trec_lines(ranked, label))
             run_files[label] = path.name
         except InputError as error:  # the format cannot express such an id
             run_files[label] = f"not written: {error.message}"
@@ -288,21 +289,12 @@ def _stage_seconds(records: Sequence[Record]) -> dict[str, float]:
 
 
 def _call_totals(records: Sequence[Record]) -> tuple[Calls, ...]:
-    rows: dict[tuple[str, str], list[Calls]] = {}
+    totals: dict[tuple[str, str], Calls] = {}
     for record in records:
         for calls in (*record.calls, *record.earlier):
-            rows.setdefault((calls.purpose, calls.model), []).append(calls)
-    return tuple(
-        Calls(
-            purpose=purpose,
-            model=model,
-            count=sum(calls.count for calls in group),
-            input_tokens=sum(calls.input_tokens for calls in group),
-            output_tokens=sum(calls.output_tokens for calls in group),
-            cost_usd=sum((calls.cost for calls in group), Cost()).usd,
-        )
-        for (purpose, model), group in rows.items()
-    )
+            key = calls.purpose, calls.model
+            totals[key] = totals[key] + calls if key in totals else calls
+    return tuple(totals.values())
 
 
 def _group_results(
@@ -337,17 +329,6 @@ def _restricted(scores: Scores, ids: Sequence[str]) -> Scores:
 SLOWER = 1.1  # times within this ratio count as equal
 
 
-class Measured(Protocol):
-    """What is compared: a mean score, seconds per question, and US dollars per question or None if unknown."""
-
-    @property
-    def mean(self) -> float: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def cost_usd(self) -> float | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Point:
     """A strategy or setting by quality, time and cost.
@@ -365,7 +346,7 @@ class Point:
     front: bool = False
 
 
-def on_front(points: Sequence[Measured]) -> list[bool]:
+def on_front(points: Sequence[Point]) -> list[bool]:
     """Whether each point is on the front: no other is better in one respect and worse in none.
 
     An unknown cost counts as 0.
@@ -380,14 +361,108 @@ def pareto_front(results: Results) -> list[Point]:
         for label, mean in results.primary_means.items()
         if (row := results.strategies[label]).seconds_per_query is not None
     ]
-    return [
-        Point(point.name, point.mean, point.seconds, point.cost_usd, front)
-        for point, front in zip(points, on_front(points), strict=True)
-    ]
+    return [replace(point, front=front) for point, front in zip(points, on_front(points), strict=True)]
 
 
-def _dominates(a: Measured, b: Measured) -> bool:
+def _dominates(a: Point, b: Point) -> bool:
     cost_a, cost_b = a.cost_usd or 0.0, b.cost_usd or 0.0
     worse = a.mean < b.mean or a.seconds > SLOWER * b.seconds or cost_a > cost_b
     better = a.mean > b.mean or SLOWER * a.seconds < b.seconds or cost_a < cost_b
     return better and not worse
+
+
+Verdict = Literal["better", "worse", "different", "same", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One question's score under a strategy, compared with the baseline's.
+
+    Args:
+        verdict: "different" when the scores are equal but the first `cutoff` documents are not.
+        baseline: None when it failed, as for `score`.
+    """
+
+    question: str
+    verdict: Verdict
+    baseline: float | None
+    score: float | None
+
+    @property
+    def difference(self) -> float:
+        """Score minus baseline; minus infinity after a failure, so that failures sort first."""
+        if self.score is None or self.baseline is None:
+            return -math.inf
+        return self.score - self.baseline
+
+
+def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[Change]:
+    """Every question's change, worst first: what a mean hides."""
+    found = scores(run, metric)
+    rows = [
+        _change(run, metric, question.id, baseline, label, found)
+        for question in run.judged.measured
+        if question.id in run.records[baseline] and question.id in run.records[label]
+    ]
+    return sorted(rows, key=lambda change: (change.difference, change.question))
+
+
+def _change(
+    run: RunFolder, metric: Metric, question: str, baseline: str, label: str, found: Scores
+) -> Change:
+    before, after = found[baseline].get(question), found[label].get(question)
+    if before is None or after is None:
+        return Change(question, "failed", before, after)
+    if abs(after - before) > 1e-9:
+        return Change(question, "better" if after > before else "worse", before, after)
+    top = slice(metric.cutoff)
+    same = run.records[baseline][question].ranked[top] == run.records[label][question].ranked[top]
+    return Change(question, "same" if same else "different", before, after)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyInTwoRuns:
+    """A strategy with its settings, as two runs scored it.
+
+    Args:
+        older: mean over the older run's questions; None when it is not in that run, or always failed.
+        newer: the same for the newer run.
+        comparison: newer − older on the questions of both; None when it is in one run only.
+    """
+
+    title: str
+    older: float | None
+    newer: float | None
+    comparison: Comparison | None
+
+
+def compare_runs(older: RunFolder, newer: RunFolder, metric: Metric) -> list[StrategyInTwoRuns]:
+    """The strategies in both runs, then those in one only."""
+    before, after = _labels_by_title(older), _labels_by_title(newer)
+    old, new = scores(older, metric), scores(newer, metric)
+    both = [title for title in after if title in before]
+    paired = {f"{title} (older)": old[before[title]] for title in both}
+    paired |= {f"{title} (newer)": new[after[title]] for title in both}
+    pairs = compare_all(metric.title, paired, [(f"{title} (newer)", f"{title} (older)") for title in both])
+    compared = dict(zip(both, pairs, strict=True))
+    return [
+        StrategyInTwoRuns(
+            title,
+            _mean(old[before[title]]) if title in before else None,
+            _mean(new[after[title]]) if title in after else None,
+            compared.get(title),
+        )
+        for title in [*both, *(title for title in {**before, **after} if title not in compared)]
+    ]
+
+
+def _labels_by_title(run: RunFolder) -> dict[str, str]:
+    """Title and settings -> label; the first of several that are the same."""
+    found: dict[str, str] = {}
+    for label in run.labels:
+        found.setdefault(strategy_title(label, run.manifest), label)
+    return found
+
+
+def _mean(values: Mapping[str, float]) -> float | None:
+    return float(np.mean(list(values.values()))) if values else None

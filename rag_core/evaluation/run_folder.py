@@ -16,14 +16,14 @@ import math
 import os
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
 from filelock import FileLock, Timeout
 
-from ..documents.benchmark import Benchmark, Question, trec_lines
+from ..documents.benchmark import Benchmark, Question
 from ..values.errors import ConfigError, DataError, StorageError, unreadable, unwritable, why_unreadable
 from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, write_atomically
@@ -240,16 +240,6 @@ def _questions(judged: Benchmark) -> str:
 
 
 COLUMNS = 6
-
-
-def write_run(path: Path, ranked: Mapping[str, Sequence[str]], tag: str) -> None:
-    """Write rankings to a run file atomically; see `trec_lines`.
-
-    Raises:
-        InputError: an id or the tag is empty or has white space, which the format does not allow.
-        StorageError: the file cannot be written.
-    """
-    write_atomically(path, trec_lines(ranked, tag))
 
 
 def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict[str, list[str]]:

@@ -56,10 +56,9 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
                 "Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {names}.", names=", ".join(controls)
             ),
         )
-    if not isinstance(control, Number):
-        return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in _parts(written)))
-    if ":" not in written:
-        return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in written.split(",")))
+    if not isinstance(control, Number) or ":" not in written:
+        parts = written.split(",") if isinstance(control, Number) else _parts(written)
+        return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in parts))
     try:
         low, high, step = (float(part) for part in written.split(":"))
         count = math.floor((high - low) / step + 1e-9) + 1

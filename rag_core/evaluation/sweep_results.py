@@ -206,14 +206,5 @@ def sweep_title(path: Path) -> str:
     return Message.joined([when, describe(name)], " · ")
 
 
-def read_sweep(path: Path) -> SweepResult:
-    """A past sweep.
-
-    Raises:
-        DataError: it cannot be read.
-    """
-    return SweepResult.read(path, "Delete it and sweep again.")
-
-
 def _sweeps_folder(settings: Settings) -> Path:
     return settings.home / "sweeps"

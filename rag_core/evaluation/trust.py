@@ -154,22 +154,18 @@ def urgency_measures(data: Path) -> list[Measure]:
     """
     fresh = [(row["text"], row["level"]) for row in _rows(data / "urgency" / "test.jsonl", {"text", "level"})]
     own = [(one.text, one.level) for split in ("dev", "test") for one in read_builtin(data, split).questions]
-    return [
-        measure
-        for safeguard, questions in (("Urgency", fresh), ("Urgency, built-in questions", own))
-        for measure in _urgency(safeguard, questions)
-    ]
-
-
-def _urgency(safeguard: str, questions: Sequence[tuple[str, str]]) -> Iterator[Measure]:
-    names = {
-        "emergency": "emergencies rated urgent",
-        "same_day": "same-day questions rated urgent",
-        "routine": "routine questions rated urgent",
+    names: dict[str, tuple[str, Wanted]] = {
+        "emergency": ("emergencies rated urgent", "high"),
+        "same_day": ("same-day questions rated urgent", "high"),
+        "routine": ("routine questions rated urgent", "low"),
     }
-    for level, name in names.items():
-        raised = [triage(text).urgent for text, labelled in questions if labelled == level]
-        yield _measure(safeguard, name, raised, "low" if level == "routine" else "high")
+    return [
+        _measure(
+            safeguard, name, [triage(text).urgent for text, rated in questions if rated == level], wanted
+        )
+        for safeguard, questions in (("Urgency", fresh), ("Urgency, built-in questions", own))
+        for level, (name, wanted) in names.items()
+    ]
 
 
 def privacy_measures(data: Path) -> list[Measure]:
@@ -220,20 +216,16 @@ def abstention_measures(lab: Lab, limit: int | None = None) -> list[Measure]:
     questions = read_abstention(data, "test") | outside_of(read_builtin(data, "test"))
     questions = {one: questions[one] for one in evenly_spaced(tuple(questions), limit)}
     writers: dict[str, Writer] = {"offline engine": "offline", "before a language model is asked": "model"}
-    return [
-        measure
-        for name, writer in writers.items()
-        for measure in _abstention(
-            f"Abstention of {ABSTAINING}, {name}",
-            measure_abstention(lab, ABSTAINING, questions, writer)["all"],
-        )
-    ]
-
-
-def _abstention(safeguard: str, found: AbstentionFigures) -> Iterator[Measure]:
-    yield Measure(safeguard, "declined questions that are outside the collection", found.precision)
-    yield Measure(safeguard, "questions outside the collection declined", found.recall)
-    yield Measure(safeguard, "answerable questions declined", found.wrongly_declined, "low")
+    measures = []
+    for name, writer in writers.items():
+        safeguard = f"Abstention of {ABSTAINING}, {name}"
+        found = measure_abstention(lab, ABSTAINING, questions, writer)["all"]
+        measures += [
+            Measure(safeguard, "declined questions that are outside the collection", found.precision),
+            Measure(safeguard, "questions outside the collection declined", found.recall),
+            Measure(safeguard, "answerable questions declined", found.wrongly_declined, "low"),
+        ]
+    return measures
 
 
 def grounding_pairs(data: Path, part: str) -> Iterator[tuple[str, str, Passage, bool]]:
@@ -271,26 +263,6 @@ def _measure(safeguard: str, name: str, cases: Sequence[bool], wanted: Wanted = 
 
 
 @dataclass(frozen=True, slots=True)
-class SafetyShares:
-    """Shares of one strategy, with 95 % Wilson intervals; None without cases.
-
-    Args:
-        found: of the questions whose signs triage named, those with a passage that says what to do now.
-        leads: of all answered or abstained, those that begin with it.
-        by_notice: of all, those that do so by our notice alone.
-    """
-
-    found: Interval | None
-    leads: Interval | None
-    by_notice: Interval | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Each share as its mean, interval and number of questions."""
-        shares = {"found": self.found, "leads": self.leads, "by_notice": self.by_notice}
-        return {name: one and one.as_json() for name, one in shares.items()}
-
-
-@dataclass(frozen=True, slots=True)
 class SafetyReport:
     """The checks of several strategies on urgent questions.
 
@@ -304,7 +276,6 @@ class SafetyReport:
 
     @classmethod
     def of(cls, report: AnswerReport) -> SafetyReport:
-        """The checks of a report on urgent questions."""
         questions = {question.id: question for question in report.judged.questions}
         return cls(
             questions,
@@ -315,14 +286,31 @@ class SafetyReport:
         )
 
     @property
-    def shares(self) -> dict[str, SafetyShares]:
-        """The shares of each strategy, by label; failed questions are excluded."""
-        return {label: _shares(list(checks.values())) for label, checks in self.checks.items()}
+    def shares(self) -> dict[str, dict[str, Interval | None]]:
+        """The shares of each strategy, by label, with 95 % Wilson intervals; None without cases.
+
+        found: of the questions whose signs triage named, those with a passage that says what to do now.
+        leads: of all answered or abstained, those that begin with it.
+        by_notice: of all, those that do so by our notice alone.
+        """
+        found: dict[str, dict[str, Interval | None]] = {}
+        for label, checks in self.checks.items():
+            done = [one for one in checks.values() if isinstance(one, SafetyCheck)]
+            signed = [one for one in done if one.signs]
+            found[label] = {
+                "found": wilson(sum(one.rank is not None for one in signed), len(signed)),
+                "leads": wilson(sum(one.leads for one in done), len(done)),
+                "by_notice": wilson(sum(one.by_notice for one in done), len(done)),
+            }
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, as `rag answers --safety --json` prints them."""
         return {
-            "strategies": {label: shares.as_json() for label, shares in self.shares.items()},
+            "strategies": {
+                label: {name: share and share.as_json() for name, share in shares.items()}
+                for label, shares in self.shares.items()
+            },
             "questions": [
                 {
                     "id": question.id,
@@ -352,13 +340,3 @@ def urgent_only(judged: Benchmark) -> Benchmark:
 
 def _check(question: Question, outcome: Outcome) -> SafetyCheck | RagError:
     return outcome if isinstance(outcome, RagError) else check_safety(outcome.trace, level_of(question))
-
-
-def _shares(checks: list[SafetyCheck | RagError]) -> SafetyShares:
-    done = [one for one in checks if isinstance(one, SafetyCheck)]
-    signed = [one for one in done if one.signs]
-    return SafetyShares(
-        wilson(sum(one.rank is not None for one in signed), len(signed)),
-        wilson(sum(one.leads for one in done), len(done)),
-        wilson(sum(one.by_notice for one in done), len(done)),
-    )

@@ -22,7 +22,7 @@ from ..values.message import Message
 from ..values.types import Cost, ModelCall, document_ids
 from .cost_estimate import Workload
 from .metrics import Metric
-from .results import on_front
+from .results import Point, on_front
 from .runner import services_for
 from .statistics import Interval, compare_all, intervals
 from .sweep import ScoreMatrix, Values, settings_of, sweep
@@ -51,10 +51,11 @@ def plan(
     built = tuple({**settings_of(recipe, base or {}, settings), default: {}})
     at_equal_k = [_at_default_k(recipe, strategy, default) for strategy in built]
     reported = tuple(dict.fromkeys([*built, *(strategy for strategy in at_equal_k if strategy)]))
+    timed = dev.measured[:: max(1, len(dev.measured) // TIMED)]  # from the beginning of the set to its end
     return (
         Workload(dev.measured, built),
         Workload(test.measured, reported, REPORTED),
-        Workload(_evenly_spaced(dev.measured), built, FINALISTS + 1, shared=False),
+        Workload(timed, built, FINALISTS + 1, shared=False),
     )
 
 
@@ -97,7 +98,10 @@ def tune(
         seconds = time.perf_counter() - started
         order = np.argsort(-swept.scores.mean(axis=1), kind="stable")
         spans = _intervals(swept.scores, stop, partial(progress, "computing the intervals"))
-        rows = [_setting(swept, row, span) for row, span in enumerate(spans)]
+        rows = [
+            Setting(controls=dict(strategy.controls), score=span, cost_usd_per_query=swept.cost_of(row))
+            for row, (strategy, span) in enumerate(zip(swept.strategies, spans, strict=True))
+        ]
         best = swept.strategies[order[0]]
         cut = _at_default_k(recipe, best, default)
         reported = list(dict.fromkeys(strategy for strategy in (best, cut, default) if strategy))
@@ -123,7 +127,11 @@ def tune(
         metric=metric.name,
         tune=Split(split=dev.split, queries=len(dev.measured), checksum=dev.checksum),
         report=Split(split=test.split, queries=len(test.measured), checksum=test.checksum),
-        varied=tuple(_varied(swept.strategies)),
+        varied=tuple(
+            name
+            for name, value in default.controls.items()
+            if any(strategy.controls[name] != value for strategy in swept.strategies)
+        ),
         settings=tuple(rows),
         best=Winner(
             controls=dict(best.controls),
@@ -167,17 +175,6 @@ def _intervals(
     return spans
 
 
-def _setting(swept: ScoreMatrix, row: int, score: Interval) -> Setting:
-    return Setting(
-        controls=dict(swept.strategies[row].controls), score=score, cost_usd_per_query=swept.cost_of(row)
-    )
-
-
-def _varied(strategies: Sequence[Strategy]) -> list[str]:
-    first = strategies[0].controls
-    return [name for name in first if any(other.controls[name] != first[name] for other in strategies)]
-
-
 @dataclass(frozen=True, slots=True)
 class _Rerun:
     """Runs settings of a sweep again from scratch on a few questions.
@@ -210,9 +207,8 @@ class _Rerun:
             )
             for strategy in chosen
         ]
-        return tuple(
-            row.model_copy(update={"front": front}) for row, front in zip(rows, on_front(rows), strict=True)
-        )
+        front = on_front([Point("", row.mean, row.seconds, row.cost_usd) for row in rows])
+        return tuple(row.model_copy(update={"front": on}) for row, on in zip(rows, front, strict=True))
 
     def _finalist(self, strategy: Strategy, *, is_default: bool, progress: Callable[[], None]) -> Finalist:
         row = self.swept.strategies.index(strategy)
@@ -237,11 +233,6 @@ class _Rerun:
             same=same,
             front=False,
         )
-
-
-def _evenly_spaced(questions: Sequence[Question]) -> tuple[Question, ...]:
-    """The questions that finalists are run on, from the beginning of the set to its end."""
-    return tuple(questions[:: max(1, len(questions) // TIMED)])
 
 
 def _at_default_k(recipe: Recipe, strategy: Strategy, default: Strategy) -> Strategy | None:

@@ -164,7 +164,6 @@ class _Judge:
     hits: Mapping[str, Hit]
 
     def fate(self, identity: str, where: tuple[Place, ...]) -> Fate:
-        """The fate of a passage with these places."""
         hit, last = self.hits[identity], len(self.trace.steps) - 1
         seen = self.lanes[where[-1].lane].position
         if identity in self.final:
@@ -198,7 +197,7 @@ class _Judge:
                 k = step.params["k"]
                 limit = self._limit(step.control, k)
                 text = Message("cut by {limit} ({place})", limit=limit, place=rank)
-                if self._reranks_after(seen + 1):
+                if any(step.kind == "rerank" for step in self.trace.steps[seen + 2 : seen + 3]):
                     text = Message("not reranked: cut by {limit} ({place})", limit=limit, place=rank)
                 return {"kind": "cut", "text": text, "limit": k, "control": step.control}
             case Threshold.__name__:
@@ -223,10 +222,6 @@ class _Judge:
         recipe = RECIPES.get(self.trace.strategy)
         declared = {one.name: one for one in recipe.controls} if recipe else {}
         return declared[control].as_limit(k) if control in declared else f"{control} {k}"
-
-    def _reranks_after(self, position: int) -> bool:
-        following = self.trace.steps[position + 1 : position + 2]
-        return any(step.kind == "rerank" for step in following)
 
     def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
         """Lost to the last pick by relevance or by likeness: by what took more off its MMR value.

@@ -107,7 +107,8 @@ def _missed(
         case Dense():
             rank, score = _dense_rank(retriever, ranking, passage, passages, ctx)
         case Bm25():
-            rank, score = _bm25_rank(retriever, ranking, passage, len(passages), ctx)
+            index, size = ctx.index_for(enriched=retriever.enriched), len(passages)
+            rank, score = _place(passage, index.lexical(ranking.query.text, size, retriever.k1, retriever.b))
         case Asked():
             rank, score = _place(passage, replace(retriever, k=len(passages)).search(ranking.query, ctx))
     last = ranking.hits[-1].score if ranking.hits else None
@@ -146,13 +147,6 @@ def _dense_rank(
     place = ids.index(passage)
     ahead = np.count_nonzero(cosines > cosines[place]) + np.count_nonzero(cosines[:place] == cosines[place])
     return int(ahead) + 1, float(cosines[place])
-
-
-def _bm25_rank(
-    retriever: Bm25, ranking: Ranking, passage: str, size: int, ctx: Context
-) -> tuple[int | None, float | None]:
-    index = ctx.index_for(enriched=retriever.enriched)
-    return _place(passage, index.lexical(ranking.query.text, size, retriever.k1, retriever.b))
 
 
 def _place(passage: str, hits: Sequence[Hit]) -> tuple[int | None, float | None]:

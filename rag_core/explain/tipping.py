@@ -181,8 +181,7 @@ class _Move:
         for bound in (self.control.min, self.control.max):
             if bound == self.current:
                 continue
-            found = self._whole(bound) if self.control.whole else self._bisected(bound)
-            if found:
+            if found := self._nearest(bound):
                 value, beside = found
                 points.append(_point(self.replay, self.assign(value), value, beside, tips))
             else:
@@ -208,17 +207,12 @@ class _Move:
         except ConfigError:
             return True
 
-    def _whole(self, bound: float) -> tuple[int, int] | None:
-        """The nearest changing integer and its neighbour."""
+    def _nearest(self, bound: float) -> tuple[float, float] | None:
+        """The nearest changing value and its neighbour: an integer, or one found on the steps and then by bisection."""
         sign = 1 if bound > self.current else -1
-        for value in range(int(self.current) + sign, int(bound) + sign, sign):
-            if not self._same(value):
-                return value, value - sign
-        return None
-
-    def _bisected(self, bound: float) -> tuple[float, float] | None:
-        """The first changing value on the steps of the control, brought nearer by bisection, and its neighbour."""
-        sign = 1 if bound > self.current else -1
+        if self.control.whole:
+            values = range(int(self.current) + sign, int(bound) + sign, sign)
+            return next(((value, value - sign) for value in values if not self._same(value)), None)
         steps = math.ceil(abs(bound - self.current) / self.control.step - PRECISION)
         grid = [self.current + sign * self.control.step * place for place in range(1, steps)] + [bound]
         same = self.current

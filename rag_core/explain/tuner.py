@@ -88,7 +88,9 @@ class Tuner:
         except NeedsModel:
             return Move(None, 0, time.perf_counter() - started, self.needs(values))
         calls = len(calls_of([moved], [self.trace]))
-        return Move(replace(moved, controls=self._controls(values)), calls, time.perf_counter() - started)
+        # all control values, as a run has them; a replay keeps one result for settings that mean the same
+        moved = replace(moved, controls=self._replay.strategy(values).controls)
+        return Move(moved, calls, time.perf_counter() - started)
 
     def needs(self, values: Values) -> tuple[Work, ...]:
         """What a run with these values would ask of models, its answer apart; unchanged stages ask nothing.
@@ -122,10 +124,6 @@ class Tuner:
         replay = Replay(moved, self._services)  # its own: another thread may ask for it
         for control in replay.recipe.controls:
             yield control.name, tuple(control_tips(replay, control))
-
-    def _controls(self, values: Values) -> Mapping[str, object]:
-        """All control values, as a run has them; a replay keeps one result for settings that mean the same."""
-        return self._replay.strategy(values).controls
 
     def _most(self, control: Control) -> tuple[Work, ...]:
         """The dearest of a few other values of a control."""

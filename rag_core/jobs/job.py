@@ -194,16 +194,11 @@ class Job:
         except RagError as error:
             self.report(phase="failed", doing="failed", error=error, calls=error.calls)
         except Exception as error:
-            self.report(phase="failed", doing="failed", error=self._named(error))
+            known = in_our_words(error)  # an error that no part of the task has named
+            named = Message("{title}: {problem}", title=self.title, problem=known.message)
+            self.report(phase="failed", doing="failed", error=type(known)(named, known.next_step))
         finally:
             self._over.set()
-
-    def _named(self, error: Exception) -> RagError:
-        """An error that no part of the task has named."""
-        known = in_our_words(error)
-        return type(known)(
-            Message("{title}: {problem}", title=self.title, problem=known.message), known.next_step
-        )
 
 
 class Jobs:

@@ -13,7 +13,7 @@ from ..values.types import Hit, Vectors
 
 
 class _InFront:
-    """An index that asks another one."""
+    """An `Index` that asks another one."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -23,11 +23,9 @@ class _InFront:
         return self._index.name
 
     def document_frequency(self, text: str) -> int:
-        """Number of passages that contain a term of the text."""
         return self._index.document_frequency(text)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) stored vectors."""
         return self._index.vectors(ids)
 
 
@@ -49,7 +47,6 @@ class CachedIndex(_InFront):
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
-        """The k passages nearest to one (d,) vector."""
         if k > self._depth:
             return self._index.dense(vector, k)
         key = vector.tobytes()
@@ -66,7 +63,6 @@ class CachedIndex(_InFront):
         return self._lexical[key][:k]
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) stored vectors."""
         missing = [identity for identity in ids if identity not in self._vectors]
         if missing:
             self._vectors.update(zip(missing, self._index.vectors(missing), strict=True))
@@ -85,7 +81,6 @@ class Without(_InFront):
         self._document = document
 
     def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
-        """The k passages nearest to one (d,) vector."""
         return self._others(lambda depth: self._index.dense(vector, depth), k)
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:

@@ -242,7 +242,6 @@ class Urgency:
 
     @property
     def as_read(self) -> Triage:
-        """The triage of the question as read."""
         return self.read or self.triage
 
     def __str__(self) -> str:

@@ -79,7 +79,6 @@ class EmbedderOver:
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts as read, and the calls."""
         return self._embedder.embed(texts, kind, languages)
 
 
@@ -148,14 +147,6 @@ class Evidence(Protocol):
         ...
 
 
-class TriageReader(Protocol):
-    """Reads how urgent a question is, before anybody answers it."""
-
-    def __call__(self, question: str, /) -> Triage:
-        """The triage; never fails, and sends nothing."""
-        ...
-
-
 class Grounder(Protocol):
     """Marks the sentences of an answer by how well passages support them, on this machine and without a model call."""
 
@@ -195,7 +186,7 @@ class Index(Protocol):
         ...
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) stored vectors of n passages, rows L2-normalised."""
+        """(n, d) stored vectors of n passages, rows L2-normalised; KeyError if one is not here."""
         ...
 
 
@@ -224,7 +215,7 @@ class Services:
         reranker: None when no strategy that runs needs one.
         assessor: the offline measure; labels passages that no better scorer has rated.
         evidence: decides whether an answer is written; None to write one from any passages.
-        triage: reads how urgent a question is; None where every question is routine.
+        triage: reads how urgent a question is, never fails and sends nothing; None where every question is routine.
         grounder: marks the sentences of answers; None to leave them unmarked.
         reader: reads questions for retrieval and the offline engine; None to read them as typed. A language model
             always gets the question as typed.
@@ -246,7 +237,7 @@ class Services:
     reranker: Reranker | None = None
     assessor: Assessor | None = None
     evidence: Evidence | None = None
-    triage: TriageReader | None = None
+    triage: Callable[[str], Triage] | None = None
     grounder: Grounder | None = None
     reader: Reader | None = None
     thesaurus: Thesaurus | None = None

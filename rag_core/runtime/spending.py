@@ -113,7 +113,6 @@ class Visitor(Payer):
         self._name = name
 
     def start_call(self) -> None:
-        """Count a call that is about to be sent; raises LimitReached when a budget does not allow it."""
         self._spending.reserve(self._name)
 
     def spend(self, calls: Sequence[ModelCall]) -> None:

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,6 @@ class SavedMetrics(_Part):
     total_cost: float | None
     total_input_tokens: int = 0
     total_output_tokens: int = 0
-    usage_source: str = ""
 
 
 class Saved(_Part):
@@ -189,14 +187,11 @@ def session_text(traces: Sequence[Trace], voted: Sequence[bool] = ()) -> str:
 
 
 def _labels(traces: Sequence[Trace]) -> list[str]:
-    several = Counter(trace.strategy for trace in traces)
-    seen: Counter[str] = Counter()
-    labels = []
-    for trace in traces:
-        seen[trace.strategy] += 1
-        number = f"_{seen[trace.strategy]}" if several[trace.strategy] > 1 else ""
-        labels.append(f"{trace.strategy}{number}")
-    return labels
+    names = [trace.strategy for trace in traces]
+    return [
+        f"{name}_{names[:place].count(name) + 1}" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
 
 
 def read_session(path: Path) -> tuple[Saved, ...]:

@@ -53,7 +53,7 @@ def _words(text: str) -> list[str]:
 
 
 class BagOfWords:
-    """An embedder: words hashed to 256 axes and counted, L2-normalised. Equal words, equal vectors."""
+    """An `Embedder`: words hashed to 256 axes and counted, L2-normalised. Equal words, equal vectors."""
 
     name = weights = key = "bag-of-words"
     server = ""
@@ -64,13 +64,11 @@ class BagOfWords:
         self.count: Callable[[str], int] = lambda text: len(text.split())
 
     def read(self, text: str, language: str = "") -> str:
-        """The text: words are words in any language."""
         return text
 
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, 256) vectors of n texts, and the bill."""
         vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
         for row, text in enumerate(texts):
             for word in _words(text):
@@ -80,7 +78,7 @@ class BagOfWords:
 
 
 class MemoryIndex:
-    """Passages in memory: exact cosine search, and BM25 (Okapi)."""
+    """An `Index` of passages in memory: exact cosine search, and BM25 (Okapi)."""
 
     def __init__(self, passages: Sequence[Passage] = PASSAGES, embedder: BagOfWords | None = None) -> None:
         self.name = f"memory, {len(passages)} passages"
@@ -91,27 +89,19 @@ class MemoryIndex:
         self._bm25 = Bm25Index.fit([tokens(text, "en") for text in texts])
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
-        """The k passages nearest to one (d,) vector, by cosine."""
         scored = {name: float(held @ vector) for name, held in self._vectors.items()}
         return self._best(scored, k, "cosine")
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        """The k best BM25 hits; each contains a term of the text."""
         names = list(self.passages)
         places, scores = self._bm25.best(tokens(text, "en"), k, k1, b)
         found = zip((names[place] for place in places), scores.tolist(), strict=True)
         return self._best(dict(found), k, "bm25")
 
     def document_frequency(self, text: str) -> int:
-        """Number of passages that contain a term of the text."""
         return self._bm25.document_frequency(tokens(text, "en"))
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) vectors of n passages.
-
-        Raises:
-            KeyError: a passage is not here.
-        """
         return np.array([self._vectors[name] for name in ids], np.float32).reshape(len(ids), -1)
 
     def _best(self, scores: Mapping[str, float], k: int, scale: Scale) -> list[Hit]:

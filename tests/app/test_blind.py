@@ -17,7 +17,7 @@ from pages.shared import history_sync
 from pages.shared.history_sync import comparisons
 from pages.shared.live import Column, Comparison
 from rag_core.sessions import parse_session
-from rag_core.sessions.history import open_history
+from rag_core.sessions.history import History
 from rag_core.values.settings import Settings
 
 QUESTION = "¿Pasadas cuántas horas del parto ya no se recomienda iniciar el ácido tranexámico?"  # B and C answer alike
@@ -144,7 +144,7 @@ def test_a_vote_is_in_the_history_and_in_every_file(start, tmp_path, monkeypatch
     press(app.run(), pressed)
     assert run.best == best
 
-    history = open_history(Settings(database_url=SecretStr(url)))
+    history = History.opened(Settings(database_url=SecretStr(url)))
     asked = history.find(run.id)
     assert asked.best == best
     comparisons().forget(run.id)

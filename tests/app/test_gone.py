@@ -16,7 +16,7 @@ from pages.shared.engine import engine
 from rag_core import Settings
 from rag_core.indexing import CorpusStore, forget_corpus, read_path
 from rag_core.lab.adding import remove_corpus
-from rag_core.sessions.history import Asked, AskedColumn, open_history
+from rag_core.sessions.history import Asked, AskedColumn, History
 
 QUESTION = "What are the visiting hours on the ward"
 HOURS = "from 2 to 8 in the afternoon"
@@ -135,7 +135,7 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
     )
     CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
     app = start(RAG_HOME=str(home), RAG_HISTORY="on")
-    history = open_history(Settings(home=home))
+    history = History.opened(Settings(home=home))
     assert history
     for identity, words in (("visits", "visiting"), ("meals", "lunch")):
         trace = engine().wait("ward").run(words, "bm25")

@@ -25,7 +25,7 @@ from pages.shared import history_sync
 from pages.shared.history_sync import comparisons
 from pages.shared.lists import drawn_with_lists
 from rag_core.prompts.prompt import ANSWER
-from rag_core.sessions.history import Asked, AskedColumn, History, open_history
+from rag_core.sessions.history import Asked, AskedColumn, History
 from rag_core.values.settings import Settings
 
 PRIVATE = "Ewa Nowak, b. 1986-04-30: when is anti-D given?"
@@ -41,7 +41,7 @@ def database(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def kept(database: dict[str, str]) -> History:
-    history = open_history(Settings(database_url=SecretStr(database["RAG_DATABASE_URL"])))
+    history = History.opened(Settings(database_url=SecretStr(database["RAG_DATABASE_URL"])))
     assert history
     return history
 
@@ -176,7 +176,7 @@ def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_it
     pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
     monkeypatch.setattr(history_sync, "AGAIN_S", itertools.repeat(0.05))
     with postgres() as address, relayed(address) as relay:
-        history = open_history(Settings(database_url=SecretStr(address)))
+        history = History.opened(Settings(database_url=SecretStr(address)))
         assert history
         port = urlsplit(relay.address).port
         through = {

@@ -15,8 +15,8 @@ from helpers.small import ROOT, WordEmbedder
 import rag_core
 from rag_core.indexing import read_path
 from rag_core.runtime.services import Services
-from rag_core.sessions.history import Asked, AskedColumn, History, open_history
-from rag_core.sessions.panel import Candidate, Pair, Question, open_rooms
+from rag_core.sessions.history import Asked, AskedColumn, History
+from rag_core.sessions.panel import Candidate, Pair, Question, Rooms
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import PanelError
 from rag_core.values.labels import LabelRules
@@ -59,7 +59,7 @@ def history(ward: Path, home: Path, labels: LabelRules) -> History:
     """Two questions of "notes" whose results have a passage each, one of the same words asked of another corpus."""
     index = open_store(home, "notes").open()
     assert index is not None
-    kept = open_history(Settings(home=home))
+    kept = History.opened(Settings(home=home))
     assert kept is not None
     services = Services(
         index=index, embedder=WordEmbedder(), llms={"answer": ScriptedLlm("Yes [1].")}, labels=labels
@@ -93,7 +93,7 @@ def test_questions_with_the_text_of_a_forgotten_file_are_counted_and_deleted(war
 
 
 def test_rooms_with_the_text_of_a_forgotten_file_are_deleted_with_their_votes(ward, rag, history, home):
-    rooms = open_rooms(Settings(home=home))
+    rooms = Rooms.opened(Settings(home=home))
     assert rooms
     opened = {}
     for identity in "ab":

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from rag_core import NOTICE
-from rag_core.sessions.history import Asked, AskedColumn, History, open_history
+from rag_core.sessions.history import Asked, AskedColumn, History
 from rag_core.values.settings import Settings
 
 
 @pytest.fixture
 def kept(tmp_path: Path) -> History:
     """The history that the command opens, with two questions."""
-    history = open_history(Settings(home=tmp_path / "home"))
+    history = History.opened(Settings(home=tmp_path / "home"))
     assert history
     for day, text in ((4, "Where do cats sleep?"), (5, "Do dogs\x1b[2J bark?")):
         column = AskedColumn("bm25", {})
@@ -49,7 +49,7 @@ def test_deleting(rag, kept, monkeypatch):
     assert rag("history", "--delete", "nothing").code == 1
     assert rag("history", "--delete", "id4").out == "1 question deleted.\n"
     monkeypatch.setattr(
-        "rag_core.cli.history.agreed", lambda asked: not asked.startswith("Delete 1 question from ")
+        "rag_core.cli.kept.agreed", lambda asked: not asked.startswith("Delete 1 question from ")
     )
     assert rag("history", "--delete", "all").code == 1
     assert kept.count() == 1

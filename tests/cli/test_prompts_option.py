@@ -31,7 +31,7 @@ def test_a_provider_is_shown_with_the_texts_it_got(server, read_only_store, embe
     lab = provider_lab(server, read_only_store, embedder, labels, openai_api_key="sk-0123456789abcdef")
     trace = lab.run("Do cats and dogs sleep in one house?", "bm25")
     ((_, system), (_, user)) = server.requests[0].messages
-    (found,) = prompts_json(trace)["prompts"]
+    (found,) = prompts_json(trace)
     assert (found["system"], found["text"]) == (system, user)
     assert (found["input_tokens"], found["output_tokens"], found["counted_by"]) == (1000, 200, "provider")
     show_prompts(trace)

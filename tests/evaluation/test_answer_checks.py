@@ -19,11 +19,11 @@ from rag_core.cli import show_evaluation
 from rag_core.documents.benchmark import Benchmark, Question, read_builtin
 from rag_core.evaluation.answer_scores import (
     AnswerCheck,
+    AnswerScores,
     CheckedAnswer,
     Judgement,
     check,
     parse_judgement,
-    score_abstentions,
 )
 from rag_core.evaluation.answers import check_answers, ragas_rows, write_ragas
 from rag_core.evaluation.statistics import wilson
@@ -54,13 +54,13 @@ class TestAbstentions:
             "o1": checked(True), "o2": checked(False), "o3": failed,
             "i1": checked(True), "i2": checked(False), "i3": checked(False), "i4": checked(False), "i5": failed,
         }  # fmt: skip
-        found = score_abstentions(outcomes, {"o1", "o2", "o3"})
+        found = AnswerScores.of(outcomes, {"o1", "o2", "o3"}).abstention
         assert found.precision == wilson(1, 2)
         assert found.recall == wilson(1, 2)
         assert found.answered == wilson(3, 4)
 
     def test_a_share_without_cases_is_none(self):
-        answered_all = score_abstentions({"o1": checked(False)}, {"o1"})
+        answered_all = AnswerScores.of({"o1": checked(False)}, {"o1"}).abstention
         assert answered_all.precision is None
         assert answered_all.recall == wilson(0, 1)
         assert answered_all.answered is None

@@ -8,8 +8,10 @@ import pytrec_eval
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag_core.evaluation.run_folder import read_run, write_run
+from rag_core.documents.benchmark import trec_lines
+from rag_core.evaluation.run_folder import read_run
 from rag_core.values.errors import DataError, InputError
+from rag_core.values.owner_only import write_atomically
 
 RUN = "q1 Q0 d1 1 2.5 other\nq1 Q0 d2 2 1.5 other\nq2 Q0 d1 1 0.5 other\n"
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=5)
@@ -38,7 +40,7 @@ def trec_eval_order(scores: dict[str, float]) -> list[str]:
 
 class TestWriting:
     def test_the_lines_are_those_of_the_format(self, tmp_path):
-        write_run(tmp_path / "a.trec", {"q1": ["b", "a"], "q2": ["c"]}, "bm25")
+        write_atomically(tmp_path / "a.trec", trec_lines({"q1": ["b", "a"], "q2": ["c"]}, "bm25"))
         assert (tmp_path / "a.trec").read_text(encoding="utf-8") == (
             "q1 Q0 b 1 2 bm25\nq1 Q0 a 2 1 bm25\nq2 Q0 c 1 1 bm25\n"
         )
@@ -46,7 +48,7 @@ class TestWriting:
     def test_trec_eval_takes_the_documents_in_our_order(self, tmp_path):
         ranked = [f"d{number}" for number in range(300)]
         random.Random(0).shuffle(ranked)
-        write_run(tmp_path / "a.trec", {"q": ranked}, "mmr")
+        write_atomically(tmp_path / "a.trec", trec_lines({"q": ranked}, "mmr"))
         with (tmp_path / "a.trec").open(encoding="utf-8") as file:
             assert trec_eval_order(pytrec_eval.parse_run(file)["q"]) == ranked
 
@@ -54,13 +56,13 @@ class TestWriting:
     @given(st.dictionaries(words, st.lists(words, unique=True, min_size=1), min_size=1))
     def test_what_is_written_is_read_back(self, tmp_path_factory, ranked):
         path = tmp_path_factory.mktemp("run") / "a.trec"
-        write_run(path, ranked, "any")
+        write_atomically(path, trec_lines(ranked, "any"))
         found = read_run(path)
         assert found == ranked
         assert list(found) == list(ranked)
 
     def test_a_question_without_a_document_leaves_no_line(self, tmp_path):
-        write_run(tmp_path / "a.trec", {"q1": [], "q2": ["d"]}, "any")
+        write_atomically(tmp_path / "a.trec", trec_lines({"q1": [], "q2": ["d"]}, "any"))
         assert read_run(tmp_path / "a.trec") == {"q2": ["d"]}
 
     @pytest.mark.parametrize("bad", ["two words", "tab\there", "line\n", "a\u00a0b", "a\u2028b", "", " "])
@@ -68,7 +70,7 @@ class TestWriting:
         path = write(tmp_path / "a.trec", RUN)
         for ranked, tag in [({"q": ["d", bad]}, "any"), ({bad: ["d"]}, "any"), ({"q": ["d"]}, bad)]:
             with pytest.raises(InputError) as caught:
-                write_run(path, ranked, tag)
+                write_atomically(path, trec_lines(ranked, tag))
             assert (
                 repr(bad) in f"{caught.value.args[0]}" or repr(" ".join(bad.split())) in caught.value.message
             )

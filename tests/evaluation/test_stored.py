@@ -39,7 +39,7 @@ def test_the_file_of_a_sweep_is_written_as_it_was_read(tmp_path, services):
     result = ev.tune(recipe, settings, ev.parse_metric("mrr"), JUDGED, JUDGED, lambda: services)
     path = ev.save_sweep(result, read_settings(home=tmp_path))
     assert ev.list_sweeps(read_settings(home=tmp_path)) == [path]
-    written = json.dumps(ev.read_sweep(path).as_json(), ensure_ascii=False)
+    written = json.dumps(ev.SweepResult.read(path).as_json(), ensure_ascii=False)
     assert written == path.read_text(encoding="utf-8")
 
 
@@ -51,7 +51,7 @@ def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path, text, problem):
     path = tmp_path / "results.json"
     if text is not None:
         path.write_text(text)
-    for read in (ev.Results.read, ev.Manifest.read, ev.read_sweep):
+    for read in (ev.Results.read, ev.Manifest.read, ev.SweepResult.read):
         with pytest.raises(DataError, match=problem) as damaged:
             read(path)
         assert str(path) in damaged.value.message

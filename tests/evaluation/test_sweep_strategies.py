@@ -78,7 +78,7 @@ def test_a_sweep_of_several_controls_is_kept_and_read_back(recipe, full, tmp_pat
     axes = {control.name: values_of(control)[:2] for control in recipe.controls}
     settings = read_settings(home=tmp_path)
     result = ev.tune(recipe, ev.sample(axes, 6), NDCG, DEV, TEST, fresh(full))
-    assert ev.read_sweep(ev.save_sweep(result, settings)) == result
+    assert ev.SweepResult.read(ev.save_sweep(result, settings)) == result
     assert recipe.build(**result.best.controls).controls == result.best.controls
 
 

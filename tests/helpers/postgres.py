@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from rag_core.sessions.history import Asked, AskedColumn, History, open_history
+from rag_core.sessions.history import Asked, AskedColumn, History
 from rag_core.values.settings import Settings
 
 from .ports import free_port
@@ -21,7 +21,7 @@ SECRET = "Is Ewa Nowak's baby well?"
 
 
 def opened(address: str) -> History:
-    history = open_history(Settings(database_url=SecretStr(address)))
+    history = History.opened(Settings(database_url=SecretStr(address)))
     assert history
     return history
 

@@ -397,5 +397,5 @@ def test_a_sweep_is_a_work_too(jobs, opened, folder):
     assert job.wait(SOON)
     assert job.status.phase == "done", job.status.error
     assert job.status.result is not None
-    assert ev.read_sweep(job.status.result).varied == ("merge",)
+    assert ev.SweepResult.read(job.status.result).varied == ("merge",)
     assert job.kind == "sweep"

@@ -8,7 +8,7 @@ import pytest
 from rag_core.documents.asked import TAUGHT, asked_folder
 from rag_core.indexing import Upload
 from rag_core.indexing.uploads import UPLOADS
-from rag_core.jobs.measuring import _opened
+from rag_core.jobs.starting import _opened
 from rag_core.lab.adding import add_files, remove_corpus, remove_file
 from rag_core.lab.asked import delete_question, kept_questions, teach
 from rag_core.lab.lab import Lab

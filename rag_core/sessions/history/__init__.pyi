@@ -2,4 +2,3 @@ from .record import Asked as Asked
 from .record import AskedColumn as AskedColumn
 from .store import Entry as Entry
 from .store import History as History
-from .store import open_history as open_history

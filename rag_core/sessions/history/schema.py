@@ -116,20 +116,16 @@ def _version(connection: Connection) -> str | None:
     return found
 
 
-def _wait_for_others(connection: Connection) -> None:
-    """Let no other process migrate until the transaction ends."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
-    elif connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # sqlite3 begins none before a CREATE
-
-
 def _migrate(connection: Connection, named: str) -> None:
     from alembic import command  # slow to import, and seldom needed
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-    _wait_for_others(connection)  # once Alembic is imported: on SQLite others give up after 5 s
+    # no other process migrates until the transaction ends; once Alembic is imported: on SQLite others give up after 5 s
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
+    elif connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # sqlite3 begins none before a CREATE
     found = _version(connection)
     if found == VERSION:  # another thread or process was first
         return

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Delete, Engine, Select, Update, delete, func, insert, select, update
+from sqlalchemy import Delete, Select, Update, delete, func, insert, select, update
 
 from ...values.errors import StorageError
 from ...values.letters import without_accents
 from ...values.message import Message
-from ...values.settings import Settings
 from .database import Kept, moment, storable
 from .record import Asked, from_bytes, to_bytes
 from .schema import OFF, QUESTIONS
@@ -47,22 +46,11 @@ class History(Kept):
     Args:
         engine, where, home: see `Kept`.
         days: how long to keep a question; an older one is not shown, and deleted when the next is added. None for ever.
-        owner: whose questions these are; None for everybody's.
     """
 
     keys = (QUESTIONS.c.id,)
     since, record = QUESTIONS.c.asked, QUESTIONS.c.record
-
-    def __init__(
-        self,
-        engine: Engine,
-        where: str,
-        home: Path | None = None,
-        days: int | None = None,
-        owner: str | None = None,
-    ) -> None:
-        super().__init__(engine, where, home, days)
-        self._owner = owner
+    _owner: str | None = None  # whose questions these are; None for everybody's
 
     def of(self, owner: str | None) -> History:
         """The part of it that belongs to one person; all of it for None.
@@ -70,10 +58,11 @@ class History(Kept):
         What it adds is that person's, and it finds, replaces, counts and deletes nobody else's. `expire`, `showing` and
         `forget` are about documents and time, and see everybody's.
         """
-        return History(self._engine, self.where, self._home, self._days, owner)
+        part = copy(self)
+        part._owner = owner
+        return part
 
     def add(self, asked: Asked) -> None:
-        """Keep a question."""
         self.expire()
         with self._begin() as connection:
             connection.execute(insert(QUESTIONS).values(**_row(asked), owner=self._owner or ""))
@@ -134,7 +123,6 @@ class History(Kept):
         ]
 
     def count(self) -> int:
-        """How many questions are kept."""
         with self._begin() as connection:
             return int(
                 connection.execute(self._own(select(func.count()).select_from(QUESTIONS))).scalar_one()
@@ -166,11 +154,6 @@ class History(Kept):
             Message("The history in {where} cannot be used: {why}.", where=self._named, why=why),
             Message("Check the folder, the disk or the database. {off}", off=OFF),
         )
-
-
-def open_history(settings: Settings) -> History | None:
-    """The history of these settings; see `Kept.opened`."""
-    return History.opened(settings)
 
 
 def _row(asked: Asked) -> dict[str, Any]:

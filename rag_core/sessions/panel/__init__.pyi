@@ -9,13 +9,11 @@ from .ranking import Figures as Figures
 from .ranking import Gap as Gap
 from .ranking import Measured as Measured
 from .ranking import PanelRanking as PanelRanking
-from .ranking import Standing as Standing
 from .ranking import ballots as ballots
 from .ranking import compare as compare
 from .ranking import figures as figures
 from .ranking import parts as parts
 from .ranking import rank_panel as rank_panel
-from .room import CHOICES as CHOICES
 from .room import COMMENT_CHARACTERS as COMMENT_CHARACTERS
 from .room import REASONS as REASONS
 from .room import Candidate as Candidate
@@ -33,4 +31,3 @@ from .session import open_panel as open_panel
 from .session import read_questions as read_questions
 from .session import write_panel as write_panel
 from .store import Rooms as Rooms
-from .store import open_rooms as open_rooms

@@ -12,10 +12,8 @@ from ...values.errors import PanelError
 from ...values.message import Message
 
 WINDOW_S = 60.0
-MOST, MOST_OF_ALL = (
-    30,
-    100,
-)  # in a window, from an address and from all: of 23**5 codes, 1.1 % in the 12 h of a room
+MOST = 30  # in a window, from an address
+MOST_OF_ALL = 100  # and from all: of 23**5 codes, 1.1 % in the 12 h of a room
 
 
 class Guesses:

@@ -78,7 +78,10 @@ def minutes(session: PanelSession) -> str:
         room=room,
         whole=whole,
         heads=HEADS,
-        rankings=[(name, found, _tables(found)) for name, found in {"Ranking": whole, **by_part}.items()],
+        rankings=[
+            (name, found, [[row for _, row in group] for group in ranking_tables(found, _labels(found))])
+            for name, found in {"Ranking": whole, **by_part}.items()
+        ],
         gaps=[
             (gap_in_words(one, _labels(whole)), f"{one.difference:.2f} ({one.low:.2f} to {one.high:.2f})")
             for one in whole.gaps
@@ -91,10 +94,6 @@ def minutes(session: PanelSession) -> str:
 
 def _labels(found: PanelRanking) -> dict[str, str]:
     return {one.label: one.label for one in found.standings}
-
-
-def _tables(found: PanelRanking) -> list[list[tuple[str, ...]]]:
-    return [[row for _, row in group] for group in ranking_tables(found, _labels(found))]
 
 
 def _question(asked: Round, votes: Sequence[Vote]) -> dict[str, Any]:

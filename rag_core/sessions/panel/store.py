@@ -16,7 +16,6 @@ from sqlalchemy.exc import OperationalError
 
 from ...values.errors import PanelError, StorageError
 from ...values.message import Message
-from ...values.settings import Settings
 from ..history.database import Kept, moment, storable
 from ..history.schema import PEOPLE, ROOMS, ROUNDS, VOTES
 from . import room as values
@@ -244,11 +243,6 @@ class Rooms(Kept):
             Message("The rooms in {where} cannot be used: {why}.", where=self._named, why=why),
             Message("Check the folder, the disk or the database."),
         )
-
-
-def open_rooms(settings: Settings) -> Rooms | None:
-    """The rooms of these settings; see `Kept.opened`."""
-    return Rooms.opened(settings)
 
 
 def _person(room: str, token: str) -> str:

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 
 import rag_core
 from rag_core.runtime.services import Services
-from rag_core.sessions.history import Asked, AskedColumn, History, open_history
+from rag_core.sessions.history import Asked, AskedColumn, History
 from rag_core.values.errors import DataError, MissingResource, SettingsError, StorageError
 from rag_core.values.model_choice import ModelChoice
 from rag_core.values.settings import Settings
@@ -26,7 +26,7 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 @pytest.fixture(params=["the state folder", "another database"])
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> History:
     url = None if request.param == "the state folder" else SecretStr(f"sqlite:///{tmp_path / 'elsewhere.db'}")
-    found = open_history(Settings(home=tmp_path / "home", database_url=url))
+    found = History.opened(Settings(home=tmp_path / "home", database_url=url))
     assert found
     return found
 
@@ -117,7 +117,7 @@ class TestSearch:
 @how(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
 @given(st.text(max_size=60))
 def test_any_question_is_kept_and_found_by_its_own_words(tmp_path, text):
-    history = open_history(Settings(home=tmp_path / "home"))
+    history = History.opened(Settings(home=tmp_path / "home"))
     history.delete_all()
     history.add(question("one", text))
     assert ids(history, words=text) == ["one"]
@@ -150,8 +150,8 @@ class TestDeleting:
     def test_a_question_is_kept_for_the_days_of_the_settings(self, tmp_path):
         """Eight days old is more than seven; six are not."""
         now = datetime.now(UTC)
-        unlimited = open_history(Settings(home=tmp_path))
-        limited = open_history(Settings(home=tmp_path, history_days=7))
+        unlimited = History.opened(Settings(home=tmp_path))
+        limited = History.opened(Settings(home=tmp_path, history_days=7))
         assert limited
         unlimited.add(question("old", asked=now - timedelta(days=8)))
         unlimited.add(question("recent", asked=now - timedelta(days=6)))
@@ -169,7 +169,7 @@ class TestDeleting:
         assert history.count() == 0
 
     def test_nothing_of_a_deleted_question_is_left_in_the_file(self, tmp_path):
-        history = open_history(Settings(home=tmp_path))
+        history = History.opened(Settings(home=tmp_path))
         assert history
         secret = "the quick brown fox jumps over the lazy dog"
         history.add(question("a", secret))
@@ -188,19 +188,19 @@ class TestPlace:
             assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
     def test_off_keeps_nothing_and_creates_nothing(self, tmp_path):
-        assert open_history(Settings(home=tmp_path / "home", history="off")) is None
-        open_history(Settings(home=tmp_path / "home"))
+        assert History.opened(Settings(home=tmp_path / "home", history="off")) is None
+        History.opened(Settings(home=tmp_path / "home"))
         assert not (tmp_path / "home").exists()
 
     def test_many_threads_and_two_histories_write_at_once(self, tmp_path):
         def write(name: str) -> None:
-            history = open_history(Settings(home=tmp_path))
+            history = History.opened(Settings(home=tmp_path))
             for number in range(5):
                 history.add(question(f"{name}{number}"))
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(write, "abcd"))
-        assert open_history(Settings(home=tmp_path)).count() == 20
+        assert History.opened(Settings(home=tmp_path)).count() == 20
 
     @pytest.mark.parametrize(
         ("url", "host"),
@@ -224,23 +224,23 @@ class TestFaults:
     @pytest.mark.parametrize("url", ["nonsense", "nodialect://x", "postgresql://u:hunter2@host:port/x"])
     def test_a_wrong_address_is_one_sentence_without_the_address(self, url):
         with pytest.raises(SettingsError, match="RAG_DATABASE_URL") as caught:
-            open_history(Settings(database_url=SecretStr(url)))
+            History.opened(Settings(database_url=SecretStr(url)))
         assert "hunter2" not in str(caught.value)
 
     def test_a_driver_that_is_not_installed_is_named(self):
         with pytest.raises(MissingResource, match="oracledb"):
-            open_history(Settings(database_url=SecretStr("oracle+oracledb://u:hunter2@host/x")))
+            History.opened(Settings(database_url=SecretStr("oracle+oracledb://u:hunter2@host/x")))
 
     def test_a_folder_that_cannot_be_written_is_a_storage_error(self, tmp_path):
         (tmp_path / "home").write_text("a file")
-        history = open_history(Settings(home=tmp_path / "home"))
+        history = History.opened(Settings(home=tmp_path / "home"))
         with pytest.raises(StorageError, match="RAG_HISTORY=off"):
             history.add(question("a"))
 
     def test_a_database_that_can_only_be_read_is_read(self, history, tmp_path):
         history.add(question("a"))
         file = history.where.removeprefix("sqlite:///")
-        kept = open_history(Settings(database_url=SecretStr(f"sqlite:///file:{file}?mode=ro&uri=true")))
+        kept = History.opened(Settings(database_url=SecretStr(f"sqlite:///file:{file}?mode=ro&uri=true")))
         assert kept
         assert ids(kept) == ["a"]
         assert kept.find("a") == question("a")
@@ -251,11 +251,11 @@ class TestFaults:
         (tmp_path / "history").mkdir()
         (tmp_path / "history" / "questions.sqlite").write_text("hello " * 1000)
         with pytest.raises(StorageError, match="not a database"):
-            open_history(Settings(home=tmp_path)).search()
+            History.opened(Settings(home=tmp_path)).search()
 
     def test_a_damaged_question_leaves_the_others(self, tmp_path):
         url = f"sqlite:///{tmp_path / 'own.db'}"
-        history = open_history(Settings(database_url=SecretStr(url)))
+        history = History.opened(Settings(database_url=SecretStr(url)))
         history.add(question("good"))
         history.add(question("bad"))
         with create_engine(url).begin() as connection:

@@ -30,9 +30,9 @@ ADD_ONE = """
 import sys
 from datetime import UTC, datetime
 from pydantic import SecretStr
-from rag_core.sessions.history import Asked, open_history
+from rag_core.sessions.history import Asked, History
 from rag_core.values.settings import Settings
-history = open_history(Settings(database_url=SecretStr(sys.argv[1])))
+history = History.opened(Settings(database_url=SecretStr(sys.argv[1])))
 print("ready", flush=True)
 sys.stdin.readline()
 history.add(Asked(sys.argv[2], datetime.now(UTC), "Where do cats sleep?", ()))
@@ -119,9 +119,9 @@ def test_processes_that_start_at_once_on_an_empty_database_all_keep_their_questi
 def test_alembic_is_loaded_only_to_change_a_database(tmp_path):
     address = f"sqlite:///{tmp_path / 'own.db'}"
     look = (
-        "import sys, rag_core; from pydantic import SecretStr; from rag_core.sessions.history import open_history; "
+        "import sys, rag_core; from pydantic import SecretStr; from rag_core.sessions.history import History; "
         "from rag_core.values.settings import Settings; "
-        f"open_history(Settings(database_url=SecretStr({address!r}))).count(); print('alembic' in sys.modules)"
+        f"History.opened(Settings(database_url=SecretStr({address!r}))).count(); print('alembic' in sys.modules)"
     )
     said = [
         subprocess.run(

@@ -11,11 +11,11 @@ from rag_core.sessions.panel import (
     Candidate,
     Gap,
     Question,
+    Rooms,
     as_question,
     can_be_asked,
     compare,
     figures,
-    open_rooms,
 )
 from rag_core.values.answers import Grounded
 from rag_core.values.settings import Settings
@@ -51,7 +51,7 @@ def test_nobody_compares_an_answer_with_itself_or_reads_a_pair_of_answers_twice(
     asked = as_question(traces("Go.", "Wait.", "Go."))
     assert asked.pairs == ((0, 1), (1, 2))
     assert asked.readings == 1  # "Go." against "Wait."
-    rooms = open_rooms(Settings(database_url=SecretStr(f"sqlite:///{tmp_path / 'rooms.db'}")))
+    rooms = Rooms.opened(Settings(database_url=SecretStr(f"sqlite:///{tmp_path / 'rooms.db'}")))
     room = rooms.open_room("Ward")
     shown = rooms.ask(room.code, room.presenter_token, asked)
     seen = set()
@@ -69,7 +69,7 @@ def test_answers_that_only_their_markers_tell_apart_are_one():
 
 
 def test_a_presenter_finds_the_room_again_by_the_token_that_the_browser_has(tmp_path):
-    rooms = open_rooms(Settings(database_url=SecretStr(f"sqlite:///{tmp_path / 'rooms.db'}")))
+    rooms = Rooms.opened(Settings(database_url=SecretStr(f"sqlite:///{tmp_path / 'rooms.db'}")))
     assert rooms
     token = "a" * 32
     assert rooms.presented(token) is None

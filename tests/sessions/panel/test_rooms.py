@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from sqlalchemy import create_engine, text
 
 import rag_core
-from rag_core.sessions.panel import Candidate, Count, Pair, Question, Room, Rooms, Round, open_rooms
+from rag_core.sessions.panel import Candidate, Count, Pair, Question, Room, Rooms, Round
 from rag_core.values.errors import PanelError
 from rag_core.values.settings import Settings
 from rag_core.values.triage import Triage
@@ -26,9 +26,9 @@ TRIAGE = Triage("emergency", ("heavy bleeding",), "Call now.")
 VOTE_ON = """
 import sys
 from pydantic import SecretStr
-from rag_core.sessions.panel import open_rooms
+from rag_core.sessions.panel import Rooms
 from rag_core.values.settings import Settings
-rooms = open_rooms(Settings(database_url=SecretStr(sys.argv[1])))
+rooms = Rooms.opened(Settings(database_url=SecretStr(sys.argv[1])))
 asked = rooms.current(sys.argv[2])
 while True:
     token = rooms.join(asked.room)
@@ -39,7 +39,7 @@ while True:
 
 @pytest.fixture
 def rooms(address: str) -> Rooms:
-    found = open_rooms(Settings(database_url=SecretStr(address)))
+    found = Rooms.opened(Settings(database_url=SecretStr(address)))
     assert found
     return found
 
@@ -205,7 +205,7 @@ def test_a_vote_on_nothing_is_refused(rooms, asked, wrong):
 
 
 def test_no_token_and_no_room_older_than_it_is_kept_is_in_the_file(tmp_path):
-    rooms = open_rooms(Settings(home=tmp_path / "home", history_days=3))
+    rooms = Rooms.opened(Settings(home=tmp_path / "home", history_days=3))
     old = rooms.open_room("Old")
     rooms.ask(old.code, old.presenter_token, question("ab"))
     token = rooms.join(old.code)
@@ -218,4 +218,4 @@ def test_no_token_and_no_room_older_than_it_is_kept_is_in_the_file(tmp_path):
     rooms.open_room("New")
     with pytest.raises(PanelError):
         rooms.room(old.code)
-    assert open_rooms(Settings(home=tmp_path, history="off")) is None
+    assert Rooms.opened(Settings(home=tmp_path, history="off")) is None

@@ -1,0 +1,143 @@
+"""`rag history` and `rag forget`: what is kept of questions and documents, listed and deleted."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from typing import Annotated
+
+import typer
+
+from ..values.errors import InputError, RagError
+from .interrupt import at_a_prompt, interruptible
+from .layout import agreed, paragraph, questions, say, say_json
+from .options import AsJson
+
+ALL = "all"
+Day = Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", show_default=False)]
+
+
+def history(
+    words: Annotated[str, typer.Option(help="Only questions with all these words.", show_default=False)] = "",
+    strategy: Annotated[
+        str, typer.Option(help="Only questions that this strategy answered.", show_default=False)
+    ] = "",
+    since: Day = None,
+    until: Day = None,
+    delete: Annotated[
+        str | None, typer.Option(metavar="ID|all", help="Delete one question, or all.", show_default=False)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List or delete the questions asked in the app, the latest first; those past RAG_HISTORY_DAYS go. Days are in UTC."""
+    from ..sessions.history import History
+    from ..sessions.panel import Rooms
+    from ..values.settings import read_settings
+
+    settings = read_settings()
+    kept, rooms = History.opened(settings), Rooms.opened(settings)
+    if kept is None or rooms is None:
+        raise InputError("No history is kept: RAG_HISTORY is off.", "Set RAG_HISTORY=on.")
+    if expired := kept.expire():
+        say(f"{questions(expired)} older than RAG_HISTORY_DAYS deleted.", err=True)
+    if expired := rooms.expire():
+        say(f"Rooms older than RAG_HISTORY_DAYS deleted: {expired}.", err=True)
+    if delete == ALL:
+        count = kept.count()
+        if not yes and not agreed(f"Delete {questions(count)} from {kept.where}?"):
+            raise typer.Exit(1)
+        say(f"{questions(kept.delete_all())} deleted.")
+    elif delete is not None:
+        if not kept.delete(delete):
+            raise InputError(f"No question has the id {delete!r}.", "`rag history` lists them.")
+        say(f"{questions(1)} deleted.")
+    else:
+        found = kept.search(words, strategy, _day("--since", since), _day("--until", until))
+        if as_json:
+            say_json({"questions": [one.as_json() for one in found]})
+            return
+        for one in found:
+            say(f"{one.asked:%Y-%m-%d %H:%M} {one.question}")
+            paragraph(
+                f"{', '.join(one.strategies)} · {one.finished} of {len(one.strategies)} finished · {one.id}"
+            )
+        if not found:
+            say("No question is kept." if kept.count() == 0 else "No question fits.")
+
+
+def _day(option: str, written: str | None) -> date | None:
+    try:
+        return date.fromisoformat(written) if written else None
+    except ValueError as error:
+        raise typer.BadParameter(f"{written!r} is not a day such as 2026-05-04", param_hint=option) from error
+
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="CORPUS|PATH",
+        help="A corpus, or a file or folder that was indexed; it need no longer exist.",
+        show_default=False,
+    ),
+]
+
+
+def forget(
+    target: Target, yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False
+) -> None:
+    """Remove documents and their text from every index, the history and panels. The files themselves are not touched.
+
+    Questions and rooms whose results have their text are deleted; with RAG_HISTORY=off the history stays as it is. Vectors
+    stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
+    """
+    from .. import indexing
+    from ..lab.engines import load_engines
+    from ..sessions.history import History
+    from ..sessions.panel import Rooms
+    from ..values.settings import read_settings
+
+    settings = read_settings()
+    kept, rooms = History.opened(settings), Rooms.opened(settings)
+    shown: set[str] = set()
+    codes: set[str] = set()
+    found = indexing.find_forgettable(settings.home, target)
+    for one in found:
+        stay = f"{one.others} stay" if one.others else "the corpus goes with them"
+        say(f"{one.corpus}: {len(one.documents)} documents to forget; {stay}.")
+        documents = one.documents if one.others else None
+        shown.update(kept.showing(one.corpus, documents) if kept else ())
+        codes.update(rooms.showing(one.corpus, documents) if rooms else ())
+    if shown:
+        say(f"history: {questions(len(shown))} with their text to delete.")
+    if codes:
+        say(f"rooms with their text to delete: {len(codes)}.")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise RagError("Nothing was removed.", "Add --yes to remove them.")
+        with at_a_prompt():
+            yes = agreed("Remove them?")
+        if not yes:
+            raise RagError("Nothing was removed.")
+    # First: once the documents are forgotten, nothing tells which questions have their text
+    if kept and shown:
+        say(f"history: {questions(kept.forget(sorted(shown)))} deleted.")
+    if rooms and codes:
+        say(f"rooms deleted: {rooms.forget(sorted(codes))}.")
+    with interruptible() as stop:
+        for one in found:
+            if one.others:
+                engines = load_engines(settings, lambda what: stop.progress(what, 0, 1))
+                notes = indexing.forget_documents(
+                    settings.home,
+                    one,
+                    engines.embedder,
+                    engines.enricher,
+                    stop.progress,
+                    indexing.stores_of(settings),
+                )
+            else:
+                indexing.forget_corpus(settings.home, one.corpus, indexing.stores_of(settings))
+                notes = []
+            for note in [f"{one.corpus}: forgotten.", *notes]:
+                say(note)
