@@ -5,27 +5,18 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import rag_core
 from pages.compare.passages import same
-from pages.drawing.pieces import opener, presser
-from pages.drawing.translate import declared, t, translated
+from pages.drawing.pieces import note, opener, presser
+from pages.drawing.translate import t
 from pages.drawing.untrusted import escape
-from pages.shared import corpora
+from pages.shared import corpora, wording
 from pages.shared.live import LETTERS, Column
+from rag_core.offline.urgent import SafetyCheck
 from rag_core.values.trace import SharedPassage, shared_passages
 
-if TYPE_CHECKING:
-    from rag_core.offline.urgent import SafetyCheck
-
 FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
-NAMES = {
-    "recall": declared("Recall"),
-    "precision": declared("Precision"),
-    "mrr": declared("MRR"),
-    "ndcg": declared("nDCG"),
-}
 
 
 def rows_of(columns: Sequence[Column]) -> list[SharedPassage]:
@@ -69,11 +60,12 @@ def _apart(searched: Mapping[int, str]) -> str:
     if len(set(searched.values())) < 2:
         return ""
     documents = ", ".join(f"{LETTERS[place]} {corpora.title(name)}" for place, name in searched.items())
-    apart = t(
-        "The columns searched different documents: {documents}. A dash need not be a miss.",
-        documents=escape(documents),
+    return note(
+        t(
+            "The columns searched different documents: {documents}. A dash need not be a miss.",
+            documents=documents,
+        )
     )
-    return f'<p class="rl-note">{apart}</p>'
 
 
 def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
@@ -134,18 +126,12 @@ def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
         except rag_core.RagError:  # the judgements cannot be read; Measure says so
             return ""
         if quality:
-            values = ", ".join(f"{_metric(metric)} {score:.2f}" for metric, score in quality.items())
-            found.append(f"<b>{escape(name)}</b>: {escape(values)}")
+            values = (f"{wording.metric(metric)} {score:.2f}" for metric, score in quality.items())
+            found.append(f"<b>{escape(name)}</b>: {escape(', '.join(values))}")
     if not found:
         return ""
     told = t("One of the lab's measuring questions; by its judgements, which language models made:")
     return f'<p class="rl-note">{escape(told)} {"; ".join(found)}.</p>'
-
-
-def _metric(metric: str) -> str:
-    """A metric with its cut-off, in the language of the visit."""
-    name, _, k = metric.partition("@")
-    return f"{translated(NAMES[name])}@{k}"
 
 
 def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
@@ -154,11 +140,17 @@ def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
     Args:
         checks: the name of each strategy and its check.
     """
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>{_safe_passage(check)}'
-        f"{_safe_cell(check.leads, (t('yes, by our notice') if check.by_notice else t('yes')) if check.leads else t('no'))}</tr>"
-        for name, check in checks
-    )
+    rows = ""
+    for name, check in checks:
+        found = t("found, rank {rank}", rank=check.rank) if check.rank else t("not found")
+        if not check.signs:
+            found = t("unknown: no single sign was recognised")
+        begins = (t("yes, by our notice") if check.by_notice else t("yes")) if check.leads else t("no")
+        missed = bool(check.signs) and check.rank is None
+        rows += (
+            f'<tr><th scope="row">{escape(name)}</th>{_safe_cell(found, missed=missed)}'
+            f"{_safe_cell(begins, missed=not check.leads)}</tr>"
+        )
     return (
         f'<table class="rl-safety"><thead><tr><th scope="col">{t("Strategy")}</th>'
         f'<th scope="col">{t("Passage that says what to do now")}</th>'
@@ -166,13 +158,5 @@ def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
     )
 
 
-def _safe_passage(check: SafetyCheck) -> str:
-    if not check.signs:
-        return f"<td>{t('unknown: no single sign was recognised')}</td>"
-    return _safe_cell(
-        check.rank is not None, t("found, rank {rank}", rank=check.rank) if check.rank else t("not found")
-    )
-
-
-def _safe_cell(right: bool, text: str) -> str:
-    return f"<td>{escape(text)}</td>" if right else f'<td class="rl-missed">{escape(text)}</td>'
+def _safe_cell(text: str, *, missed: bool) -> str:
+    return f'<td class="rl-missed">{escape(text)}</td>' if missed else f"<td>{escape(text)}</td>"

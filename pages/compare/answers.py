@@ -6,7 +6,7 @@ Citations open a card with their passage beside the sentence, so the answer stay
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import rag_core
 from pages.drawing.pieces import opener
@@ -57,19 +57,16 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int, *, b
         else '<div class="rl-answer" data-said>'
     )
     written = f"{frame}{_written(answer, position)}</div>"
-    remarks = trace.remarks()
-    alarms = "".join(_alarm(one) for one in remarks)
+    remarks, alarms = trace.remarks(), ""  # alarms must be read before the answer
+    for one in remarks:
+        if one.kind == "buried":
+            alarms += f'<p class="rl-alarm" role="alert">{escape(one.text)}</p>'
+        elif one.kind == "cut":
+            alarms += f'<p class="rl-remark">{escape(one.text)}</p>'
     notes = "" if blind else _notices(trace, remarks)
     support = "" if blind else _support(answer)
     buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
     return f'<div class="rl-said{buried}">{alarms}{notice}{notes}{written}{support}</div>'
-
-
-def _alarm(remark: Remark) -> str:
-    """What must be read before the answer; empty for other remarks."""
-    if remark.kind == "buried":
-        return f'<p class="rl-alarm" role="alert">{escape(remark.text)}</p>'
-    return f'<p class="rl-remark">{escape(remark.text)}</p>' if remark.kind == "cut" else ""
 
 
 def _notices(trace: rag_core.Trace, remarks: Iterable[Remark]) -> str:
@@ -78,16 +75,12 @@ def _notices(trace: rag_core.Trace, remarks: Iterable[Remark]) -> str:
     if not told:
         return ""
     names = " · ".join(dict.fromkeys(translated(NOTICES[one.kind]) for one in told))
-    rows = "".join(f"<li>{escape(one.text)}{_sides(trace, one)}</li>" for one in told)
+    rows = ""
+    for one in told:
+        cited = trace.ranking.hits[one.citations[0] - 1].passage if one.kind == "differs" else None
+        sides = (t("“{title}”", title=quote) for quote in (what_differs(cited) if cited else ()))
+        rows += f"<li>{'<br>'.join(escape(each) for each in (one.text, *sides))}</li>"
     return f'<details class="rl-notices"><summary><b>{t("Note:")}</b> {escape(names)}</summary><ul>{rows}</ul></details>'
-
-
-def _sides(trace: rag_core.Trace, remark: Remark) -> str:
-    """What differs, in the words of the passage."""
-    if remark.kind != "differs":
-        return ""
-    quotes = what_differs(trace.ranking.hits[remark.citations[0] - 1].passage)
-    return "".join(f"<br>{escape(t('“{title}”', title=quote))}" for quote in quotes)
 
 
 def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
@@ -133,7 +126,8 @@ def _basis(sentence: Grounded) -> str:
     """A sentence with what supports it or why nothing does, as an item of a list."""
     support = translated(SUPPORT[sentence.support])
     if sentence.support == "supported":
-        support += f": {_numbers(sentence.by)}"
+        numbers = ", ".join(f"{n:d}" for n in sentence.by)
+        support += ": " + plural("passage {numbers}", "passages {numbers}", len(sentence.by), numbers=numbers)
     reason = f" {escape(translated(sentence.reason))}" if sentence.reason else ""
     quote = escape(" ".join(" … ".join(sentence.quote).split()))
     nearest = f"<br>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=quote)}" if quote else ""
@@ -147,32 +141,21 @@ def _written(answer: rag_core.Answer, position: int) -> str:
     parts, end = [], 0
     for one in answer.sentences:
         parts.append(_linked(answer.written[end : one.start], places, position))
-        marked = one.support != "supported"  # the sentence says so itself
-        parts.append(_marked(one, _linked(answer.written[one.start : one.end], places, position, marked)))
+        doubtful = one.support != "supported"  # the sentence says so itself
+        drawn = _linked(answer.written[one.start : one.end], places, position, doubtful)
+        mark = f'<small class="rl-mark"> {escape(translated(KINDS[one.support]))}</small>' if doubtful else ""
+        parts.append(f'<span class="rl-sentence rl-{escape(one.support)}">{drawn}{mark}</span>')
         end = one.end
     parts.append(_linked(answer.written[end:], places, position))
     return drawn_with_lists("".join(parts))
 
 
-def _marked(sentence: Grounded, drawn: str) -> str:
-    """A drawn sentence; a weak or unsupported one is visibly so, and hovering over any marks the margin."""
-    named = f" {escape(translated(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
-    mark = f'<small class="rl-mark">{named}</small>' if named else ""
-    return f'<span class="rl-sentence rl-{escape(sentence.support)}">{drawn}{mark}</span>'
-
-
-def _numbers(passages: Iterable[int]) -> str:
-    numbers = [f"{n:d}" for n in passages]
-    return plural("passage {numbers}", "passages {numbers}", len(numbers), numbers=", ".join(numbers))
-
-
 def _linked(
-    text: str, citations: Iterable[rag_core.Citation | None], position: int, marked: bool = False
+    text: str, citations: Iterator[rag_core.Citation | None], position: int, marked: bool = False
 ) -> str:
     """Text with its markers as buttons and its bold print; takes one of `citations` for each marker."""
-    places = iter(citations)
     return "".join(
-        _link(int(piece), next(places), position, marked) if place % 2 else bold(piece)
+        _link(int(piece), next(citations), position, marked) if place % 2 else bold(piece)
         for place, piece in enumerate(_MARKER.split(text))
     )
 

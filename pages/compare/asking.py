@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,26 +14,45 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import account, corpora, country, history_sync
+from pages.shared import account, corpora, country, history_sync, question_header
 from pages.shared.engine import engine
 from pages.shared.live import Comparison, LiveRun
+from rag_core.catalog.setup import SetupSpec
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.questions import MAX_QUESTION, check_question
 from rag_core.safety import privacy
 
-if TYPE_CHECKING:
-    from rag_core.catalog.setup import SetupSpec
-
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
+NOW = "run.now"  # the question to run although Run was not pressed: another button asks for it
 
 
 def row(run: Comparison | None, *, running: bool) -> tuple[bool, DeltaGenerator]:
     """The question with Run and Stop: whether Run was pressed, and the room beside it for what the page adds."""
     with st.container(key="ask"):
         left, right = st.columns([7, 5], gap="small")
-        with left:
-            pressed = question_box(run, running=running)
+        # in a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page
+        with (
+            left,
+            st.form("ask", border=False),
+            st.container(horizontal=True, gap="small", key="question-row"),
+        ):
+            st.text_area(
+                t("Question"), key="question", height=74, max_chars=MAX_QUESTION,
+                placeholder=untrusted.plain(f"{_placeholder()}. {t('Enter runs, Shift+Enter breaks the line.')}"),
+                label_visibility="collapsed", persist_state="session",
+            )  # fmt: skip
+            with st.container(width=96, gap="xsmall", key="run-buttons"):
+                pressed = st.form_submit_button(t("Run"), type="primary", width="stretch")
+                st.form_submit_button(
+                    t("Stop"), width="stretch", disabled=not running, on_click=run.stop if run else None
+                )
         return pressed, right.container(gap="xsmall")
+
+
+def to_run(*, pressed: bool) -> str | None:
+    """The question in the box if Run was pressed; else the one that another button asks for, once."""
+    asked: str | None = st.session_state.pop(NOW, None)
+    return st.session_state.get("question", "") if pressed else asked
 
 
 def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None) -> LiveRun | None:
@@ -48,22 +67,26 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
             st.error,
         )
         return None
+    settings = engine().settings
     try:
         checked = check_question(question)
-        if settings := engine().settings:
-            for one in setups:  # the history may have another model
+        for one in setups:  # the history may have another model
+            if settings:
                 rag_core.set_up(one).models.check_offered(settings.choosable_models)
         payer = account.payer()
     except rag_core.RagError as error:
         untrusted.say(problem(error), st.error)
         return None
-    sent = cleared(checked)
-    if sent is None:
-        return None
+    st.session_state.pop("pending", None)
+    if settings and not may_leave(checked):
+        if settings.private != "redact":
+            st.session_state["pending"] = checked
+            return None
+        checked = privacy.redact(checked, country.chosen())
     if earlier:
         earlier.stop()
     traces = earlier.traces if earlier else ()
-    started = LiveRun(engine(), sent, setups, traces, country.chosen(), corpora.chosen(), payer)
+    started = LiveRun(engine(), checked, setups, traces, country.chosen(), corpora.chosen(), payer)
     return history_sync.remember(started)
 
 
@@ -132,45 +155,12 @@ def offer_demos() -> None:
                 )  # fmt: skip
 
 
-def question_box(run: Comparison | None, *, running: bool) -> bool:
-    """Draw the box with Run and Stop; whether Run was pressed.
-
-    In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
-    """
-    with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
-        st.text_area(
-            t("Question"), key="question", height=74, max_chars=MAX_QUESTION,
-            placeholder=untrusted.plain(f"{_placeholder()}. {t('Enter runs, Shift+Enter breaks the line.')}"),
-            label_visibility="collapsed", persist_state="session",
-        )  # fmt: skip
-        with st.container(width=96, gap="xsmall", key="run-buttons"):
-            pressed = st.form_submit_button(t("Run"), type="primary", width="stretch")
-            st.form_submit_button(
-                t("Stop"), width="stretch", disabled=not running, on_click=run.stop if run else None
-            )
-    return pressed
-
-
 def _placeholder() -> str:
-    known = corpora.profile(corpora.chosen())
-    most = MAX_QUESTION
-    if known and known.subject:
-        return t(
-            "Ask about {subject} (up to {most:,} characters)", subject=translated(known.subject), most=most
-        )
-    return t("Ask a question (up to {most:,} characters)", most=most)
-
-
-def cleared(question: str) -> str | None:
-    """The question as it may be sent; None if the person has to choose first."""
-    settings = engine().settings
-    st.session_state.pop("pending", None)
-    if settings is None or may_leave(question):
-        return question
-    if settings.private == "redact":
-        return privacy.redact(question, country.chosen())
-    st.session_state["pending"] = question
-    return None
+    known, most = corpora.profile(corpora.chosen()), MAX_QUESTION
+    if not (known and known.subject):
+        return t("Ask a question (up to {most:,} characters)", most=most)
+    subject = translated(known.subject)
+    return t("Ask about {subject} (up to {most:,} characters)", subject=subject, most=most)
 
 
 def may_leave(question: str) -> bool:
@@ -181,22 +171,28 @@ def may_leave(question: str) -> bool:
     return question == st.session_state.get("cleared") or not privacy.find_private(question, country.chosen())
 
 
-def after_choice() -> str | None:
-    """The question to run after a choice, once."""
-    text: str | None = st.session_state.pop("chosen", None)
-    return text
+def ask_choice(searched: Iterable[str] = ("",)) -> None:
+    """Show the question that waits for a choice, if there is one: what to do at once does not wait; and its choices.
 
-
-def pending() -> str | None:
-    """The question that waits for a choice, if there is one."""
+    Args:
+        searched: the corpora of the columns; the chosen one if empty.
+    """
     question: str | None = st.session_state.get("pending")
-    return question
-
-
-def ask_choice(question: str) -> None:
-    """Show the question that waits, and its choices."""
+    if not question:
+        return
+    question_header.draw_urgent(question, searched)
     spans = privacy.find_private(question, country.chosen())
-    untrusted.draw(_private_notice(question, spans, engine().outside))
+    untrusted.draw(
+        f'<div class="rl-pending" role="alert"><h3>{t("This question has private data")}</h3>'
+        f"<p>{''.join(_pieces(question, spans))}</p><small>"
+        + t(
+            "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
+            "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
+            kinds=escape(privacy.kinds_in_words(spans, language())),
+            hosts=escape(", ".join(engine().outside)),
+        )
+        + "</small></div>"
+    )
     left, right, _ = st.columns([2, 2, 6])
     redacted = privacy.redact(question, country.chosen())
     left.button(t("Redact and run"), type="primary", width="stretch", on_click=_decide, args=(redacted,))
@@ -205,21 +201,7 @@ def ask_choice(question: str) -> None:
 
 def _decide(text: str) -> None:
     del st.session_state["pending"]
-    st.session_state.update(question=text, cleared=text, chosen=text)
-
-
-def _private_notice(question: str, spans: Sequence[privacy.PrivateSpan], hosts: Sequence[str]) -> str:
-    return (
-        '<div class="rl-pending" role="alert"><h3>' + t("This question has private data") + "</h3>"
-        f"<p>{''.join(_pieces(question, spans))}</p><small>"
-        + t(
-            "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
-            "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
-            kinds=escape(privacy.kinds_in_words(spans, language())),
-            hosts=escape(", ".join(hosts)),
-        )
-        + "</small></div>"
-    )
+    st.session_state.update({"question": text, "cleared": text, NOW: text})
 
 
 def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:

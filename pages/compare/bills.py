@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import rag_core
+from pages.drawing.pieces import note
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, setups
@@ -13,9 +13,7 @@ from pages.shared.live import Column
 from pages.shared.wording import money, price_age, seconds
 from rag_core.explain import stage_title
 from rag_core.explain.bill import PARTS, BillLine, Part, bill_of, part_of
-
-if TYPE_CHECKING:
-    from rag_core.values.pricing import PriceList
+from rag_core.values.pricing import PriceList
 
 SEVERAL = ("transform", "rerank", "select")  # kinds whose stages do different things
 
@@ -30,9 +28,8 @@ def paid(column: Column) -> str:
         for part, share in shares.items()
         if share
     )
-    rows = "".join(
-        _row(part, lines.get(part), "–" if column.settled else "\u00a0") for part in PARTS if part in parts
-    )
+    without = "–" if column.settled else "\u00a0"
+    rows = "".join(_row(part, lines.get(part), without) for part in PARTS if part in parts)
     about = escape(t("What each part took: tokens sent and received, money, time"))
     return f'<div class="rl-paid"><div class="rl-bar">{bar}</div><table><caption class="rl-unseen">{about}</caption>{rows}</table></div>'
 
@@ -70,8 +67,8 @@ def _row(part: Part, line: BillLine | None, without: str) -> str:
 def made_by(trace: rag_core.Trace) -> str:
     """The language model and the documents behind a result."""
     model = setups.called(trace.engine.get("llm") or "")
-    by = t("Answered by: {model}. Searched: {documents}.", model=model, documents=corpora.title(trace.corpus))
-    return f'<p class="rl-note">{escape(by)}</p>'
+    documents = corpora.title(trace.corpus)
+    return note(t("Answered by: {model}. Searched: {documents}.", model=model, documents=documents))
 
 
 def doing(kind: str, stage: str) -> str:
@@ -101,8 +98,7 @@ def of_purpose(purpose: str) -> str:
 
 def notes(trace: rag_core.Trace, prices: PriceList) -> str:
     """What the counts and the prices rest on, and what this would have cost without reuse."""
-    found = bill_of(trace)
-    notes = []
+    found, notes = bill_of(trace), []
     if found.total.counting not in ("", "measured"):
         notes.append(t("≈: tokens counted here, with a tokeniser, and not by the provider."))
     if found.total.shared:
@@ -124,8 +120,7 @@ def notes(trace: rag_core.Trace, prices: PriceList) -> str:
                     age=age and f" ({age})",
                 )
             )  # fmt: skip
-    said = " ".join(notes) or t("No model was called.")
-    return f'<p class="rl-note">{escape(said)}</p>'
+    return note(" ".join(notes) or t("No model was called."))
 
 
 def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:

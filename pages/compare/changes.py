@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import rag_core
+from pages.drawing.pieces import note
 from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
 from rag_core.explain import Fate, RankChange, SentenceChange, answer_changes, summary_of_fates
@@ -14,12 +15,12 @@ from rag_core.explain import Fate, RankChange, SentenceChange, answer_changes, s
 def in_short(changes: Sequence[RankChange]) -> str:
     """How many passages changed: "1 entered, 1 left, 2 moved"."""
     count = Counter("moved" if one.kind in ("up", "down") else one.kind for one in changes)
-    parts = [
-        plural("{count} passage entered", "{count} passages entered", count["entered"]) if count["entered"] else "",
-        plural("{count} left", "{count} left", count["left"]) if count["left"] else "",
-        plural("{count} moved", "{count} moved", count["moved"]) if count["moved"] else "",
-    ]  # fmt: skip
-    return ", ".join(filter(None, parts)) or t("same passages, same order")
+    told = {
+        "entered": plural("{count} passage entered", "{count} passages entered", count["entered"]),
+        "left": plural("{count} left", "{count} left", count["left"]),
+        "moved": plural("{count} moved", "{count} moved", count["moved"]),
+    }
+    return ", ".join(told[kind] for kind in told if count[kind]) or t("same passages, same order")
 
 
 def ranks(changes: Sequence[RankChange], setting: str, labels: Mapping[str, str]) -> str:
@@ -29,38 +30,30 @@ def ranks(changes: Sequence[RankChange], setting: str, labels: Mapping[str, str]
         setting: fingerprint of the setting, for who waits for it to be drawn.
         labels: id of a passage -> its relevance label.
     """
-    used = "".join(_used(one, labels) for one in changes if one.after)
-    left = "".join(_left(one, labels) for one in changes if not one.after)
-    gone = f'<p class="rl-note">{escape(t("No longer used"))}</p><ul>{left}</ul>' if left else ""
+    used, left = "", ""
+    for one in changes:
+        title = f'<span class="rl-cut-title">{escape(one.passage.full_title)}</span>'
+        if one.after:
+            label = _label(one, labels) if one.kind == "entered" else ""
+            used += (
+                f'<li class="rl-{escape(one.kind)}"><span class="rl-n">{one.after:d}</span>'
+                f"{_badge(one)}{title}{label}</li>"
+            )
+        else:
+            was = f'<span class="rl-label rl-low">{escape(t("was {rank}", rank=one.before))}</span>'
+            fate = f"<small>{escape(translated(one.fate))}</small>"
+            left += (
+                f'<li class="rl-left"><span class="rl-n">–</span>{was}{title}{_label(one, labels)}{fate}</li>'
+            )
+    gone = f"{note(t('No longer used'))}<ul>{left}</ul>" if left else ""
     return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
-
-
-def _used(change: RankChange, labels: Mapping[str, str]) -> str:
-    return (
-        f'<li class="rl-{escape(change.kind)}"><span class="rl-n">{change.after or 0:d}</span>{_badge(change)}'
-        f"{_title(change)}{_label(change, labels) if change.kind == 'entered' else ''}</li>"
-    )
-
-
-def _left(change: RankChange, labels: Mapping[str, str]) -> str:
-    return (
-        f'<li class="rl-left"><span class="rl-n">–</span><span class="rl-label rl-low">{escape(t("was {rank}", rank=change.before))}</span>'
-        f"{_title(change)}{_label(change, labels)}<small>{escape(translated(change.fate))}</small></li>"
-    )
-
-
-def _title(change: RankChange) -> str:
-    return f'<span class="rl-cut-title">{escape(change.passage.full_title)}</span>'
 
 
 def _label(change: RankChange, labels: Mapping[str, str]) -> str:
     """How relevant it is; empty where no result has labelled it."""
-    found = labels.get(change.passage.id)
-    return (
-        f'<span class="rl-label rl-{escape(found.lower())}">{escape(translated(found))}</span>'
-        if found
-        else ""
-    )
+    name = labels.get(change.passage.id, "")
+    css = f"rl-label rl-{escape(name.lower())}"
+    return f'<span class="{css}">{escape(translated(name))}</span>' if name else ""
 
 
 def _badge(change: RankChange) -> str:
@@ -78,7 +71,7 @@ def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
     """What changed in the answer, sentence by sentence."""
     changes = answer_changes(before, after)
     if all(one.kind == "same" for one in changes):
-        return f'<p class="rl-note">{escape(t("The answer says the same as the baseline’s."))}</p>'
+        return note(t("The answer says the same as the baseline’s."))
     title = t("The answer differs from the baseline’s")
     return (
         f'<details class="rl-differs"><summary>{escape(title)}</summary>'

@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 import rag_core
 from pages.compare import bills, how_it_got_here, passages, presenter, queries, without
 from pages.compare.answers import finished
-from pages.compare.prompts import before_failure
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
 from pages.drawing.untrusted import bold, escape
@@ -61,54 +60,14 @@ def title(letter: str, name: str, *, voted: bool = False) -> str:
     return f'<h3 class="rl-named"><span class="rl-letter">{escape(letter)}</span> {escape(name)} {chip}</h3>'
 
 
-def status(
-    column: Column,
-    position: int,
-    shown: str,
-    changes: str,
-    *,
-    changed: bool,
-    runs_on: str = "",
-) -> str:
-    """One line of fixed height: how far the column is or what it took, and what is set otherwise than by default.
-
-    Args:
-        position: of the column, from 0.
-        shown: the strategy whose results are shown.
-        changes: the settings that differ from the defaults; may be empty.
-        changed: whether the settings differ from those of the results.
-        runs_on: the models and documents it chose; may be empty.
-    """
-    outdated = (
-        f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=escape(shown))}">{t("press Run to apply")}</span>'
-        if changed
-        else ""
-    )
-    if column.trace:
-        took = escape(bills.headline(column.trace))
-        far = f'<span class="rl-took" title="{took}">{took}</span>'
-    else:
-        states = [_state(column, place) for place in range(len(column.strategy.stages))]
-        marks = "".join(f'<i class="rl-{state}"></i>' for state in states)
-        far = (
-            f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
-            f'aria-valuemax="{len(states)}" aria-valuenow="{len(column.steps):d}">{marks}</span>'
-        )
-    heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>'
-    return f'{heading}<div class="rl-status">{far}{outdated}{_chips(changes, runs_on)}</div>'
-
-
-def idle_status(changes: str, runs_on: str = "") -> str:
-    """The line of `status` above a column that has not run."""
-    return f'<div class="rl-status">{_chips(changes, runs_on)}</div>'
-
-
-def _chips(changes: str, runs_on: str) -> str:
-    """What a column runs on, and what is set otherwise than by default."""
-    texts = (runs_on, t("changed: {changes}", changes=changes) if changes else "")
-    return "".join(
+def status(setup: rag_core.Setup, before: str = "") -> str:
+    """One line of fixed height: `before`, what the card is to run on, and what of it is set otherwise than by default."""
+    changes = translated(describe_changes(setup.strategy))
+    texts = (setups.runs_on(setup), t("changed: {changes}", changes=changes) if changes else "")
+    chips = "".join(
         f'<span class="rl-chip" title="{escape(text)}">{escape(text)}</span>' for text in texts if text
     )
+    return f'<div class="rl-status">{before}{chips}</div>'
 
 
 def _state(column: Column, place: int) -> str:
@@ -134,12 +93,6 @@ def stages(column: Column) -> str:
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
 
-def hidden(waited: int) -> str:
-    """In place of an answer while names are hidden and columns still run: their speed would tell which is which."""
-    what = t("The answers will appear together.")
-    return f'<div class="rl-said"><div class="rl-wait">{escape(f"{what} {waited} s" if waited else what)}</div></div>'
-
-
 def answer(
     column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
 ) -> str:
@@ -156,31 +109,29 @@ def answer(
     if column.text:
         live = "" if column.settled else " rl-live"
         partial = f'<div class="rl-answer{live}">{bold(column.text)}</div>'
+    cut_off = t("The answer was cut off here.")
     if column.error:
         if told:
-            what = t("The answer was cut off here.") if partial else t("No answer: see above.")
+            what = cut_off if partial else t("No answer: see above.")
             return f'{partial}<p class="rl-hint">{what}{"" if blind else _spent(column.error)}</p>'
-        what = t("The answer was cut off here.") if partial else t("This strategy failed.")
+        what = cut_off if partial else t("This strategy failed.")
         return (
             f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(problem(faults.reason(column.error)))}'
             f"<br>{escape(translated(column.error.next_step))}{_spent(column.error)}</div>"
         )
     if column.stopped:
-        what = f"<b>{t('The answer was cut off here.')}</b> " if partial else ""
+        what = f"<b>{cut_off}</b> " if partial else ""
         return (
             f'{partial}<div class="rl-box rl-thin" data-said>{what}{escape(translated(column.stopped))} '
             f"{t('Finished results are kept.')}</div>"
         )
-    coming = ""
+    waiting = f'<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
     if engine_state != "ready" and not (column.steps or column.running):
         sentence = t(
             "The answer will stand here, each sentence with its source. The passages behind it follow below."
         )
-        coming = f'<p class="rl-hint">{escape(sentence)}</p>'
-    return (
-        f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
-        f"{coming}</div>"
-    )
+        waiting += f'<p class="rl-hint">{escape(sentence)}</p>'
+    return f'<div class="rl-said">{partial}{waiting}</div>'
 
 
 def _waiting(column: Column, engine_state: str) -> str:
@@ -273,7 +224,7 @@ class ColumnView:
                 with st.expander(translated(how_it_got_here.TITLE)):
                     self._draw_stages()
                     if column.error:
-                        untrusted.draw(before_failure(column.steps, column.error))
+                        untrusted.draw(queries.before_failure(column.steps, column.error))
 
     def draw(self) -> None:
         """Bring the column up to date."""
@@ -287,20 +238,32 @@ class ColumnView:
         self._put("stages", stages(self.column))
 
     def _draw_status(self) -> None:
-        column = self.column
-        setup = self.chosen[0] if self.chosen else column.setup
-        line = status(
-            column, self.position, setups.title(column.setup), changes(setup), changed=self._changed,
-            runs_on=setups.runs_on(setup),
-        )  # fmt: skip
-        self._put("status", line)
+        """How far the column is or what it took, and whether its card is set otherwise since."""
+        column, outdated = self.column, ""
+        shown = escape(setups.title(column.setup))
+        if column.trace:
+            took = escape(bills.headline(column.trace))
+            far = f'<span class="rl-took" title="{took}">{took}</span>'
+        else:
+            states = [_state(column, place) for place in range(len(column.strategy.stages))]
+            marks = "".join(f'<i class="rl-{state}"></i>' for state in states)
+            far = (
+                f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
+                f'aria-valuemax="{len(states)}" aria-valuenow="{len(column.steps):d}">{marks}</span>'
+            )
+        if self._changed:
+            outdated = f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=shown)}">{t("press Run to apply")}</span>'
+        line = status(self.chosen[0] if self.chosen else column.setup, far + outdated)
+        self._put("status", f'<h3 class="rl-unseen">{escape(LETTERS[self.position])}: {shown}</h3>{line}')
 
     def _draw_results(self) -> None:
         column, position, blind = self.column, self.position, presenter.blind()
         over = self.run.over  # the banner is drawn then
-        if blind and not over:
+        if blind and not over:  # the speed of columns would tell which is which
+            what = t("The answers will appear together.")
             waited = int((datetime.now(UTC) - self.run.asked).total_seconds())
-            self._put("answer", hidden(waited))
+            line = escape(f"{what} {waited} s" if waited else what)
+            self._put("answer", f'<div class="rl-said"><div class="rl-wait">{line}</div></div>')
             self._put("warnings", "")
             self._put("passages", "")
             return
@@ -340,8 +303,3 @@ def _fewest(run: Comparison) -> int | None:
         if column.ranking
     ]
     return min(counts, default=None)
-
-
-def changes(setup: rag_core.Setup) -> str:
-    """What of a strategy is set otherwise than by default, in a few words."""
-    return translated(describe_changes(setup.strategy))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import streamlit as st
@@ -33,8 +32,6 @@ from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
 from rag_core.offline.urgent import check_safety
 
-TICK_S = 0.08  # between two redraws of a running comparison
-
 
 def main() -> None:
     """Draw the page."""
@@ -53,7 +50,6 @@ def main() -> None:
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
     if presenter.on():
         room.draw(run, running=running)
-    pressed = failures.again() or pressed
     if run:
         run.presented = presenter.settings()
     notices = st.container()
@@ -83,17 +79,11 @@ def main() -> None:
     cards = [card.container() for card in cards]
     # the room below comes first: cleared last, it would jump up as those above it shrink
     spots = [st.container(), *cards, top]
-    question = st.session_state["question"] if pressed else differences.replaced() or asking.after_choice()
-    if question is not None:
-        with notices:
+    question = asking.to_run(pressed=pressed)
+    with notices:
+        if question is not None:
             _start(question, columns, run, spots)
-    pending = asking.pending()
-    if pending:
-        with notices:
-            question_header.draw_urgent(
-                pending, [one.corpus for one in columns]
-            )  # what to do at once does not wait for the choice
-            asking.ask_choice(pending)
+        asking.ask_choice([one.corpus for one in columns])
     if run is None or presenter.upcoming():
         below, *places, top = [_place(spot) for spot in spots]
         for position, (setup, spot) in enumerate(zip(columns, places, strict=False)):
@@ -106,7 +96,7 @@ def main() -> None:
             with below, st.container(key="demos"):
                 offer_demos()
         return
-    run.settings = {**controls.settings(), **setups.settings(), **how_it_got_here.settings()}
+    run.settings = setups.settings(*how_it_got_here.KEPT)
     _results(run, columns, spots, running=running)
 
 
@@ -143,18 +133,15 @@ def _head(place: int, position: int, card: DeltaGenerator, run: Comparison | Non
 
 def _names(run: Comparison | None, count: int) -> list[str]:
     """What the columns are called: a letter, and the strategy that ran there unless names are hidden."""
-    ran = [setups.title(column.setup) for column in presenter.seen(run)] if run else []
-    names = []
-    for position in range(count):
-        known = position < len(ran) and not presenter.blind()
-        names.append(" · ".join([LETTERS[position], *([ran[position]] if known else [])]))
-    return names
+    ran = [] if run is None or presenter.blind() else presenter.seen(run)
+    names = [f"{letter} · {setups.title(column.setup)}" for letter, column in zip(LETTERS, ran, strict=False)]
+    return [*names, *LETTERS[len(names) : count]]
 
 
 def _empty(setup: rag_core.Setup) -> None:
     hint = escape(t("The answers will appear together."))
     if not presenter.blind():
-        untrusted.draw(column_parts.idle_status(column_parts.changes(setup), setups.runs_on(setup)))
+        untrusted.draw(column_parts.status(setup))
         summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
         hint = f"{escape(summary)} {t('Press <b>Run</b> to see its answer.')}"
     untrusted.draw(f'<p class="rl-hint">{hint}</p>')
@@ -240,27 +227,18 @@ def _results(
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
     alike = differences.alike(seen) if run.over else [("", False)] * len(seen)
-    views = [
-        column_parts.ColumnView(
-            column, position, spot, columns[place : place + 1], run, also[position], alike[position]
-        )
-        for position, (place, column, spot) in enumerate(
-            zip(presenter.places(run), seen, places, strict=False)
-        )
-    ]
-    for setup, place in zip(columns[len(views) :], places[len(views) :], strict=False):
-        with place:
+    views = []
+    for position, (place, column, spot) in enumerate(zip(presenter.places(run), seen, places, strict=False)):
+        chosen, found = columns[place : place + 1], (also[position], alike[position])
+        views.append(column_parts.ColumnView(column, position, spot, chosen, run, *found))
+    for setup, spot in zip(columns[len(views) :], places[len(views) :], strict=False):
+        with spot:
             _empty(setup)
     pulse = st.empty()
-    over = False
-    while not over:
-        run.mark_watched()
-        over = run.over  # read before drawing, so that the last redraw shows everything
+    for _ in run.redraws():
         for view in views:
             view.draw()
         pulse.empty()  # lets Streamlit handle the user's clicks: it does so only inside its own calls
-        if not over:
-            time.sleep(TICK_S)
     if running:
         st.rerun()  # disables Stop and draws the charts
     with below:
@@ -280,12 +258,10 @@ def _below(run: Comparison) -> None:
     names = _names(run, len(run.columns))
     if any(trace.triage.urgent for trace in traces):
         st.subheader(t("Did they say what to do now?"), anchor=False)
-        checks = [
-            (name, check_safety(column.trace))
-            for name, column in zip(names, seen, strict=True)
-            if column.trace
-        ]
-        untrusted.draw(across.safety_table(checks))
+        found = zip(names, seen, strict=True)
+        untrusted.draw(
+            across.safety_table([(name, check_safety(one.trace)) for name, one in found if one.trace])
+        )
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(across.lights(seen))
     untrusted.draw(across.table(seen, names))

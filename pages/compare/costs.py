@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -13,7 +14,7 @@ from pages.compare import bills, presenter
 from pages.compare.bills import doing, of_purpose
 from pages.drawing import pieces, untrusted
 from pages.drawing.palette import colour
-from pages.drawing.translate import plural, problem, t, translated
+from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape, mark
 from pages.shared import history_sync, setups
 from pages.shared.engine import engine
@@ -24,15 +25,9 @@ from rag_core.values.pricing import Price, PriceList
 
 PER_DAY = 100  # questions, to begin with
 LATEST = 40  # questions of the history that are read for a column
-PRICES = {
-    "input": (0.50, "cost.input"),
-    "output": (2.00, "cost.output"),
-}  # to begin with, and their widgets' keys
 
 Calls = tuple[rag_core.ModelCall, ...]
-COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
-    "answer": "accent"
-}
+COLOURS = {"answer": "accent"}  # of a kind of stage; the others have a colour of their name
 BAR, AXIS = 24, 50  # pixels: a bar, the axis
 ROOM_BESIDE = 1.28  # of the longest time, for the text beside the last bar
 REUSED = "/"  # the pattern of what was not run here
@@ -48,7 +43,7 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
     """
     prices = price_list()
     untrusted.draw(
-        f'<p class="rl-note">{escape(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))}</p>'
+        pieces.note(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))
     )
     untrusted.chart(waterfall(trace), f"waterfall.{key}")
     untrusted.draw(bills.notes(trace, prices))
@@ -96,14 +91,13 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
 
 
 def _own_price() -> Price:
+    box: dict[str, Any] = {"min_value": 0.0, "max_value": 10_000.0, "step": 0.05, "format": "%.2f"}
     sent = st.number_input(
-        untrusted.label(t("Your price for input (dollars per million tokens)")), min_value=0.0, max_value=10_000.0, step=0.05, format="%.2f",
-        value=PRICES["input"][0], key=PRICES["input"][1],
-    )  # fmt: skip
+        t("Your price for input (dollars per million tokens)"), value=0.50, key="cost.input", **box
+    )
     received = st.number_input(
-        untrusted.label(t("Your price for output (dollars per million tokens)")), min_value=0.0, max_value=10_000.0, step=0.05, format="%.2f",
-        value=PRICES["output"][0], key=PRICES["output"][1],
-    )  # fmt: skip
+        t("Your price for output (dollars per million tokens)"), value=2.00, key="cost.output", **box
+    )
     return Price(sent, received, datetime.date.today(), t("typed here"))
 
 
@@ -130,19 +124,23 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -
         name: {quote.model: quote for quote in bill.quotes(trace.calls, prices, bill.texts_of(trace))}
         for name, trace in traces.items()
     }
+    counted = {
+        "same": t("same tokeniser"),
+        "counted again": t("counted again with its tokeniser"),
+        "another": t("the original's; its tokeniser differs"),
+        "unknown": t("the original's; its tokeniser is not known"),
+    }
     rows: list[Sequence[str]] = []
     for quote in bill.quotes(calls, prices, texts):
         cells = (
             escape(_called(quote.model)), *(money(found[quote.model].cost_usd) for found in by_column.values()),
-            f"{quote.price.input:.2f} / {quote.price.output:.2f}", _dated(quote), escape(_tokeniser(quote)),
+            f"{quote.price.input:.2f} / {quote.price.output:.2f}", _dated(quote), escape(counted[quote.tokeniser]),
         )  # fmt: skip
         rows.append([f"<b>{cell}</b>" for cell in cells] if quote.model == bill.TYPED else cells)
     heads = (t("Model"), *traces, t("$ per million, in / out"), t("Price of"), t("Token counts"))
-    return (
-        f'<p class="rl-note">{escape(_basis(calls))}</p>'
-        f'<div class="rl-scroll rl-fates" tabindex="0" role="region" aria-label="{escape(t("Costs with other models"))}">'
-        f"{pieces.listed(heads, rows)}</div>"
-    )
+    about = escape(t("Costs with other models"))
+    table = f'<div class="rl-scroll rl-fates" tabindex="0" role="region" aria-label="{about}">{pieces.listed(heads, rows)}</div>'
+    return pieces.note(_basis(calls)) + table
 
 
 def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
@@ -167,15 +165,6 @@ def _dated(quote: bill.Quote) -> str:
     return escape(f"{quote.price.date:%Y-%m-%d}, {quote.price.source}{age and f' ({age})'}")
 
 
-def _tokeniser(quote: bill.Quote) -> str:
-    return {
-        "same": t("same tokeniser"),
-        "counted again": t("counted again with its tokeniser"),
-        "another": t("the original's; its tokeniser differs"),
-        "unknown": t("the original's; its tokeniser is not known"),
-    }[quote.tokeniser]
-
-
 def _month(
     traces: Mapping[str, rag_core.Trace],
     measured: Sequence[Sequence[Sequence[rag_core.ModelCall]]],
@@ -191,14 +180,8 @@ def _month(
             rows.append((escape(name), "n/a", "n/a", escape(t("a price is unknown"))))
             continue
         month = bill.project(known, per_day)
-        rows.append(
-            (
-                escape(name),
-                money(month.per_question),
-                f"<b>{money(month.per_month)}</b>",
-                escape(_sureness(month)),
-            )
-        )
+        per_month = f"<b>{money(month.per_month)}</b>"
+        rows.append((escape(name), money(month.per_question), per_month, escape(_sureness(month))))
     heads = (t("Strategy"), t("A question"), t("30 days"), t("How sure"))
     return f'<div class="rl-scroll rl-month">{pieces.listed(heads, rows)}</div>'
 
@@ -225,13 +208,10 @@ def _measured(run: Comparison, *, averaged: bool) -> Sequence[Sequence[Calls]]:
     if not averaged:
         return [[trace.calls] for trace in traces]
     kept = f"cost.past.{run.id}"
-    if kept not in st.session_state:
-        try:
+    with untrusted.errors(st.warning):
+        if kept not in st.session_state:
             st.session_state[kept] = [_of(trace) for trace in traces]
-        except rag_core.RagError as error:
-            untrusted.say(problem(error), st.warning)
-            return [[trace.calls] for trace in traces]
-    found: Sequence[Sequence[Calls]] = st.session_state[kept]
+    found: Sequence[Sequence[Calls]] = st.session_state.get(kept) or [[trace.calls] for trace in traces]
     return found
 
 
@@ -266,7 +246,7 @@ def waterfall(trace: rag_core.Trace) -> go.Figure:
             orientation="h",
             width=0.7 if level == "stage" else 0.4,
             marker={
-                "color": [colour(COLOURS[span.kind]) for span in spans],
+                "color": [colour(COLOURS.get(span.kind, span.kind)) for span in spans],
                 "opacity": 1.0 if level == "stage" else 0.6,
                 "pattern": {"shape": [REUSED if span.reused else "" for span in spans]},
             },
@@ -276,7 +256,7 @@ def waterfall(trace: rag_core.Trace) -> go.Figure:
             constraintext="none",
             cliponaxis=False,
             showlegend=False,
-            hovertemplate=[f"{_whole(span)}<br>{_when_run(span)}<extra></extra>" for span in spans],
+            hovertemplate=[f"{_hover(span)}<extra></extra>" for span in spans],
         )
     figure.update_yaxes(
         tickvals=list(range(len(found))),
@@ -303,11 +283,13 @@ def bar_title(span: bill.Span) -> str:
     return f"{called}, {detail}" if detail else called
 
 
-def _when_run(span: bill.Span) -> str:
-    if span.reused and not span.seconds:
-        return t("reused: an earlier run did this")
+def _hover(span: bill.Span) -> str:
+    """What a bar is, and when it ran."""
+    title = mark(f"{bar_title(span)} ({span.name})" if span.level == "stage" else bar_title(span))
     took = t("{took}, from {start} on", took=seconds(span.seconds), start=seconds(span.started))
-    return t("{took}; reused: it ran once, for several columns", took=took) if span.reused else took
+    if span.reused:
+        took = t("{took}; reused: it ran once, for several columns", took=took)
+    return f"{title}<br>{took if span.seconds or not span.reused else t('reused: an earlier run did this')}"
 
 
 def _shortened(span: bill.Span) -> str:
@@ -315,7 +297,3 @@ def _shortened(span: bill.Span) -> str:
     text = bar_title(span)
     short = text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
     return mark(short) if span.level == "stage" else f"· {mark(short)}"
-
-
-def _whole(span: bill.Span) -> str:
-    return mark(f"{bar_title(span)} ({span.name})" if span.level == "stage" else bar_title(span))

@@ -9,19 +9,18 @@ from dataclasses import replace
 import streamlit as st
 
 import rag_core
-from pages.compare import presenter
+from pages.compare import asking, presenter
 from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t
 from pages.drawing.untrusted import bold, escape, label
 from pages.shared import controls, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core.explain import AnswerDifferences, Quoted, answer_differences, together
+from rag_core.explain import Quoted, answer_differences, together
 from rag_core.values.sources import listed
 
 NAMED = 3  # sections or figures of an answer; more are counted
 REFUSED = "apart.refused"  # the question that no other strategy was found for, and what is said of it
-REPLACED = "replaced"  # the question to run again, with another strategy in one column
 
 
 def draw(run: Comparison, best: int = 0) -> None:
@@ -35,7 +34,15 @@ def draw(run: Comparison, best: int = 0) -> None:
     # strategies close to each other often agree, which would give names away; who declines the verdict says
     found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
     merged = () if blind else together([column.trace for column in presenter.seen(run)], best)
-    untrusted.draw(_strip(found, merged, opened=blind))
+    sentences = bold(" ".join(found.in_words(language(), NAMED)))
+    answers = {column for quoted in merged for one in quoted.statements for column in one.columns}
+    differ = any(len(one.columns) < len(answers) for quoted in merged for one in quoted.statements)
+    whole = "".join(_quoted(quoted, len(answers)) for quoted in merged) if differ else ""
+    strip = (
+        f'<details class="rl-apart"{" open" if blind else ""}><summary>{t("What differs between the answers")}'
+        f"</summary><p>{sentences}</p>{whole}</details>"
+    )
+    untrusted.draw(strip if sentences or whole else "")
     twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
     question, refused = st.session_state.get(REFUSED, ("", ""))
     if question == run.question:
@@ -53,25 +60,6 @@ def alike(columns: Sequence[Column]) -> list[tuple[str, bool]]:
         for place in others:
             found[place] = t("The same as in {column}", column=LETTERS[first]), True
     return found
-
-
-def replaced() -> str | None:
-    """The question to run again since another strategy was put in one of its columns; None otherwise."""
-    question: str | None = st.session_state.pop(REPLACED, None)
-    return question
-
-
-def _strip(found: AnswerDifferences, merged: Sequence[Quoted], *, opened: bool) -> str:
-    sentences = bold(" ".join(found.in_words(language(), NAMED)))
-    columns = {column for quoted in merged for one in quoted.statements for column in one.columns}
-    differ = any(len(one.columns) < len(columns) for quoted in merged for one in quoted.statements)
-    whole = "".join(_quoted(quoted, len(columns)) for quoted in merged) if differ else ""
-    if not (sentences or whole):
-        return ""
-    return (
-        f'<details class="rl-apart"{" open" if opened else ""}><summary>{t("What differs between the answers")}'
-        f"</summary><p>{sentences}</p>{whole}</details>"
-    )
 
 
 def _quoted(quoted: Quoted, answers: int) -> str:
@@ -101,7 +89,7 @@ def _replace(run: Comparison, place: int) -> None:
             setup = replace(twin.setup, strategy=rag_core.build(name))
             if name not in shown and _differs(run, setup):
                 setups.put(place, setup)
-                st.session_state[REPLACED] = run.question
+                st.session_state[asking.NOW] = run.question
                 return
     except rag_core.RagError as error:
         refused = problem(error)

@@ -7,15 +7,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.compare import presenter
+from pages.compare import asking, presenter
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import faults, setups
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
-
-AGAIN = "failures.again"
 
 
 def draw(run: Comparison) -> None:
@@ -33,12 +31,6 @@ def draw(run: Comparison) -> None:
                     t("Answer offline"), key="failures.offline", on_click=_again, args=(run, True),
                     help=t("With the engine of this machine, which needs no model server."),
                 )  # fmt: skip
-
-
-def again() -> bool:
-    """Whether one of its buttons was pressed: the question and the columns are then set for it, and run as after Run."""
-    chosen: bool = st.session_state.pop(AGAIN, False)
-    return chosen
 
 
 def _banner(columns: Sequence[Column], failed: list[int]) -> str:
@@ -63,8 +55,8 @@ def _banner(columns: Sequence[Column], failed: list[int]) -> str:
 
 
 def _again(run: Comparison, offline: bool = False) -> None:
-    """Set the page to the comparison's question and columns; offline, those that failed leave the model server."""
-    st.session_state.update({"question": run.question, "columns": len(run.columns), AGAIN: True})
+    """Run the comparison's question and columns again; offline, those that failed leave the model server."""
+    st.session_state.update({"question": run.question, "columns": len(run.columns), asking.NOW: run.question})
     for position, column in enumerate(run.columns):
         setup = column.setup
         if offline and column.error:

@@ -11,34 +11,25 @@ import streamlit as st
 import rag_core
 from pages.compare import changes
 from pages.compare.costs import cost_and_time
-from pages.compare.prompts import prompts
+from pages.compare.queries import prompts
 from pages.compare.scales import SCALES, summand
 from pages.drawing import untrusted
 from pages.drawing.palette import colour
-from pages.drawing.translate import declared, in_words, problem, t, translated
+from pages.drawing.pieces import note
+from pages.drawing.translate import declared, in_words, t, translated
 from pages.drawing.untrusted import escape, mark, wrapped
-from pages.shared import account
+from pages.shared import account, setups
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 from rag_core.catalog.setup import titles_of
-from rag_core.explain import (
-    ControlTips,
-    Fate,
-    FlowColumn,
-    Part,
-    ScoreLine,
-    decompose,
-    fates,
-    flow_columns,
-    query_title,
-)
+from rag_core.explain import ControlTips, Fate, FlowColumn, decompose, fates, flow_columns, query_title
 from rag_core.lab.asked import teach
 
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("What became of each passage")
 SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
 COST = declared("Cost and time")
-WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"
+KEPT = WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"  # what a reload brings back
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 MOST = 30  # lines; the table of fates has all passages
 LOWEST = 30  # rank drawn; lower ones share the last row
@@ -83,16 +74,12 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], object
 
 
 def _flow(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
-    more = (
-        t(" The first {shown} of {count:,} are drawn.", shown=MOST, count=len(found))
-        if len(found) > MOST
-        else ""
-    )
+    more = t(" The first {shown} of {count:,} are drawn.", shown=MOST, count=len(found))
     st.caption(
         t(
             "Each line is a passage; higher is better. Thick and numbered: used in the answer. Thin, ending "
             "in ✕: lost there.{more}",
-            more=more,
+            more=more if len(found) > MOST else "",
         )
     )
     untrusted.chart(rank_flow(found, flow_columns(trace)), f"flow.{key}")
@@ -105,63 +92,43 @@ def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
         f"how.passage.{key}",
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
-    untrusted.draw(_taken_apart(decompose(trace, chosen), titles))
-
-
-def _taken_apart(lines: Sequence[ScoreLine], titles: Mapping[str, str]) -> str:
-    rows = []
-    for line in lines:
-        by = (
-            ""
-            if line.origin == "question"
-            else f"<br><small>{escape(translated(query_title(line.origin)))}</small>"
-        )
-        words = escape(translated(line.note))
-        told = (
-            t("Reason: {reason}", reason=words)
-            if line.scale == "judge"
-            else t("Asked as: {question}", question=words)
-        )
-        note = f"<br><small>{told}</small>" if line.note else ""
-        rows.append(
+    rows = ""
+    for line in decompose(trace, chosen):
+        by = "" if line.origin == "question" else _below(translated(query_title(line.origin)))
+        words = translated(line.note)
+        why = t("Reason: {reason}", reason=words)
+        why = why if line.scale == "judge" else t("Asked as: {question}", question=words)
+        parts = ""
+        for part in line.parts:
+            to = t("to “{title}”", title=escape(titles.get(part.passage, part.passage)))
+            parts += (
+                f"<li>{escape(summand(part.name))}: {escape(part.formula)}{' = ' if part.formula else ''}{part.value:.4f}"
+                f"{'' if part.counted else t(' (does not count)')}{f' <small>{to}</small>' if part.passage else ''}</li>"
+            )
+        if parts:
+            parts = f'<ul class="rl-parts">{parts}</ul>'
+        rows += (
             f"<tr><td>{escape(translated(line.title))}{by}</td><td>#{line.rank:d}</td>"
-            f"<td>{escape(translated(SCALES[line.scale]))} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"
+            f"<td>{escape(translated(SCALES[line.scale]))} {line.score:.4f}{_below(why) if words else ''}"
+            f"{parts}</td></tr>"
         )
-    return (
+    untrusted.draw(
         '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
-        f'<th scope="col">{t("Stage")}</th><th scope="col">{t("Rank")}</th><th scope="col">{t("Score and its parts")}</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<th scope="col">{t("Stage")}</th><th scope="col">{t("Rank")}</th><th scope="col">{t("Score and its parts")}</th></tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
 
-def _parts(parts: Sequence[Part], titles: Mapping[str, str]) -> str:
-    if not parts:
-        return ""
-    rows = "".join(
-        f"<li>{escape(summand(part.name))}: {escape(part.formula)}{' = ' if part.formula else ''}{part.value:.4f}"
-        f"{'' if part.counted else t(' (does not count)')}{_to(part, titles)}</li>"
-        for part in parts
-    )
-    return f'<ul class="rl-parts">{rows}</ul>'
+def _below(text: str) -> str:
+    return f"<br><small>{escape(text)}</small>"
 
 
-def _to(part: Part, titles: Mapping[str, str]) -> str:
-    return (
-        f" <small>{t('to “{title}”', title=escape(titles.get(part.passage, part.passage)))}</small>"
-        if part.passage
-        else ""
-    )
-
-
+@untrusted.errors(st.warning)
 def _tips(trace: rag_core.Trace, key: str) -> None:
     """Tipping points, worked out once for a result."""
     kept = f"how.tips.{key}"
     if kept not in st.session_state:
-        try:
-            with st.spinner(t("Trying values; no model is called…")):
-                st.session_state[kept] = engine().wait(trace.corpus).tipping_points(trace)
-        except rag_core.RagError as error:
-            untrusted.say(problem(error), st.warning)
-            return
+        with st.spinner(t("Trying values; no model is called…")):
+            st.session_state[kept] = engine().wait(trace.corpus).tipping_points(trace)
     untrusted.draw(_moves(st.session_state[kept]))
 
 
@@ -186,14 +153,9 @@ def _moves(tips: Sequence[ControlTips]) -> str:
         for why, names in fixed.items()
     ]
     return (
-        f'<p class="rl-note">{t("The nearest values that change which passages are used, each tried without a model call.")}</p>'
-        f'<dl class="rl-tips">{"".join(rows)}</dl>'
+        note(t("The nearest values that change which passages are used, each tried without a model call."))
+        + f'<dl class="rl-tips">{"".join(rows)}</dl>'
     )
-
-
-def settings() -> dict[str, object]:
-    """Whether "Why not this one?" is open, and its passage, as the session keeps them."""
-    return {key: st.session_state[key] for key in (WHY_NOT, WHY_NOT_PASSAGE) if key in st.session_state}
 
 
 @st.fragment
@@ -202,19 +164,15 @@ def why_not(run: Comparison) -> None:
     box = st.expander(t("Why not this one?"), key=WHY_NOT, on_change="rerun")
     if box.open:
         with box, untrusted.errors(st.warning):
-            _why_not(run.traces, {trace.corpus: engine().wait(trace.corpus) for trace in run.traces})
-    run.settings = {**run.settings, **settings()}
-
-
-def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
-    passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
-    chosen = passage_box(t("A passage of the collection"), passages, WHY_NOT_PASSAGE)
-    if chosen:
-        rows = "".join(
-            f"<dt>{escape(translated(title))}</dt><dd>{escape(lost(trace, chosen, labs[trace.corpus]))}</dd>"
-            for title, trace in zip(titles_of(traces), traces, strict=True)
-        )
-        untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
+            labs = {trace.corpus: engine().wait(trace.corpus) for trace in run.traces}
+            passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
+            if chosen := passage_box(t("A passage of the collection"), passages, WHY_NOT_PASSAGE):
+                rows = "".join(
+                    f"<dt>{escape(translated(title))}</dt><dd>{escape(lost(trace, chosen, labs[trace.corpus]))}</dd>"
+                    for title, trace in zip(titles_of(run.traces), run.traces, strict=True)
+                )
+                untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
+    run.settings = setups.settings(*KEPT)
 
 
 def passage_box(label: str, passages: Mapping[str, rag_core.Passage], key: str) -> str | None:
@@ -294,15 +252,14 @@ def teaching(run: Comparison) -> None:
     box = st.expander(t("Another section answers this"), key="teach", on_change="rerun")
     if not box.open:
         return
-    with box:
+    with box, untrusted.errors():
         st.caption(
             t(
                 "Say which. This server keeps the question as asked of that section: whoever asks it, or one like it, "
                 "finds the section by it. Documents lists what was taught; measurements leave it out."
             )
         )
-        with untrusted.errors():
-            _teach(run)
+        _teach(run)
 
 
 def _teach(run: Comparison) -> None:
@@ -311,9 +268,8 @@ def _teach(run: Comparison) -> None:
     chosen = passage_box(
         t("The section that answers"), {name: one for name, (one, _) in found.items()}, "teach.passage"
     )
-    pressed = st.button(
-        t("Keep the question as asked of it"), key="teach.keep", disabled=chosen is None, type="primary"
-    )
+    words = t("Keep the question as asked of it")
+    pressed = st.button(words, key="teach.keep", disabled=chosen is None, type="primary")
     if pressed and chosen:
         passage, lab = found[chosen]
         teach(lab.settings, lab.corpus, chosen, run.question, by=account.name(), country=run.country)

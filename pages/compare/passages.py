@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import rag_core
 from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
-from pages.drawing.pieces import hint
+from pages.drawing.pieces import note, tip
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
@@ -58,12 +58,9 @@ def passages(
     """
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
-        found = column.candidates
-        coming = (
-            t("{found:,} candidates, to be narrowed down to {final:,}", found=found, final=final)
-            if found
-            else t("Passages")
-        )
+        coming = t("Passages")
+        if found := column.candidates:
+            coming = t("{found:,} candidates, to be narrowed down to {final:,}", found=found, final=final)
         rows = '<div class="rl-coming"></div>' * final
         return f'<div class="rl-passages"><b>{coming}</b>{rows}</div>'
     ranking = column.ranking
@@ -72,31 +69,21 @@ def passages(
     if not ranking.hits:
         return f'<p class="rl-none">{t("No passages found.")}</p>'
     hits = ranking.hits if column.ranked else ranking.hits[:final]
-    shown = _Shown(
-        column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
-    )
-    rows = "".join(
-        _passage(
-            hit,
-            shown,
-            (also or {}).get(hit.id, ""),
-            beside[hit.id] if beside else "",
-            opened=hit.id in opened,
-        )
-        for hit in hits[:most]
-    )
+    shown = _Shown(column, position, question, blind, hits)
+    rows = ""
+    for hit in hits[:most]:
+        below = beside[hit.id] if beside else ""
+        rows += _passage(hit, shown, (also or {}).get(hit.id, ""), below, opened=hit.id in opened)
     head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking) and not blind:
         head = t(
             "The first {shown} of {count} candidates, before {stage}",
             shown=len(hits),
             count=len(ranking),
-            stage=column.unfinished,
+            stage=column.strategy.stages[len(column.steps)].name,
         )
-    order = (
-        "" if blind else f" <small>{t('ordered by {scale}', scale=translated(SCALES[hits[0].scale]))}</small>"
-    )
-    return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>'
+    order = t("ordered by {scale}", scale=translated(SCALES[hits[0].scale]))
+    return f'<div class="rl-passages"><b>{escape(head)}</b>{"" if blind else f" <small>{order}</small>"}{rows}</div>'
 
 
 def opened(column: Column, position: int, question: str, *, blind: bool = False) -> str:
@@ -108,8 +95,7 @@ def opened(column: Column, position: int, question: str, *, blind: bool = False)
         blind: leave out what tells which strategy ranked them.
     """
     hits = column.ranking.hits if column.ranking else ()
-    ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
-    shown = _Shown(column, position, question, ranks, blind)
+    shown = _Shown(column, position, question, blind, hits)
     return "".join(f"{_card(hit, shown)}{_drawer(hit, shown)}" for hit in hits)
 
 
@@ -120,25 +106,31 @@ def same(passage_id: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the passages of one column are drawn with.
-
-    Args:
-        ranks: id of a passage -> its rank from 1.
-    """
+    """What the passages of one column are drawn with."""
 
     column: Column
     position: int
     question: str
-    ranks: Mapping[str, int]
     blind: bool
+    hits: Sequence[rag_core.Hit]
 
     @property
     def answer(self) -> rag_core.Answer | None:
         return self.column.trace.answer if self.column.trace else None
 
+    @functools.cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """Id of a passage -> its rank from 1."""
+        return {hit.id: rank for rank, hit in enumerate(self.hits, start=1)}
+
     def quotes(self, hit: rag_core.Hit) -> list[str]:
-        """The sentences of a passage that the answer rests on."""
-        return _quotes(self.answer, self.ranks[hit.id]) if self.answer else []
+        """The sentences of a passage that the answer rests on: those of its citations, and those behind its sentences."""
+        if self.answer is None:
+            return []
+        n = self.ranks[hit.id]
+        cited = [one.quote for one in self.answer.citations if one.n == n and one.supported]
+        behind = [quote for one in self.answer.sentences if one.n == n and one.by for quote in one.quote]
+        return list(dict.fromkeys((*cited, *behind)))
 
     def source(self, hit: rag_core.Hit) -> rag_core.Document | None:
         """The document that a drawer shows: that of a passage with such sentences, if it is still here."""
@@ -153,26 +145,20 @@ class _Shown:
 def _passage(hit: rag_core.Hit, shown: _Shown, also: str, beside: str, *, opened: bool) -> str:
     """A passage as a line that opens: one tab stop."""
     passage, trace = hit.passage, shown.column.trace
-    why = _rule(hit, shown)
-    rule = f'<p class="rl-note">{escape(why)}</p>' if why else ""
-    context = (
-        f'<p class="rl-note">{t("Context added for indexing: {context}", context=escape(passage.context))}</p>'
-        if passage.context
-        else ""
-    )
+    context = passage.context and t("Context added for indexing: {context}", context=passage.context)
     line = source_line(passage.sources, language()) or passage.source
-    source = (
-        f'<p class="rl-note">{t("Source: {source}.", source=escape(line))}{_homes(passage)}</p>'
-        if line
-        else ""
-    )
-    if note := age_note(passage.sources):
-        source += f'<p class="rl-note rl-strong">{escape(translated(note))}</p>'
+    cited = t("Source: {source}.", source=escape(line))
+    source = f'<p class="rl-note">{cited}{_homes(passage)}</p>' if line else ""
+    if age := age_note(passage.sources):
+        source += f'<p class="rl-note rl-strong">{escape(translated(age))}</p>'
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
+    title = escape(passage.full_title)
+    if passage.gives_orders:
+        title += f' <small class="rl-ordered">{t("gives orders to a model")}</small>'
     return (
         f'<details class="rl-passage {same(hit.id)}"{" open" if opened else ""}><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
-        f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_asked(hit, shown)}{_origin(passage)}</summary>"
-        f'<div class="rl-body">{_text(hit, shown)}{beside}{rule}{context}{source}'
+        f'{_label(hit, shown)}{elsewhere}<span class="rl-title">{title}</span>{_asked(hit, shown)}{_origin(passage)}</summary>'
+        f'<div class="rl-body">{_text(hit, shown)}{beside}{note(_rule(hit, shown))}{note(context)}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
         f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"
@@ -222,13 +208,6 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     return f'{orders}<div class="rl-text">{_marked(passage.text, shown.question, passage.language, tuple(quotes))}</div>{_doubts(cited)}{whole}'
 
 
-def _title(passage: rag_core.Passage) -> str:
-    ordered = (
-        f' <small class="rl-ordered">{t("gives orders to a model")}</small>' if passage.gives_orders else ""
-    )
-    return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
-
-
 def _asked(hit: rag_core.Hit, shown: _Shown) -> str:
     """The known question by which the passage was found, the nearest if several queries found it so."""
     votes = [vote for vote in hit.votes if vote.stage == Asked.__name__]
@@ -244,8 +223,8 @@ def _label(hit: rag_core.Hit, shown: _Shown) -> str:
         return ""
     if hit.relevance:
         css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
-        return hint(translated(hit.relevance.label), rule, css)
-    return hint(t("No label"), rule, "rl-label rl-unlabelled")
+        return tip(translated(hit.relevance.label), rule, css, stop=False)
+    return tip(t("No label"), rule, "rl-label rl-unlabelled", stop=False)
 
 
 def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
@@ -284,10 +263,8 @@ def _origin(passage: rag_core.Passage) -> str:
     if not passage.sources:
         return ""
     differs = f' <span class="rl-mind">{t("guidance differs")}</span>' if passage.differs_from else ""
-    age = age_years(passage.sources)
-    old = (
-        f' <span class="rl-mind">{t("{age:d} years old", age=age)}</span>' if is_old(passage.sources) else ""
-    )
+    years = t("{age:d} years old", age=age_years(passage.sources))
+    old = f' <span class="rl-mind">{years}</span>' if is_old(passage.sources) else ""
     listed = " · ".join(dict.fromkeys(source.in_language(language()) for source in passage.sources))
     return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
 
@@ -323,13 +300,6 @@ def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
         )
     weight = f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
     return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"
-
-
-def _quotes(answer: rag_core.Answer, n: int) -> list[str]:
-    """The sentences of passage `n` that the answer rests on: those of its citations, and those behind its sentences."""
-    cited = [one.quote for one in answer.citations if one.n == n and one.supported]
-    behind = [quote for one in answer.sentences if one.n == n and one.by for quote in one.quote]
-    return list(dict.fromkeys((*cited, *behind)))
 
 
 def _whole(hit: rag_core.Hit, shown: _Shown) -> str:

@@ -26,13 +26,11 @@ KEYS = {
     "run": "G", "stop": "S", "next": "N", "tie": "T", "none": "0", "reveal": "V", "back": "B", "enter": "F2",
 }  # fmt: skip
 VOTES = "votes"  # of this session: question -> titles of those voted best, and whether their answers tie
-AT_ONCE = "present.at-once"  # that the next question is to be run without waiting for Run
 
 
 def on() -> bool:
     """Whether the page is in presenter mode."""
-    presenting: bool = st.session_state.get("presenting", False)
-    return presenting
+    return bool(st.session_state.get("presenting"))
 
 
 def blind() -> bool:
@@ -100,7 +98,7 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
             ballot(run, running=running)
             if _votes() and not st.session_state.get("panel.room"):  # the room counts for itself
                 untrusted.say(_tally(run))
-    return pressed or st.session_state.pop(AT_ONCE, False)
+    return pressed
 
 
 def ballot(run: Comparison, *, running: bool = False) -> None:
@@ -170,7 +168,7 @@ def _next(run: Comparison | None) -> None:
     asking.take_next()
     st.session_state.update(upcoming=True)
     if engine().free:
-        st.session_state[AT_ONCE] = True
+        st.session_state[asking.NOW] = st.session_state["question"]
     else:  # another turn, so that the answers to the question before vanish at once
         st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
 

@@ -1,16 +1,20 @@
-"""The queries that a strategy searched with, drawn as HTML: those it wrote, and how the model read them."""
+"""What a strategy searched with and what its models were sent, drawn as HTML: queries, and the prompts behind a result."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import rag_core
+from pages.compare.bills import of_purpose
+from pages.drawing.pieces import note
 from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
+from pages.shared import setups
 from pages.shared.live import Column
-from rag_core.explain import query_title, query_weights
+from rag_core.explain import query_title, query_weights, stage_title
 from rag_core.stages import Rewrite, Stage
-from rag_core.values.trace import QueryResults, results_by_query
+from rag_core.values.trace import Exchange, QueryResults, results_by_query
+from rag_core.values.types import token_counts
 
 SHOWN = 3  # rewrites above an answer; the rest is counted
 
@@ -34,7 +38,11 @@ def rewrites(column: Column, question: str) -> str:
     if not written:
         return _line([" ".join(note for note in (t("No rewrite."), decided, asked) if note)])
     weights = query_weights(steps) if len(queries) > 1 else {}
-    lines = [_short(query, weights.get(query.text)) for query in written[:SHOWN]]
+    lines = []
+    for query in written[:SHOWN]:  # each with its weight, or else with what it is
+        weight = weights.get(query.text)
+        of = translated(query_title(query.origin)) if weight is None else f"{weight:g} ×"
+        lines.append(f"<b>{escape(of)}</b> {escape(query.text)}")
     if (more := len(written) - SHOWN) > 0:
         lines.append(plural("and {count} more", "and {count} more", more))
     found = results_by_query(next((step.after.rankings for step in steps if step.kind == "retrieve"), ()))
@@ -61,12 +69,6 @@ def _expected(stages: Sequence[Stage]) -> int:
     return max(1, min(written, SHOWN + 1))
 
 
-def _short(query: rag_core.Query, weight: float | None) -> str:
-    """A rewrite with its weight, or else with what it is."""
-    of = translated(query_title(query.origin)) if weight is None else f"{weight:g} ×"
-    return f"<b>{escape(of)}</b> {escape(query.text)}"
-
-
 def _rewrite(
     query: rag_core.Query, results: QueryResults | None, read: str, weight: float | None, *, several: bool
 ) -> str:
@@ -75,11 +77,8 @@ def _rewrite(
     if results and results.found:
         only_here = t(", {count} found by no other query", count=results.unique) if several else ""
         parts.append(plural("{count:,} passage", "{count:,} passages", results.found) + only_here)
-    lost = (
-        f' <small class="rl-lost">{escape(translated(query.note))}</small>'
-        if query.note.startswith("lost")
-        else ""
-    )
+    lost = escape(translated(query.note)) if query.note.startswith("lost") else ""
+    lost = lost and f' <small class="rl-lost">{lost}</small>'
     reading = f'<p class="rl-note rl-read">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
     beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
@@ -92,4 +91,102 @@ def _searched(query: rag_core.Query) -> str:
     """The text searched with; of several whose embeddings are averaged, each on a line of its own."""
     return "<br>".join(f"· {escape(one)}" for one in query.passages[:5] if query.passages[1:]) or escape(
         query.text
+    )
+
+
+def prompts(trace: rag_core.Trace) -> str:
+    """Every prompt of a result, stage by stage, each folded; what is sent to no model says so."""
+    if not any(step.exchanges for step in trace.steps):
+        return note(t("No prompt was needed: this result called no model that reads one."))
+    return f'<div class="rl-prompts">{_stages(trace.steps)}</div>'
+
+
+def before_failure(steps: Sequence[rag_core.Step], error: rag_core.RagError) -> str:
+    """Every prompt of a strategy that failed, the failed stage's last; empty without any."""
+    failed = error if isinstance(error, rag_core.StageError) and error.exchanges else None
+    if not (failed or any(step.exchanges for step in steps)):
+        return ""
+    return f'<div class="rl-prompts"><b>{t("Prompts")}</b>{_stages(steps, failed)}</div>'
+
+
+def _stages(steps: Sequence[rag_core.Step], failed: rag_core.StageError | None = None) -> str:
+    """What holds for all prompts, and the prompts of each stage."""
+    exchanges = [one for each in (*steps, *([failed] if failed else ())) for one in each.exchanges]
+    told, reused = "", f" <small>{escape(t('reused from an earlier run; nothing was sent again'))}</small>"
+    if any(one.offline for one in exchanges):
+        told += note(
+            t(
+                "The offline engine was sent no text: it has no language model. It reads the name of a prompt and "
+                "its fields, which are listed instead."
+            )
+        )
+    if not all(one.offline for one in exchanges):
+        told += note(
+            t(
+                "Each text stands as it was sent. The history, when it is on, keeps it with the question; the JSON export leaves it out."
+            )
+        )
+    for step in steps:
+        if step.exchanges:
+            title = escape(translated(stage_title(step.stage)))
+            told += _section(f"{title}{reused if step.reused else ''}", step.exchanges)
+    if failed:
+        title = escape(t("{stage}: failed", stage=translated(stage_title(failed.stage))))
+        told += _section(title, failed.exchanges)
+    return told
+
+
+def _section(title: str, exchanges: Sequence[Exchange]) -> str:
+    return f"<section><h4>{title}</h4>{''.join(_exchange(one) for one in exchanges)}</section>"
+
+
+def _exchange(one: Exchange) -> str:
+    """One prompt, folded: its name, model and tokens; then the texts."""
+    why = escape(t("failed: {reason}", reason=one.error))
+    failed = f' <small class="rl-lost">{why}</small>' if one.error else ""
+    summary = (
+        f"<b>{escape(of_purpose(one.purpose))}</b>{escape(_called(one))} "
+        f"<small>{escape(setups.called(one.model))} · {escape(_tokens(one))}</small>{failed}"
+    )
+    texts = [_text(t("System message, as sent"), one.system), _text(t("User message, as sent"), one.text)]
+    sent = "" if one.offline else "".join(texts)
+    rows = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(value) or '–'}</dd>" for name, value in one.fields.items()
+    )
+    fields = f'<h5>{escape(t("Fields filled in"))}</h5><dl class="rl-fields">{rows}</dl>'
+    body = f"{sent}{_text(t('Reply'), one.reply)}{fields}"
+    return f'<details class="rl-prompt"><summary>{summary}</summary>{body}</details>'
+
+
+def _called(one: Exchange) -> str:
+    """Which of several prompts for one purpose it is, and of several tries which; empty for the only one."""
+    name = translated(query_title(one.prompt)) if one.purpose == "rewrite" else ""
+    again = t("again ({n})", n=one.sample + 1) if one.sample else ""
+    which = ", ".join(part for part in (name, again) if part)
+    return f": {which}" if which else ""
+
+
+def _tokens(one: Exchange) -> str:
+    """Tokens in and out, and who counted them."""
+    if not one.calls:
+        return t("no tokens: the provider refused it")
+    counted = [call for call in one.calls if call.of_language_model]
+    sent, received = token_counts(counted)
+    if one.offline:
+        return t(
+            "{sent} tokens in, {received} out if it were sent", sent=f"{sent:,}", received=f"{received:,}"
+        )
+    if all(call.counted_by == "provider" for call in counted):
+        return t(
+            "{sent} tokens in, {received} out, counted by the provider",
+            sent=f"{sent:,}",
+            received=f"{received:,}",
+        )
+    return t("{sent} tokens in, {received} out, counted here", sent=f"{sent:,}", received=f"{received:,}")
+
+
+def _text(title: str, text: str) -> str:
+    body = escape(text) if text else f"<i>{escape(t('empty'))}</i>"
+    return (
+        f'<h5>{escape(title)}</h5><pre tabindex="0" role="region" aria-label="{escape(title)}">{body}</pre>'
     )

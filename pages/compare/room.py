@@ -55,7 +55,9 @@ def draw(run: Comparison | None, *, running: bool) -> None:
     told = t("People vote on the answers from their phones, without names.") if kept else off
     with st.container(horizontal=True, gap="small", key="room"):
         _button(t("Open a room"), "open", partial(_open, kept) if kept else None, help=told, icon=ICON)
-        offer_to_open()
+        with st.popover(t("Open a saved room"), icon=":material/folder_open:"):
+            st.file_uploader(t("The session file of a room"), "json", key=OPENED)
+            st.caption(t("It is checked and shown here, and kept nowhere."))
     draw_opened()
 
 
@@ -75,8 +77,7 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
 
     asked = kept.current(room.code)
     if inviting := asked is None and st.session_state.get(INVITED) != room.code:
-        dialog = st.dialog(t("Come in"), width="large", on_dismiss=partial(_begin, room))
-        dialog(_invite)(kept, room)
+        st.dialog(t("Come in"), width="large", on_dismiss=_begin(room))(_invite)(kept, room)
     shown = run if run and not presenter.upcoming() else None
     same = bool(shown and asked and asked.question.text == shown.question)
     voting = asked if asked and not asked.closed else None
@@ -108,12 +109,12 @@ def _invite(kept: Rooms, room: Room) -> None:
     with st.container(key="invite"):
         untrusted.draw(_invitation(room))
         _counts(kept, room)
-        if st.button(t("Begin"), key="room.begin", type="primary", on_click=_begin, args=(room,)):
+        if st.button(t("Begin"), key="room.begin", type="primary", on_click=_begin(room)):
             st.rerun()
 
 
-def _begin(room: Room) -> None:
-    st.session_state[INVITED] = room.code
+def _begin(room: Room) -> Callable[[], None]:
+    return partial(st.session_state.update, {INVITED: room.code})
 
 
 def _button(words: str, name: str, what: Callable[[], object] | None, **options: Any) -> None:
@@ -212,13 +213,6 @@ def downloads(kept: Rooms, room: Room) -> None:
     name = f"room-{room.code}-{room.opened:%Y-%m-%d}"
     export.file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", session)
     export.file(t("Minutes (HTML, opens offline)"), f"{name}.html", "text/html", minutes)
-
-
-def offer_to_open() -> None:
-    """The button that opens a room's file."""
-    with st.popover(t("Open a saved room"), icon=":material/folder_open:"):
-        st.file_uploader(t("The session file of a room"), "json", key=OPENED)
-        st.caption(t("It is checked and shown here, and kept nowhere."))
 
 
 @untrusted.errors()

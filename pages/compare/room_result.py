@@ -54,9 +54,12 @@ def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
     if not found.votes:
         st.info(t("Nobody has voted."))
         return
-    titles, measured = names(rounds), panel.figures(shown)
+    titles, measured, figures = names(rounds), panel.figures(shown), {}
     scores = {label: shipped.measured(one.traces[0]) for label, one in measured.items()}
-    figures = {label: _figures(one, scores[label]) for label, one in measured.items()}
+    for label, one in measured.items():
+        score, supported = scores[label], f"{one.supported:d}/{one.sentences:d}"
+        ndcg = f"{score[0]:.2f} ({score[1]:.2f}–{score[2]:.2f})" if score else "–"
+        figures[label] = (ndcg, _acceptable(one), supported, money(one.cost_usd))
     pairs = _pairs(found.gaps, titles, scores) if found.gaps else ""
     untrusted.draw(
         f'{_in_short(found, titles)}{_reasons(shown, votes, titles)}<details class="rl-shipped"><summary>{escape(t("Figures"))}'
@@ -105,13 +108,10 @@ def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str,
         if vote.round in answers and vote.better is not None and vote.reasons:
             label = answers[vote.round][vote.better].label
             given.setdefault(label, Counter()).update(vote.reasons)
-    rows = "".join(
-        f"<br>{escape(names[label])}: "
-        + escape(
-            ", ".join(f"{translated(REASONS[reason])} {count:d}" for reason, count in reasons.most_common())
-        )
-        for label, reasons in given.items()
-    )
+    rows = ""
+    for label, reasons in given.items():
+        counts = (f"{translated(REASONS[reason])} {count:d}" for reason, count in reasons.most_common())
+        rows += f"<br>{escape(names[label])}: {escape(', '.join(counts))}"
     return f'<p class="rl-apart"><b>{escape(t("Why"))}</b>{rows}</p>' if rows else ""
 
 
@@ -170,24 +170,14 @@ def _tables(found: PanelRanking, names: Mapping[str, str], figures: Mapping[str,
     return drawn
 
 
-def _figures(measured: Figures, score: Measured | None) -> tuple[str, ...]:
-    return (
-        f"{score[0]:.2f} ({score[1]:.2f}–{score[2]:.2f})" if score else "–",
-        _acceptable(measured),
-        f"{measured.supported:d}/{measured.sentences:d}",
-        money(measured.cost_usd),
-    )
-
-
 def _acceptable(measured: Figures) -> str:
     """How many of its answers are acceptable by the judged answers, with the interval of the share."""
     from rag_core import evaluation as ev
 
     settings = rag_core.read_settings()
     try:
-        shares = ev.VerdictShares(
-            Counter(filter(None, (ev.verdict_of(one, settings) for one in measured.traces)))
-        )
+        verdicts = (ev.verdict_of(one, settings) for one in measured.traces)
+        shares = ev.VerdictShares(Counter(filter(None, verdicts)))
     except rag_core.RagError:  # the judged answers cannot be read; Evaluate says so
         return "–"
     if not (share := shares.share("acceptable")):
@@ -206,11 +196,9 @@ def _about(found: PanelRanking) -> str:
         plural("{count} question", "{count} questions", found.questions),
         t("both unsafe: {count}", count=found.unsafe),
     ]
-    alpha = (
-        t("not defined, as nobody judged what another did, or all say the same")
-        if found.agreement is None
-        else f"{found.agreement:.2f}"
-    )
+    alpha = t("not defined, as nobody judged what another did, or all say the same")
+    if found.agreement is not None:
+        alpha = f"{found.agreement:.2f}"
     agreed = tip(t("agreement {alpha}", alpha=alpha), translated(ALPHA), "rl-how")
     return f'<p class="rl-apart">{escape(" · ".join(counts))} · {agreed}</p>'
 

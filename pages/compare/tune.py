@@ -7,7 +7,6 @@ exception: the offline engine writes one in a few hundredths of a second, so it 
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 
@@ -21,25 +20,15 @@ from pages.compare.verdict import sentence
 from pages.drawing import untrusted
 from pages.drawing.translate import in_words, plural, problem, t, translated
 from pages.drawing.untrusted import escape, label
-from pages.shared import (
-    controls,
-    corpora,
-    country,
-    history_sync,
-    permalink,
-    presets,
-    question_header,
-    setups,
-    tuning,
-    wording,
-)
+from pages.shared import controls, corpora, country, permalink, presets, question_header, setups, tuning
 from pages.shared.engine import engine
+from pages.shared.history_sync import held
 from pages.shared.live import Column, Comparison
 from pages.shared.wording import model_calls
+from pages.shared.wording import strategy as title_of
 from rag_core.catalog import describe_changes
 from rag_core.explain import ControlTips, Move, RankChange, TippingPoint, Work, fates, rank_changes
 
-TICK_S = 0.08  # between two redraws of a running question
 WATCH_S = 0.7  # between two looks at whether the tipping points are known
 
 
@@ -51,20 +40,18 @@ def main() -> None:
     with st.container(key="unseen"):
         st.header(label(t("Tune one strategy, live")), anchor=False)
     tuning.restore()
-    run = history_sync.held(tuning.RUN)
+    run = held(tuning.RUN)
     if run is None and "run" in st.query_params:
         st.info(permalink.gone())
     if on := setups.runs_on(st.session_state[tuning.SETUP]) if tuning.SETUP in st.session_state else "":
         untrusted.say(on)
     running = run is not None and not run.over
-    pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
+    pressed = _ask(run, running=running)
     permalink.warn()
-    question = st.session_state.get("question", "") if pressed else asking.after_choice()
+    question = asking.to_run(pressed=pressed)
     if question is not None:
         _start(question, run)
-    if pending := asking.pending():
-        question_header.draw_urgent(pending)
-        asking.ask_choice(pending)
+    asking.ask_choice()
     if run:
         question_header.draw(run)
     _workbench(running=running)
@@ -78,7 +65,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
         with st.container(horizontal=True, gap="small", wrap=False):
             names = list(rag_core.RECIPES)
             untrusted.choose(
-                t("Strategy"), names, wording.strategy, tuning.STRATEGY, index=names.index(tuning.DEFAULT),
+                t("Strategy"), names, title_of, tuning.STRATEGY, index=names.index(tuning.DEFAULT),
                 label_visibility="collapsed", persist_state="session",
             )  # fmt: skip
             country.choose()
@@ -104,14 +91,9 @@ def _progress(run: Comparison, stages: DeltaGenerator) -> None:
     """Redraw the running question until it is over, its stages in their own place."""
     (column,) = run.columns
     answered = st.empty()
-    over = False
-    while not over:
-        run.mark_watched()
-        over = run.over  # read before drawing, so that the last redraw shows everything
+    for _ in run.redraws():
         untrusted.draw(column_parts.stages(column), place=stages)
         untrusted.draw(column_parts.answer(column, 0, engine().state), place=answered)
-        if not over:
-            time.sleep(TICK_S)
     st.rerun()
 
 
@@ -167,12 +149,9 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
         bench.tipping.drawn = True
     with st.container(horizontal=True):
         presets.save_as(recipe, prefix, tuning.values)
-        st.button(label(t("Reset to defaults")), key="tune.reset", on_click=_reset, args=(recipe,))
-
-
-def _reset(recipe: rag_core.Recipe) -> None:
-    defaults = {control.name: control.default for control in recipe.controls}
-    controls.put(recipe, tuning.prefix(recipe.name), defaults)
+        st.button(
+            label(t("Reset to defaults")), key="tune.reset", on_click=controls.reset, args=(recipe, prefix)
+        )
 
 
 def _summary(
@@ -197,7 +176,8 @@ def _summary(
             label(t("Pin as baseline")), key="tune.pin", on_click=bench.pin if bench else None,
             disabled=move is None or move.trace is None,
         )  # fmt: skip
-        full = tuning.is_full()
+        # opened from a column of Compare, it may take that one's place
+        full = tuning.FROM not in st.session_state and len(tuning.kept()) >= controls.MOST_COLUMNS
         st.button(
             label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep,
             disabled=full or waits or tuning.is_kept(),
@@ -217,8 +197,8 @@ def _summary(
 
 
 def _again() -> None:
-    st.session_state["tune.again"] = True
-    st.session_state["question"] = st.session_state[tuning.RUN].question
+    question = st.session_state[tuning.RUN].question
+    st.session_state.update({"question": question, asking.NOW: question})
 
 
 def _counter(bench: tuning.Bench | None, move: Move | None, moved: Sequence[RankChange]) -> str:
@@ -232,11 +212,8 @@ def _counter(bench: tuning.Bench | None, move: Move | None, moved: Sequence[Rank
         return f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
     counted = plural("{count} model call", "{count} model calls", move.calls)
     took = t("{counted}, {ms} ms", counted=counted, ms=f"{1000 * move.seconds:.1f}")
-    against = t(
-        "against the baseline ({setting}): {found}",
-        setting=_setting(bench.pinned),
-        found=changes.in_short(moved),
-    )
+    setting, found = _setting(bench.pinned), changes.in_short(moved)
+    against = t("against the baseline ({setting}): {found}", setting=setting, found=found)
     return f'<div class="rl-counter" role="status"><b>{escape(took)}</b> <span>{escape(against)}</span></div>'
 
 
@@ -269,9 +246,8 @@ def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
         column = Column(rag_core.build((listed.strategy, listed.controls)), list(listed.steps), trace=listed)
     untrusted.draw(queries.rewrites(column, trace.question))
     untrusted.draw(passages.passages(column, 1 if answered is None else 0, trace.question))
-    box = st.expander(
-        label(t("Every passage that was found, and its fate")), key="tune.fates", on_change="rerun"
-    )
+    title = t("Every passage that was found, and its fate")
+    box = st.expander(label(title), key="tune.fates", on_change="rerun")
     if box.open:
         with box:
             untrusted.draw(changes.fates(fates(bench.shown)))
@@ -353,12 +329,8 @@ def _calls(works: Sequence[Work]) -> str:
     asked: Counter[str] = Counter()
     for one in works:
         asked[one.purpose] += one.calls
-    return ", ".join(model_calls(purpose, count) for purpose, count in sorted(asked.items(), key=_order))
-
-
-def _order(item: tuple[str, int]) -> int:
-    order = ("rewrite", "rerank", "judge", "answer", "embed")
-    return order.index(item[0]) if item[0] in order else len(order)
+    known = [purpose for purpose in ("rewrite", "rerank", "judge", "answer", "embed") if purpose in asked]
+    return ", ".join(model_calls(purpose, asked[purpose]) for purpose in dict.fromkeys((*known, *asked)))
 
 
 main()

@@ -21,7 +21,7 @@ from pages.drawing.untrusted import bold, escape, label
 from pages.shared import account, rooms, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core.explain import Fate, WhyNot, fates, flow_columns
+from rag_core.explain import WhyNot, fates, flow_columns
 from rag_core.runtime.context import Context
 from rag_core.runtime.spending import paying
 
@@ -176,9 +176,8 @@ def _preferred(run: Comparison) -> Counter[int]:
         votes = [one for one in kept.votes(asked.room) if one.round == asked.number]
     except rag_core.RagError:  # the line of the room says why
         return Counter()
-    if [one.trace.fingerprint for one in asked.question.answers] != [
-        trace.fingerprint for trace in answered.values()
-    ]:
+    put = [one.trace.fingerprint for one in asked.question.answers]
+    if put != [trace.fingerprint for trace in answered.values()]:
         return Counter()  # it was asked with other columns
     return Counter([*answered][one.better] for one in votes if one.better is not None)
 
@@ -188,39 +187,34 @@ def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
     bases = {one.basis for one in found if one}
     if run.by_model and "model" in bases:
         calls = run.by_model[1]
-        model = setups.called(calls[-1].model) if calls else t("a model")
+        word = t("By {model}", model=setups.called(calls[-1].model) if calls else t("a model"))
         told = t(
             "Judged by a language model, which read the answers without names and may be wrong; no person has checked "
             "it. It cost {cost}.",
             cost=rag_core.Cost.of(calls),
         )
-        return tip(t("By {model}", model=model), told, "rl-how")
-    if "judged" in bases:
-        return tip(
-            t("Judged"),
-            t(
-                "Judged by what an answer to this question must say; language models wrote that, no clinician has "
-                "reviewed it."
-            ),
-            "rl-how",
+    elif "judged" in bases:
+        word = t("Judged")
+        told = t(
+            "Judged by what an answer to this question must say; language models wrote that, no clinician has "
+            "reviewed it."
         )
-    if "estimated" in bases:
+    elif "estimated" in bases:
         from rag_core import evaluation as ev
 
         counted = ev.estimates(rag_core.read_settings().data)
-        return tip(
-            t("Estimated"),
-            t(
-                "Estimated by the section that each begins with: its label, and whether another column begins with it too. Of "
-                "test answers, {answers} that “probably answer” did, and {partly} that “may answer”.",
-                **{
-                    kind: t("{answered} of {of}", answered=counted[kind].answered, of=counted[kind].of)
-                    for kind in ("answers", "partly")
-                },
-            ),
-            "rl-how",
+        word = t("Estimated")
+        told = t(
+            "Estimated by the section that each begins with: its label, and whether another column begins with it too. Of "
+            "test answers, {answers} that “probably answer” did, and {partly} that “may answer”.",
+            **{
+                kind: t("{answered} of {of}", answered=counted[kind].answered, of=counted[kind].of)
+                for kind in ("answers", "partly")
+            },
         )
-    return ""
+    else:
+        return ""
+    return tip(word, told, "rl-how")
 
 
 @untrusted.errors(st.caption)
@@ -236,9 +230,8 @@ def _ask_model(run: Comparison) -> None:
     bill = ev.bill_of_verdicts(traces, lab.rehearsal()).cost
     model = label(setups.called(judge.name))
     words = t("Ask {model}: at most {bill}", model=model, bill=label(bill))
-    if not st.button(
-        words, key="verdict.ask", help=t("One call for all answers, which it gets without names.")
-    ):
+    told = t("One call for all answers, which it gets without names.")
+    if not st.button(words, key="verdict.ask", help=told):
         return
     try:
         with st.spinner(t("Asking {model}…", model=model)), paying(account.payer()):
@@ -274,13 +267,10 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         return
     judged = any(one and one.basis == "judged" for one in found)
     title = section.heading or section.title
-    told = [
-        t("“{title}” answers it.", title=title)
-        if judged
-        else t("“{title}” probably answers it.", title=title)
-    ]
-    told += [f"**{LETTERS[place]}** {sentence}" for place, sentence in ways_lost.items()]
-    untrusted.draw(f'<p class="rl-missed">{bold(" ".join(told))}</p>')
+    told = t("“{title}” answers it.", title=title)
+    told = told if judged else t("“{title}” probably answers it.", title=title)
+    lost_so = (f"**{LETTERS[place]}** {sentence}" for place, sentence in ways_lost.items())
+    untrusted.draw(f'<p class="rl-missed">{bold(" ".join((told, *lost_so)))}</p>')
     if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
         st.dialog(t("How it was lost"), width="large")(_way)(run, columns, section)
 
@@ -312,22 +302,17 @@ def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) 
             continue
         lab = engine().wait(trace.corpus)
         fate = next((one for one in fates(trace) if one.passage.id == section.id), None)
+        flow = flow_columns(trace) if fate else ()
+        steps = " → ".join(  # its rank after every stage, and a cross at the one that lost it
+            f"{escape(translated(one.title))} {f'#{rank:d}' if rank else '✕'}"
+            for one, rank in zip(flow, fate.ranks(flow) if fate else (), strict=True)
+        )
         untrusted.draw(
             f"<h4>{escape(letter)} · {escape(setups.title(column.setup))}</h4>"
-            f'<p class="rl-note">{_steps(trace, fate)}</p><p>{escape(lost(trace, section.id, lab))}</p>'
+            f'<p class="rl-note">{steps}</p><p>{escape(lost(trace, section.id, lab))}</p>'
         )
         if section.id in lab.passages and not (fate and fate.used) and not presenter.on():
             _bring_back(run, place, lab, trace, section)
-
-
-def _steps(trace: rag_core.Trace, fate: Fate | None) -> str:
-    """Its rank after every stage, and a cross at the one that lost it."""
-    flow = flow_columns(trace) if fate else ()
-    ranks = fate.ranks(flow) if fate else ()
-    return " → ".join(
-        f"{escape(translated(one.title))} {f'#{rank:d}' if rank else '✕'}"
-        for one, rank in zip(flow, ranks, strict=True)
-    )
 
 
 def _bring_back(
@@ -340,12 +325,9 @@ def _bring_back(
         (one, point) for one in tips for point in one.points if section in [each for _, each in point.gained]
     ]
     for one, point in points:
+        control, value = label(translated(one.label)), label(in_words(point.value))
         if st.button(
-            t(
-                "Set {control} to {value} and run again",
-                control=label(translated(one.label)),
-                value=label(in_words(point.value)),
-            ),
+            t("Set {control} to {value} and run again", control=control, value=value),
             key=f"verdict.set.{place}.{one.control}.{point.value}",
             disabled="[" in one.control,
             on_click=_set,
@@ -360,4 +342,4 @@ def _set(run: Comparison, place: int, control: str, value: object) -> None:
     setup = run.columns[place].setup
     strategy = rag_core.build((setup.strategy.name, {**setup.strategy.controls, control: value}))
     setups.put(place, replace(setup, strategy=strategy))
-    st.session_state[differences.REPLACED] = run.question
+    st.session_state[asking.NOW] = run.question

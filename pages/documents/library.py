@@ -63,8 +63,10 @@ def draw(
     found = list(dict.fromkeys(hit.passage.doc_id for hit in hits))
     left, right = st.columns([4, 6], gap="medium")
     with left:
-        places = {files[name] for name in found} if files else found
-        _found(hits, files_in_words(len(places)) if files else documents_in_words(len(places)), marked)
+        places = plural("{count:,} document", "{count:,} documents", len(found))
+        if files:
+            places = files_in_words(len({files[name] for name in found}))
+        _found(hits, places, marked)
     with right:
         if PASSAGE in st.session_state:  # a phone shows the document in the list's place, see style.css
             with st.container(key="opened"):
@@ -72,11 +74,6 @@ def draw(
                     t("Back to the results"), key="library.back", on_click=st.session_state.pop, args=(PASSAGE,),
                 )  # fmt: skip
         _read([by_id[name] for name in found], lab, marked, foot)
-
-
-def documents_in_words(count: int) -> str:
-    """How many documents."""
-    return plural("{count:,} document", "{count:,} documents", count)
 
 
 def files_in_words(count: int) -> str:
@@ -98,22 +95,17 @@ def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Doc
             t("Words to search for"), key="library.words", width=360,
             help=t("Keyword search (BM25) over the passages, best first."),
         )  # fmt: skip
-        language = (
-            st.segmented_control(
+        language, chosen = None, list[str]()
+        if len(languages) > 1:
+            language = st.segmented_control(
                 t("Language"), languages, key="library.language",
                 format_func=lambda code: untrusted.label(LANGUAGES.get(code, code)),
-            )
-            if len(languages) > 1
-            else None
-        )  # fmt: skip
-        chosen = (
-            st.multiselect(
+            )  # fmt: skip
+        if len(topics) > 1:
+            chosen = st.multiselect(
                 t("Topic"), topics, key="library.topics", placeholder=t("Choose"), width=320,
                 format_func=lambda topic: untrusted.plain(translated(topic)),
-            )
-            if len(topics) > 1
-            else []
-        )  # fmt: skip
+            )  # fmt: skip
     kept = [
         one for one in documents if language in (None, one.language) and (not chosen or one.topic in chosen)
     ]
@@ -136,11 +128,8 @@ def _search(lab: rag_core.Lab | None, words: str) -> PassageSearch | None:
 
 def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
     """The passages found, best first; the title of each opens its document there."""
-    st.markdown(
-        untrusted.label(
-            t("{passages} found in {places}", passages=passages_in_words(len(hits)), places=places)
-        )
-    )
+    counted = passages_in_words(len(hits))
+    untrusted.say(t("{passages} found in {places}", passages=counted, places=places), st.markdown)
     most: int = st.session_state.get(MORE, STEP)
     with st.container(height=LIST_HEIGHT, border=False, key="found", gap="xsmall"):
         for rank, hit in enumerate(hits[:most], 1):
@@ -160,11 +149,10 @@ def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
                 f'<div class="rl-cut"><p class="rl-note">{escape(where)}</p>{_text(passage, marked)}</div>'
             )
         if len(hits) > most:
-            st.button(t("Show more"), key="library.more.button", on_click=_more)
-
-
-def _more() -> None:
-    st.session_state[MORE] = st.session_state.get(MORE, STEP) + STEP
+            more = {MORE: most + STEP}
+            st.button(
+                t("Show more"), key="library.more.button", on_click=st.session_state.update, args=(more,)
+            )
 
 
 def _open(passage: rag_core.Passage) -> None:
@@ -193,7 +181,10 @@ def _read(
     if st.session_state.get(DOCUMENT) not in by_id:
         ours = (one for one in documents if one.language == language())
         st.session_state[DOCUMENT] = next(ours if wide else iter(documents), documents[0]).id
-    names = _names(documents)
+    names = {one.id: f"{one.title or one.id} ({one.language})" for one in documents}
+    shared = Counter(names.values())
+    # the id too where title and language would not tell two apart
+    names = {key: name if shared[name] == 1 else f"{name} · {key}" for key, name in names.items()}
     name: str = untrusted.choose(
         t("To read ({count:,})", count=len(documents)), list(by_id), lambda key: names[key], DOCUMENT
     )
@@ -224,13 +215,6 @@ def _read(
         foot(document)
         if lab:
             questions.of_document(lab, passages)
-
-
-def _names(documents: Sequence[rag_core.Document]) -> dict[str, str]:
-    """Title and language of each document by its id; the id too where that alone would not tell two apart."""
-    names = {one.id: f"{one.title or one.id} ({one.language})" for one in documents}
-    shared = Counter(names.values())
-    return {key: name if shared[name] == 1 else f"{name} · {key}" for key, name in names.items()}
 
 
 def _passages(lab: rag_core.Lab) -> Mapping[str, tuple[rag_core.Passage, ...]]:
@@ -276,9 +260,8 @@ def _contexts(lab: rag_core.Lab) -> None:
         "language model. Contextual retrieval searches it together with the passage."
     )
     if not lab.enriched:
-        st.caption(
-            f"{what} {t('These passages have none: add them under “How they are cut into passages”.')}"
-        )
+        none = t("These passages have none: add them under “How they are cut into passages”.")
+        st.caption(f"{what} {none}")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(what, width="content")
@@ -305,14 +288,10 @@ def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opene
         "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters", number=position_of(passage) + 1,
         section=passage.heading or t("no heading"), pieces=size_of(lab, passage), characters=len(passage.text),
     )  # fmt: skip
-    context = (
-        f'<p class="rl-context"><b>{t("Context:")}</b> {escape(passage.context)}</p>'
-        if passage.context
-        else ""
-    )
+    context = f'<p class="rl-context"><b>{t("Context:")}</b> {escape(passage.context)}</p>'
     return (
         f'<div class="rl-cut{" rl-opened" if opened else ""}"><p class="rl-note">{escape(about)}</p>'
-        f"{context}{_text(passage, marked)}</div>"
+        f"{context if passage.context else ''}{_text(passage, marked)}</div>"
     )
 
 

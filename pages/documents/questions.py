@@ -66,16 +66,11 @@ def taught(lab: rag_core.Lab) -> None:
         st.caption(
             t("People said on Compare or here which section answers them. Measurements leave them out.")
         )
-        cells = [
-            (
-                untrusted.escape(one.question),
-                untrusted.escape(
-                    passages[one.passage].full_title if one.passage in passages else t("no longer there")
-                ),
-                untrusted.escape(" · ".join(filter(None, (one.taught[:10], one.by if operates else "")))),
-            )
-            for one in rows
-        ]
+        cells = []
+        for one in rows:
+            section = passages[one.passage].full_title if one.passage in passages else t("no longer there")
+            by = " · ".join(filter(None, (one.taught[:10], one.by if operates else "")))
+            cells.append((untrusted.escape(one.question), untrusted.escape(section), untrusted.escape(by)))
         untrusted.draw(pieces.listed((t("Question"), t("Section"), t("Taught")), cells))
         if operates:
             _delete(lab, rows, "taught")

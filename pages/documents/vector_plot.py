@@ -81,11 +81,8 @@ def figure(found: VectorMap) -> go.Figure:
         style = {"color": COLOURS[place], "symbol": SYMBOLS[place], "size": 10, "opacity": 0.9}
         _marks(drawn, members, members[0].passage.title or identity, style)
     for place, one in enumerate(found.queries):
-        origin = (
-            t("question")
-            if place == 0
-            else t("rewrite: {origin}", origin=translated(query_title(one.query.origin)))
-        )
+        written = translated(query_title(one.query.origin))
+        origin = t("rewrite: {origin}", origin=written) if place else t("question")
         drawn.add_scatter(
             x=[one.x],
             y=[one.y],

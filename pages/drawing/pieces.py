@@ -10,18 +10,17 @@ from pages.drawing.untrusted import escape
 _NUMBER = re.compile(r"(?<!\w)(\*?\d[\d -]+\d)(?!\w)")
 
 
-def tip(text: str, explanation: str, css: str) -> str:
-    """A word that shows an explanation on hover and on focus."""
+def note(text: str) -> str:
+    """A line in quiet print; nothing for no text."""
+    return f'<p class="rl-note">{escape(text)}</p>' if text else ""
+
+
+def tip(text: str, explanation: str, css: str, *, stop: bool = True) -> str:
+    """A word that shows an explanation on hover and, at a tab stop, on focus; without one, it must stand elsewhere too."""
+    tab = ' tabindex="0"' if stop else ""
     return (
-        f'<span class="rl-tip {css}" tabindex="0">{escape(text)}'
+        f'<span class="rl-tip {css}"{tab}>{escape(text)}'
         f'<span role="tooltip">{escape(explanation)}</span></span>'
-    )
-
-
-def hint(text: str, explanation: str, css: str) -> str:
-    """A word that shows an explanation on hover; no tab stop, so the explanation must stand elsewhere too."""
-    return (
-        f'<span class="rl-tip {css}">{escape(text)}<span role="tooltip">{escape(explanation)}</span></span>'
     )
 
 
@@ -69,12 +68,8 @@ def listed(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """
     names = [escape(text) for text in heads]
     head = "".join(f'<th scope="col">{one}</th>' for one in names)
-    body = "".join(f"<tr>{_cells(names, row)}</tr>" for row in rows)
+    body = ""
+    for row in rows:
+        cells = (f'<td data-head="{name}">{one}</td>' for name, one in zip(names[1:], row[1:], strict=True))
+        body += f'<tr><th scope="row">{row[0]}</th>{"".join(cells)}</tr>'
     return f'<table class="rl-table rl-listed"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def _cells(names: Sequence[str], row: Sequence[str]) -> str:
-    cells = "".join(
-        f'<td data-head="{name}">{cell}</td>' for name, cell in zip(names[1:], row[1:], strict=True)
-    )
-    return f'<th scope="row">{row[0]}</th>{cells}'

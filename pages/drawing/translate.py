@@ -121,8 +121,7 @@ def language() -> str:
     """The language of the visit as a code; English outside a visit, as on a worker's thread."""
     if get_script_run_ctx(suppress_warning=True) is None:
         return "en"
-    chosen: str = st.session_state.get(KEY, "en")
-    return chosen
+    return str(st.session_state.get(KEY, "en"))
 
 
 def switch() -> None:

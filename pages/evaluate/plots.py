@@ -112,7 +112,7 @@ def curve(best: Sequence[ev.Setting], control: str, called: str, title: str) -> 
     scores = [row.score for row in best]
     means = [score.mean for score in scores]
     figure = go.Figure()
-    if all(_is_number(value) for value in values):
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         figure.add_scatter(
             x=[*values, *reversed(values)],
             y=[score.high for score in scores] + [score.low for score in reversed(scores)],
@@ -172,10 +172,6 @@ def _error_bars(scores: Sequence[ev.MeanScore | None], **style: object) -> dict[
     }
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
     """Score against seconds; the front joined by a line.
 
@@ -188,6 +184,7 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
         line={"color": colour("warn-line"), "dash": "dot"}, name=t("Pareto front (ringed)"), hoverinfo="skip",
     )  # fmt: skip
     for place, point in enumerate(sorted(points, key=lambda point: -point.mean)):
+        name, cost = translated(point.name), "n/a" if point.cost_usd is None else f"${point.cost_usd:.5f}"
         figure.add_scatter(
             x=[1000 * point.seconds],
             y=[point.mean],
@@ -201,8 +198,8 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
                     "width": 3 if point.front else 1,
                 },
             },
-            name=wrapped(translated(point.name), 44),
-            hovertemplate=f"{mark(translated(point.name))}<br>{t('{cost} per question', cost=_dollars(point.cost_usd))}"
+            name=wrapped(name, 44),
+            hovertemplate=f"{mark(name)}<br>{t('{cost} per question', cost=cost)}"
             "<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
         )
     slowest = max((1000 * point.seconds for point in points), default=1.0)
@@ -216,10 +213,6 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
         margin={"b": 60 + names},
     )
     return figure
-
-
-def _dollars(cost: float | None) -> str:
-    return "n/a" if cost is None else f"${cost:.5f}"
 
 
 def _styled(figure: go.Figure, height: int) -> go.Figure:

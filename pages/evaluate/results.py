@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
 
 import rag_core
 from pages.drawing import untrusted
@@ -20,9 +20,6 @@ from pages.evaluate import plots, runs
 from pages.shared import claims, question_header, shipped, wording
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
-
-if TYPE_CHECKING:
-    from streamlit.elements.lib.column_types import ColumnConfig
 
 VERDICTS = (
     declared("worse"), declared("better"), declared("different"), declared("failed"), declared("same"),
@@ -128,16 +125,9 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
 def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results.primary)
     names = list(next(iter(results.strategies.values())).metrics)
-    shown = untrusted.choose(
-        t("Metric"), names, lambda name: translated(ev.parse_metric(name).title), "results.metric"
-    )
-    untrusted.chart(
-        plots.intervals(
-            {titles[label]: row.metrics[shown] for label, row in results.strategies.items()},
-            translated(ev.parse_metric(shown).title),
-        ),
-        "intervals",
-    )
+    shown = untrusted.choose(t("Metric"), names, wording.metric, "results.metric")
+    scores = {titles[label]: row.metrics[shown] for label, row in results.strategies.items()}
+    untrusted.chart(plots.intervals(scores, wording.metric(shown)), "intervals")
     real = [name for name in names if not name.startswith(SEED)]
     _scores(results, titles, real)
     st.caption(
@@ -198,25 +188,22 @@ def _scores(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]
         }
         for label, row in results.strategies.items()
     ]
-    st.dataframe(untrusted.cells(rows), hide_index=True, column_config=_formats(names))
-
-
-def _formats(names: Sequence[str]) -> dict[str, ColumnConfig | str | None]:
     number = st.column_config.NumberColumn
-    return {
-        **{name: number(translated(ev.parse_metric(name).title), format="%.3f") for name in names},
+    formats: dict[str, ColumnConfig | str | None] = {
+        **{name: number(wording.metric(name), format="%.3f") for name in names},
         "judged": number(t("Judged"), format="%.1f %%"),
         "ms": number(t("ms per question"), format="%.0f"),
         "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),
         "n": number(t("Questions")),
         "strategy": st.column_config.TextColumn(t("Strategy"), pinned=True),
-        "interval": t("{title}, 95 % interval", title=translated(ev.parse_metric(names[0]).title)),
+        "interval": t("{title}, 95 % interval", title=wording.metric(names[0])),
     }
+    st.dataframe(untrusted.cells(rows), hide_index=True, column_config=formats)
 
 
 def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = results.primary
-    title = translated(ev.parse_metric(primary).title)
+    title = wording.metric(primary)
     known = {group: members for group, members in results.groups.items() if members}
     if not known:
         st.info(t("These questions are not labelled by kind, and share one language."))
@@ -390,14 +377,13 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
 
 def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
     """Every stage of a run on one question, in order, with each document's grade."""
-    missed = record.missed(grades)
     parts = [
         f'<div class="rl-stage"><b>{escape(translated(stage_title(stage.stage)))}</b> '
         f"<small>{1000 * stage.seconds:.1f} ms</small>{_recorded_lanes(stage, grades, titles)}</div>"
         for stage in record.stages
         if stage.lanes
     ]
-    if missed:
+    if missed := record.missed(grades):
         rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:LISTED])
         more = f"<li>{t('and {count} more', count=len(missed) - LISTED)}</li>" if len(missed) > LISTED else ""
         parts.append(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import t, translated
-from pages.shared import account, presets
+from pages.shared import account, presets, wording
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
+from rag_core.catalog import StrategySpec
 from rag_core.jobs import start_run
-
-if TYPE_CHECKING:
-    from rag_core.catalog import StrategySpec
 
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
 OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
@@ -69,33 +68,21 @@ def _form() -> None:
         )  # fmt: skip
         metrics = st.multiselect(
             t("Metrics; comparisons use the first"), OFFERED, default=list(ev.DEFAULT_METRICS), placeholder=t("Choose"),
-            format_func=lambda name: untrusted.plain(translated(ev.parse_metric(name).title)), key="metrics", **KEPT,
+            format_func=lambda name: untrusted.plain(wording.metric(name)), key="metrics", **KEPT,
         )  # fmt: skip
     if st.button(t("Measure"), type="primary", disabled=not (names or also)):
         chosen: dict[str, StrategySpec] = {name: name for name in names}
         chosen |= {label: compared[label] for label in also}
-        start(
-            "run",
-            lambda: start_run(
-                jobs(),
-                lambda consent: lab_for(data, consent),
-                rag_core.read_settings(),
-                data,
-                split,
-                chosen,
-                100 if deep else None,
-                metrics,
-            ),
-            t("This measurement is already running on this server; here is its progress."),
-        )
+        lab, depth = partial(lab_for, data), 100 if deep else None
+        begin = partial(start_run, jobs(), lab, rag_core.read_settings(), data, split, chosen, depth, metrics)
+        start("run", begin, t("This measurement is already running on this server; here is its progress."))
 
 
 def _called(label: str, chosen: StrategySpec) -> str:
     """Title and settings; a saved setting begins with its name."""
     _, at, preset = label.partition("@")
-    return (
-        f"{preset}: {translated(rag_core.describe(chosen))}" if at else translated(rag_core.describe(chosen))
-    )
+    title = translated(rag_core.describe(chosen))
+    return f"{preset}: {title}" if at else title
 
 
 def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:

@@ -8,7 +8,7 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import label
-from pages.shared import setups
+from pages.shared import setups, wording
 from rag_core import evaluation as ev
 
 
@@ -32,13 +32,8 @@ def draw() -> None:
     )  # fmt: skip
     picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
     if len(picked) == 1:
-        name = picked[0].folder.name
-        st.button(
-            t("See its results"),
-            type="primary",
-            on_click=st.query_params.update,
-            kwargs={"view": "results", "run": name},
-        )
+        see = {"view": "results", "run": picked[0].folder.name}
+        st.button(t("See its results"), type="primary", on_click=st.query_params.update, kwargs=see)
     elif len(picked) == 2:
         _compare(picked[1], picked[0])
     elif picked:
@@ -56,7 +51,7 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
         ),
         t("Strategies"): ", ".join(names.values()),
         t("Depth"): str(manifest.depth or t("as configured")),
-        t("Metric"): translated(ev.parse_metric(results.primary).title) if results else t("not finished"),
+        t("Metric"): wording.metric(results.primary) if results else t("not finished"),
         t("Leader"): names[leader] if leader else "",
         t("Best"): results.primary_means[leader] if results and leader else None,
         t("Embeddings"): manifest.engine["embedding"],
@@ -70,12 +65,8 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     for warning in ev.differences(older, newer):
         untrusted.say(translated(warning), st.warning)
     names = [*ev.DEFAULT_METRICS, "recall@100"]
-    metric = ev.parse_metric(
-        untrusted.choose(
-            t("Metric"), names, lambda name: translated(ev.parse_metric(name).title), "history.metric"
-        )
-    )
-    found = ev.compare_runs(older, newer, metric)
+    metric = untrusted.choose(t("Metric"), names, wording.metric, "history.metric")
+    found = ev.compare_runs(older, newer, ev.parse_metric(metric))
     number = st.column_config.NumberColumn
     st.dataframe(
         untrusted.cells(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import in_words, problem, t, translated
+from pages.drawing.translate import in_words, t, translated
 from pages.drawing.untrusted import label
 from pages.evaluate import plots
 from pages.shared import account, permalink, wording
@@ -56,11 +57,9 @@ def _choose_sweep() -> ev.SweepResult | None:
         t("Sweep"), list(past), lambda name: translated(ev.sweep_title(past[name])), "sweep.past",
         label_visibility="collapsed",
     )  # fmt: skip
-    try:
+    with untrusted.errors():
         return ev.SweepResult.read(past[name], "Delete it and sweep again.")
-    except rag_core.RagError as error:
-        untrusted.say(problem(error), st.error)
-        return None
+    return None
 
 
 def _form() -> None:
@@ -96,7 +95,7 @@ def _form() -> None:
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
     metric = untrusted.choose(
         t("Metric"), ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
-        lambda name: translated(ev.parse_metric(name).title), "sweep.metric", **KEPT, place=bottom[0],
+        wording.metric, "sweep.metric", **KEPT, place=bottom[0],
     )  # fmt: skip
     most = bottom[1].selectbox(
         t("At most"), MOST, index=2, format_func=lambda count: t("{count:,} settings", count=count),
@@ -107,20 +106,9 @@ def _form() -> None:
         t("Search: {total:,} combinations, {how}", total=total, how=how) if total else t("Choose what to vary"),
         type="primary", disabled=not total, width="stretch", key="sweep.start",  # one button, whatever its label
     ):  # fmt: skip
-        start(
-            "sweep",
-            lambda: start_sweep(
-                jobs(),
-                lambda consent: lab_for(data, consent),
-                rag_core.read_settings(),
-                data,
-                recipe,
-                axes,
-                most,
-                metric,
-            ),
-            t("This sweep is already running on this server; here is its progress."),
-        )
+        lab, settings = partial(lab_for, data), rag_core.read_settings()
+        begin = partial(start_sweep, jobs(), lab, settings, data, recipe, axes, most, metric)
+        start("sweep", begin, t("This sweep is already running on this server; here is its progress."))
 
 
 def _counts_passages(control: Control) -> bool:
@@ -129,52 +117,42 @@ def _counts_passages(control: Control) -> bool:
 
 def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
     key = f"sweep.{recipe.name}.{control.name}"
+    title, explained = label(translated(control.title)), label(translated(control.help))
     match control:
         case Number():
             number = int if control.whole else float
             # higher counts of passages only cost time
             high = min(control.max, 30) if _counts_passages(control) else control.max
             low, high = st.slider(
-                label(translated(control.title)), number(control.min), number(control.max), (number(control.min), number(high)),
-                step=number(control.step), help=label(translated(control.help)), key=key, **KEPT,
+                title, number(control.min), number(control.max), (number(control.min), number(high)),
+                step=number(control.step), help=explained, key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
         case Switch():
-            st.caption(
-                t(
-                    "{name}: on and off. {help}",
-                    name=label(translated(control.title)),
-                    help=label(translated(control.help)),
-                )
-            )
+            st.caption(t("{name}: on and off. {help}", name=title, help=explained))
             return (True, False)
         case Choice():
+            shared = {
+                "default": control.choices,
+                "selection_mode": "multi",
+                "help": explained,
+                "key": key,
+                **KEPT,
+            }
             return tuple(
-                st.pills(
-                    label(translated(control.title)),
-                    control.choices,
-                    format_func=lambda value: label(in_words(value)),
-                    default=control.choices,
-                    selection_mode="multi",
-                    help=label(translated(control.help)),
-                    key=key,
-                    **KEPT,
-                )
+                st.pills(title, control.choices, format_func=lambda one: label(in_words(one)), **shared)
             )
     text = st.text_input(
-        t("{name}: values, separated by semicolons", name=label(translated(control.title))),
-        f"{untrusted.plain(format_value(control.default))};",
-        help=label(translated(control.help)), key=key, **KEPT,
+        t("{name}: values, separated by semicolons", name=title),
+        f"{untrusted.plain(format_value(control.default))};", help=explained, key=key, **KEPT,
     )  # fmt: skip
-    try:
+    with untrusted.errors():
         return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
-    except rag_core.RagError as error:
-        untrusted.say(problem(error), st.error)
-        return ()
+    return ()
 
 
 def _result(result: ev.SweepResult) -> None:
-    title = translated(ev.parse_metric(result.metric).title)
+    title = wording.metric(result.metric)
     st.subheader(
         t("{title}: {count:,} settings in {seconds:.0f} s", title=label(translated(rag_core.RECIPES[result.strategy].title)), count=len(result.settings), seconds=result.seconds), anchor=False,
     )  # fmt: skip
@@ -234,23 +212,11 @@ def _scores(result: ev.SweepResult) -> None:
 
 def _winner(result: ev.SweepResult) -> None:
     best, default = result.best.controls, result.default.controls
-    st.markdown(
-        t(
-            "**Winner:** {best}\n\n**Compared with:** {default}",
-            best=label(translated(result.title_of(best))),
-            default=label(translated(result.title_of(default))),
-        )
-    )
+    won, other = (label(translated(result.title_of(one))) for one in (best, default))
+    st.markdown(t("**Winner:** {best}\n\n**Compared with:** {default}", best=won, default=other))
     names = {"best": t("the winner"), "default": t("the other")}
-    st.markdown(
-        label(
-            t(
-                "On {split}: {verdict}",
-                split=result.report.split,
-                verdict=ev.verdict(result.comparison, names),
-            )
-        )
-    )
+    verdict = ev.verdict(result.comparison, names)
+    st.markdown(label(t("On {split}: {verdict}", split=result.report.split, verdict=verdict)))
     if result.equal_k:
         untrusted.say(translated(result.equal_k.sentence), st.warning)
     untrusted.say(translated(result.judged_by))

@@ -18,7 +18,6 @@ from pages.frame.shell import document
 from pages.shared.cookie import visitor_of
 
 HEALTH = ("/healthz", "/readyz", "/_stcore/health")  # asked by address; they have no word of a visitor
-
 UPLOAD = re.compile("/_stcore/upload_file/([^/]+)/[^/]+")
 
 

@@ -32,7 +32,7 @@ class Held:
     @contextmanager
     def upload(self, visitor: str, session: str, size: int) -> Iterator[bool]:
         """Whether a visitor's session may upload `size` bytes, which count while the block runs."""
-        files = _files().file_storage
+        files = cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr).file_storage
         theirs = self._sessions[visitor]
         theirs.intersection_update(files)  # the others have ended
         theirs.add(session)
@@ -71,7 +71,3 @@ async def sweeping(_: object) -> AsyncIterator[None]:
     task = asyncio.create_task(again_and_again())
     yield
     task.cancel()
-
-
-def _files() -> MemoryUploadedFileManager:
-    return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)

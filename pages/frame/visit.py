@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -32,19 +32,13 @@ def draw() -> None:
     """Draw the page that the visitor asks for; the first begins to open the lab."""
     st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")
     settle()
-    page = st.navigation(
-        [
-            st.Page(
-                script,
-                title=translated(title),
-                url_path=path,
-                default=not path,
-                visibility="hidden" if path in UNLISTED else "visible",
-            )
-            for path, script, title in PAGES
-        ],
-        position="top",
-    )
+    pages = []
+    for path, script, title in PAGES:
+        seen: Literal["hidden", "visible"] = "hidden" if path in UNLISTED else "visible"
+        pages.append(
+            st.Page(script, title=translated(title), url_path=path, default=not path, visibility=seen)
+        )
+    page = st.navigation(pages, position="top")
     permalink.enter(page.url_path)
     try:
         frame()
@@ -84,19 +78,36 @@ def _warming() -> None:
 
 
 def _badge(opening: Engine) -> rag_core.RagError | None:
-    """Draw the status line; returns why no question can be answered, such as an index that was deleted."""
-    run = st.session_state.get("run")
-    waiting = run is not None and not run.over  # its columns show the engine's state
-    state = t("one moment") if waiting else opening.state
+    """Draw which models answer, and where questions go; returns why none can be answered, such as an index that was deleted."""
     models, failure = None, opening.error
     if opening.lab:
         try:
             models = opening.lab.engine
         except rag_core.RagError as error:
             failure = error
-        else:
-            models |= {"index": corpora.index_name()}
-    untrusted.draw(_engine_badge(models, state, failure, opening.outside, setups.other_models()))
+    kind, role = "", "status"
+    if failure:
+        kind, role = " rl-bad", "alert"
+        why = translated(failure.sentence)  # with the folder that whoever runs the server must mend
+        body = f"<span><b>{t('Not ready.')}</b> {escape(why)}</span>"
+    elif models is None:
+        run = st.session_state.get("run")
+        waiting = run is not None and not run.over  # its columns show the engine's state
+        state = wording.step(t("one moment") if waiting else opening.state)
+        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=state))}</span>'
+    else:
+        model = str(models["llm"])
+        answers = t("offline engine (no language model)") if model.startswith("offline") else model
+        chosen, outside = escape(", ".join(setups.other_models())), escape(", ".join(opening.outside))
+        also = f"{t('columns with a model of their own')}: <b>{chosen}</b> · " if chosen else ""
+        sent = t("questions are sent to <b>{hosts}</b>", hosts=outside)
+        sent = sent if outside else t("nothing you ask leaves this machine")
+        body = (
+            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
+            f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(models["embedding"]))} · '
+            f"{t('index')}: {escape(corpora.index_name())} · </span><span class='rl-sent'>{sent}</span></span>"
+        )
+    untrusted.draw(f'<div class="rl-engine{kind}" role="{role}">{body}</div>')
     return failure
 
 
@@ -111,43 +122,3 @@ def _framing(lines: Helplines | None) -> str:
         f'<div class="rl-framing" role="note"><b>{escape(translated(rag_core.NOTICE))}</b> {urgent} '
         f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'
     )
-
-
-def _engine_badge(
-    engine: Mapping[str, str | None] | None,
-    state: str,
-    error: rag_core.RagError | None,
-    outside: Sequence[str],
-    chosen: Sequence[str] = (),
-) -> str:
-    """Which models answer, and where questions go.
-
-    Args:
-        chosen: the models that columns of Compare chose in place of those of the settings.
-    """
-    kind, role = "", "status"
-    if error:
-        kind, role = " rl-bad", "alert"
-        why = translated(error.sentence)  # with the folder that whoever runs the server must mend
-        body = f"<span><b>{t('Not ready.')}</b> {escape(why)}</span>"
-    elif engine is None:
-        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=wording.step(state)))}</span>'
-    else:
-        offline = str(engine["llm"]).startswith("offline")
-        answers = t("offline engine (no language model)") if offline else str(engine["llm"])
-        also = (
-            f"{t('columns with a model of their own')}: <b>{escape(', '.join(chosen))}</b> · "
-            if chosen
-            else ""
-        )
-        sent = (
-            t("questions are sent to <b>{hosts}</b>", hosts=escape(", ".join(outside)))
-            if outside
-            else t("nothing you ask leaves this machine")
-        )
-        body = (
-            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
-            f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
-            f"{t('index')}: {escape(str(engine['index']))} · </span><span class='rl-sent'>{sent}</span></span>"
-        )
-    return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'

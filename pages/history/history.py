@@ -33,11 +33,9 @@ def main() -> None:
 
 def _questions(kept: History) -> None:
     total = kept.count()
-    readers = (
-        t("Only you can read and delete them here.")
-        if account.offered()
-        else t("Anyone who can open the app can read and delete them.")
-    )
+    readers = t("Anyone who can open the app can read and delete them.")
+    if account.offered():
+        readers = t("Only you can read and delete them here.")
     seen = account.offered() and account.may_operate()  # without accounts, everybody would read the path
     st.caption(
         t(
@@ -60,19 +58,15 @@ def _questions(kept: History) -> None:
     for entry in found[:shown]:
         _row(kept, entry)
     if len(found) > shown:
-        st.button(t("Show more"), on_click=_show_more)
+        more = {"questions.shown": shown + AT_ONCE}
+        st.button(t("Show more"), on_click=st.session_state.update, args=(more,))
     with st.popover(t("Delete all")):
-        st.markdown(
-            t("Your questions and their results are deleted for good.")
-            if account.offered()
-            else t("The questions and their results are deleted for good, for everybody.")
-        )
-        st.button(
-            plural("Delete {count:,} question", "Delete {count:,} questions", total),
-            type="primary",
-            on_click=_delete,
-            args=(kept,),
-        )
+        told = t("The questions and their results are deleted for good, for everybody.")
+        if account.offered():
+            told = t("Your questions and their results are deleted for good.")
+        st.markdown(told)
+        every = plural("Delete {count:,} question", "Delete {count:,} questions", total)
+        st.button(every, type="primary", on_click=_delete, args=(kept,))
 
 
 def _filters() -> tuple[str, str, tuple[date, ...]]:
@@ -93,15 +87,13 @@ def _row(kept: History, entry: Entry) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"asked.{entry.id}"):
             with st.container(gap=None):
                 st.markdown(untrusted.label(entry.question))
-                untrusted.say(
-                    t("{when} UTC · {strategies}", when=when(entry.asked), strategies=_strategies(entry))
-                )
+                strategies = ", ".join(map(_title, entry.strategies))
+                if missing := len(entry.strategies) - entry.finished:
+                    strategies += t(" · {count} without a result", count=missing)
+                untrusted.say(t("{when} UTC · {strategies}", when=when(entry.asked), strategies=strategies))
             with st.container(horizontal=True, width="content"):
-                if st.button(
-                    t("Open again"),
-                    key=f"open.{entry.id}",
-                    help=untrusted.label(t("Open “{question}”", question=entry.question)),
-                ):
+                named = untrusted.label(t("Open “{question}”", question=entry.question))
+                if st.button(t("Open again"), key=f"open.{entry.id}", help=named):
                     st.switch_page("pages/compare/compare.py", query_params={"run": entry.id})
                 named = untrusted.label(t("Delete “{question}”", question=entry.question))
                 with st.popover(t("Delete"), type="tertiary", help=named):
@@ -145,16 +137,6 @@ def _answers(kept: History, identity: str) -> None:
 
 def _title(strategy: str) -> str:
     return translated(rag_core.RECIPES[strategy].title) if strategy in rag_core.RECIPES else strategy
-
-
-def _strategies(entry: Entry) -> str:
-    titles = [_title(name) for name in entry.strategies]
-    missing = len(titles) - entry.finished
-    return ", ".join(titles) + (t(" · {count} without a result", count=missing) if missing else "")
-
-
-def _show_more() -> None:
-    st.session_state["questions.shown"] += AT_ONCE
 
 
 @untrusted.errors()

@@ -157,8 +157,7 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
     question_header.draw_notice(question.triage, key="urgent")
     if pair:
         if question.readings > 1 and not changing:
-            told = t("Pair {number} of {count}", number=len(own) + 1, count=question.readings)
-            untrusted.say(told)
+            untrusted.say(t("Pair {number} of {count}", number=len(own) + 1, count=question.readings))
         _judge(asked, mine, pair)
         return
     _wait(t("Thank you. The next question will appear here by itself."))

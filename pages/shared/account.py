@@ -85,10 +85,8 @@ def visitor() -> str:
     """The person who is signed in, else the browser that visits; the session alone where it takes no cookies."""
     if person := owner():
         return person
-    kept: str = st.session_state.setdefault(
-        "visitor", visitor_of(st.context.cookies) or secrets.token_urlsafe()
-    )
-    return kept
+    fresh = visitor_of(st.context.cookies) or secrets.token_urlsafe()
+    return str(st.session_state.setdefault("visitor", fresh))
 
 
 def payer() -> Payer:

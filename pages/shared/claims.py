@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import rag_core
 from pages.drawing import pieces
@@ -13,11 +12,9 @@ from pages.shared import wording
 from pages.shared.shipped import RESULTS
 from pages.shared.wording import model_calls, money, seconds
 from rag_core import evaluation as ev
+from rag_core.catalog import StrategySpec
 from rag_core.evaluation.tables import cell
 from rag_core.explain import query_title, stage_title
-
-if TYPE_CHECKING:
-    from rag_core.catalog import StrategySpec
 
 COMPARED = ("simple_semantic", "hyde", "multi_query")
 # Multi-Query Rewriter RAG, Comparison with Other Architectures: row -> what it says of COMPARED.
@@ -78,41 +75,33 @@ def measured() -> ev.Results:
 
 def comparison(results: ev.Results) -> str:
     """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
-    rows = [
-        (
-            translated(row),
-            *(
-                f"{_claim(translated(claim))}<br>{escape(_here(row, name, results))}"
-                for name, claim in zip(COMPARED, claims, strict=True)
-            ),
+    rows = []
+    for row, claims in CLAIMED.items():
+        found = (
+            f"{_claim(translated(claim))}<br>{escape(_here(row, name, results))}"
+            for name, claim in zip(COMPARED, claims, strict=True)
         )
-        for row, claims in CLAIMED.items()
-    ]
+        rows.append((translated(row), *found))
     return _table(("", *(translated(rag_core.RECIPES[name].title) for name in COMPARED)), rows)
 
 
 def spent(results: ev.Results) -> str:
     """What a question to multi-query takes and costs: its source's figures, and what was measured here."""
-    rows = [
-        (escape(translated(part)), _claim(time), escape(here[0]), _claim(cost), escape(here[1]))
-        for (part, (time, cost)), here in zip(SPENT.items(), _spent_here(results), strict=True)
-    ]
-    return _table(
-        (t("Part"), t("Published: time"), t("Here, offline"), t("Published: cost"), t("Here, offline")), rows
-    )
-
-
-def _spent_here(results: ev.Results) -> list[tuple[str, str]]:
-    """Time and cost of the parts of SPENT; strategies are measured without writing answers."""
     row = results.strategies["multi_query"]
     total = row.seconds_per_query or 0.0
     writing = row.stage_seconds.get("1 Rewrite", 0.0)
-    return [
+    here = (
         (seconds(writing), money(_cost(row, "rewrite"))),
         (seconds(total - writing), money(_cost(row, "embed"))),
-        (t("not measured"), t("not measured")),
+        (t("not measured"), t("not measured")),  # strategies are measured without writing answers
         (t("{time} to the passages", time=seconds(total)), money(row.cost_per_query)),
+    )
+    rows = [
+        (escape(translated(part)), _claim(time), escape(took), _claim(cost), escape(paid))
+        for (part, (time, cost)), (took, paid) in zip(SPENT.items(), here, strict=True)
     ]
+    heads = (t("Part"), t("Published: time"), t("Here, offline"), t("Published: cost"), t("Here, offline"))
+    return _table(heads, rows)
 
 
 def _cost(row: ev.StrategyResult, purpose: str) -> float | None:
@@ -124,23 +113,12 @@ def _cost(row: ev.StrategyResult, purpose: str) -> float | None:
 
 def ablation(results: ev.Results) -> str:
     """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
-    rows = [
-        (
-            escape(name),
-            _claim(f"{claim:.3f}"),
-            *(escape(_mean(results, label, metric)) for metric in ("seed_ndcg@10", "ndcg@10")),
-        )
-        for label, (name, claim) in ABLATION.items()
-    ]
-    return _table(
-        (
-            t("Ablation"),
-            t("README: nDCG@10 of 10 questions of NFCorpus"),
-            t("Here, by RAG-MSR's measure"),
-            t("Here, nDCG@10 by trec_eval"),
-        ),
-        rows,
-    )
+    rows = []
+    for label, (name, claim) in ABLATION.items():
+        means = (escape(_mean(results, label, metric)) for metric in ("seed_ndcg@10", "ndcg@10"))
+        rows.append((escape(name), _claim(f"{claim:.3f}"), *means))
+    published, ours = t("README: nDCG@10 of 10 questions of NFCorpus"), t("Here, by RAG-MSR's measure")
+    return _table((t("Ablation"), published, ours, t("Here, nDCG@10 by trec_eval")), rows)
 
 
 def order(results: ev.Results) -> str:
@@ -161,18 +139,16 @@ def order(results: ev.Results) -> str:
         seed=seed,
         standard=standard,
     )
-    if all(labels == published for labels in found):
-        agreed = t("The README's order is that found here.")
-    else:
+    agreed = t("The README's order is that found here.")
+    if any(labels != published for labels in found):
         agreed = t("The README's order is not reproduced with the offline engine.")
-    return f'<p class="rl-note">{escape(f"{told} {agreed}")}</p>'
+    return pieces.note(f"{told} {agreed}")
 
 
 def decided(results: ev.Results, *pairs: tuple[str, str]) -> str:
     """What the measurement decides of pairs of rows, a sentence for each pair that was compared."""
     compared = {(pair.a, pair.b): pair for pair in results.comparisons}
-    sentences = [verdict(results, compared[pair]) for pair in pairs if pair in compared]
-    return "".join(f'<p class="rl-note">{escape(sentence)}</p>' for sentence in sentences)
+    return "".join(pieces.note(verdict(results, compared[pair])) for pair in pairs if pair in compared)
 
 
 def verdict(results: ev.Results, pair: ev.Comparison) -> str:
@@ -206,17 +182,8 @@ def error_rates(results: ev.Results) -> str:
         for origin, claim in ERROR_RATES.items()
         if origin in found
     ]
-    return _table(
-        (
-            t("Reformulation"),
-            t("README: error rate"),
-            t("Here: error rate"),
-            t("In keywords"),
-            t("In sentences"),
-            t("Relevant documents only it found"),
-        ),
-        rows,
-    )
+    rates = (t("README: error rate"), t("Here: error rate"), t("In keywords"), t("In sentences"))
+    return _table((t("Reformulation"), *rates, t("Relevant documents only it found")), rows)
 
 
 def _form_rate(effect: ev.RewriteEffect, form: str) -> str:
@@ -262,16 +229,14 @@ def _best_kind(results: ev.Results, name: str) -> str:
     kind, score = found
     if baseline is None:
         return t("does best on {kind} ({score:.2f} nDCG@10)", kind=wording.kind(kind), score=score)
+    over, kind = translated(rag_core.describe(DENSE[baseline])), wording.kind(kind)
     return t(
-        "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})",
-        kind=wording.kind(kind),
-        score=score,
-        baseline=translated(rag_core.describe(DENSE[baseline])),
+        "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})", kind=kind, score=score, baseline=over
     )
 
 
 def _named(results: ev.Results, label: str, metric: str) -> str:
-    return f"{translated(ev.parse_metric(metric).title)} {_mean(results, label, metric)}"
+    return f"{wording.metric(metric)} {_mean(results, label, metric)}"
 
 
 def _mean(results: ev.Results, label: str, metric: str) -> str:

@@ -38,24 +38,18 @@ def count_columns() -> None:
 def offer_more() -> None:
     """Strategies that a press adds as a column, or puts in the last one's place: the sources' others, and ours."""
     shown = [_chosen(position) for position in range(columns())]
+    count = min(columns() + 1, MOST_COLUMNS)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="more"):
         st.caption(t("Compare with:"))
         for name in (one for one in OFFERED if one not in shown):
             title = label(translated(rag_core.RECIPES[name].title))
-            st.button(
-                title, key=f"more.{name}", type="tertiary", icon=":material/add:", on_click=_add, args=(name,)
-            )
-
-
-def _add(name: str) -> None:
-    count = min(columns() + 1, MOST_COLUMNS)
-    st.session_state.update({"columns": count, f"strategy.{count - 1}": name})
+            add = partial(st.session_state.update, {"columns": count, f"strategy.{count - 1}": name})
+            st.button(title, key=f"more.{name}", type="tertiary", icon=":material/add:", on_click=add)
 
 
 def columns() -> int:
     """How many strategies stand side by side."""
-    count: int = st.session_state.get("columns", SHOWN_COLUMNS)
-    return count
+    return int(st.session_state.get("columns", SHOWN_COLUMNS))
 
 
 def _add_columns(before: int) -> None:
@@ -84,19 +78,6 @@ def recipe_of(position: int) -> rag_core.Recipe:
     return rag_core.RECIPES[_chosen(position)]
 
 
-def settings() -> dict[str, object]:
-    """Current values of the page's widgets: the question, the country, the corpus, the strategies and all their controls."""
-    keys = ["question", "country", "corpus", "columns"]
-    for position in range(MOST_COLUMNS):
-        keys.append(f"strategy.{position}")
-        keys += [
-            f"{position}.{name}.{one.name}"
-            for name, recipe in rag_core.RECIPES.items()
-            for one in recipe.controls
-        ]
-    return {key: st.session_state[key] for key in keys if key in st.session_state}
-
-
 def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
     """The widget that chooses a column's strategy, the button of its settings, and their panel while it is open.
 
@@ -111,22 +92,17 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
             t("Strategy {number:d}", number=position + 1), names, wording.strategy, f"strategy.{position}",
             index=names.index(DEFAULT_COLUMNS[position]), label_visibility="collapsed", persist_state="session",
         )  # fmt: skip
-        st.button(
-            t("Settings {letter}", letter=label(letter)),
-            key=f"settings.{position}",
-            on_click=_open_panel,
-            args=(None if is_open else position,),
-        )
+        show = partial(st.session_state.update, {"panel": None if is_open else position})
+        st.button(t("Settings {letter}", letter=label(letter)), key=f"settings.{position}", on_click=show)
     if is_open:
         with st.container(key="panel"):
             _draw_panel(position, runs_on)
 
 
-def strategy_of(position: int) -> rag_core.Strategy:
-    """A column's strategy as set; with its defaults, and the reason on screen, where the values are not valid."""
-    recipe = recipe_of(position)
+def strategy_of(recipe: rag_core.Recipe, values: Mapping[str, object]) -> rag_core.Strategy:
+    """A strategy as set; with its defaults, and the reason on screen, where the values are not valid."""
     try:
-        return recipe.build(**current_values(recipe, f"{position}.{recipe.name}"))
+        return recipe.build(**values)
     except rag_core.RagError as error:
         untrusted.say(
             t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error
@@ -134,16 +110,13 @@ def strategy_of(position: int) -> rag_core.Strategy:
         return recipe.build()
 
 
-def _open_panel(position: int | None) -> None:
-    st.session_state["panel"] = position
-
-
 def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
     recipe = recipe_of(position)
     prefix = f"{position}.{recipe.name}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{label(LETTERS[position])} · {label(translated(recipe.title))}**")
-        st.button(t("Close"), key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
+        close = partial(st.session_state.update, {"panel": None})
+        st.button(t("Close"), key="panel.close", shortcut="Esc", on_click=close)
     st.markdown(label(translated(recipe.summary)))
     presets.choose(recipe, prefix, partial(_take, position))
     # prompts are long, so they come last
@@ -154,7 +127,7 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
     runs_on(position)
     with st.container(horizontal=True):
         presets.save_as(recipe, prefix, partial(current_values, recipe, prefix))
-        st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
+        st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=reset, args=(recipe, prefix))
     st.caption(t("Source: {source}", source=label(translated(recipe.source))))
 
 
@@ -258,6 +231,6 @@ def put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> N
             st.session_state[f"{prefix}.{control.name}"] = value
 
 
-def _reset(recipe: rag_core.Recipe, prefix: str) -> None:
-    for control in recipe.controls:
-        forget(f"{prefix}.{control.name}")
+def reset(recipe: rag_core.Recipe, prefix: str) -> None:
+    """Set the widgets of a strategy to its defaults."""
+    put(recipe, prefix, {control.name: control.default for control in recipe.controls})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 import rag_core
@@ -12,9 +10,7 @@ from pages.drawing.translate import plural, t
 from pages.shared.engine import engine
 from rag_core.documents.documents import BUILTIN, builtin_profile
 from rag_core.lab.corpora import corpus_names, corpus_title
-
-if TYPE_CHECKING:
-    from rag_core.values.profile import Profile
+from rag_core.values.profile import Profile
 
 KEY, GONE = "corpus", "corpus.gone"
 
@@ -40,7 +36,7 @@ def choose(*, in_address: bool = False) -> str:
         return known[0]
     untrusted.choose(
         t("Documents to search"), known, title, KEY, persist_state="session", width=320 if in_address else "stretch",
-        on_change=_chose, bind="query-params" if in_address else None,
+        on_change=st.session_state.pop, args=(GONE, None), bind="query-params" if in_address else None,
         help=t("Your own documents are added on the Documents page."),
         label_visibility="visible" if in_address else "collapsed",
     )  # fmt: skip
@@ -56,18 +52,13 @@ def chosen() -> str:
 def removed() -> str:
     """The chosen corpus if it is no longer here, said once: a question meant for it must not silently go to others."""
     _settle()
-    name: str = st.session_state.pop(GONE, "")
-    return name
+    return str(st.session_state.pop(GONE, ""))
 
 
 def _settle() -> None:
     """Choose the built-in documents in place of a corpus that was removed since, maybe by another session."""
     if st.session_state.get(KEY, BUILTIN) not in names():
         st.session_state[GONE] = st.session_state.pop(KEY)
-
-
-def _chose() -> None:
-    st.session_state.pop(GONE, None)
 
 
 def set_to(name: str) -> None:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import language, problem, t
+from pages.drawing.translate import language, t
 from pages.shared.engine import engine
 from rag_core.safety.urgency.helplines import Helplines, countries, helplines
 
 
 def choose() -> None:
     """Draw the selector; the choice is kept for the session."""
-    names = countries(language())
-    try:
+    names, default = countries(language()), ""
+    with untrusted.errors(st.warning):
+        helplines(_setting())
         default = _setting()
-        helplines(default)
-    except rag_core.RagError as error:
-        untrusted.say(problem(error), st.warning)
-        default = ""
     codes = ["", *names]
     untrusted.choose(
         t("Country: its guidance leads and its numbers are shown"), codes,

@@ -139,10 +139,8 @@ class Admission:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._lines: tuple[list[object], list[object]] = (
-            [],
-            [],
-        )  # of questions that ask a provider, and of free ones
+        # of questions that ask a provider, and of free ones
+        self._lines: tuple[list[object], list[object]] = ([], [])
         self._changed = threading.Condition()
 
     @contextmanager

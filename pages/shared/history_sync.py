@@ -63,7 +63,10 @@ def _remember(run: LiveRun, kept: History | None) -> None:
         over, settled = run.over, sum(column.settled for column in run.columns)
         if over or settled != stored:
             try:
-                asked = _asked(run)
+                columns = tuple(map(_asked_column, run.columns))
+                asked = Asked(
+                    run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls, run.best
+                )
                 # a try that failed may have been stored nevertheless; one that was stored and deleted stays deleted
                 if not (tried and kept.update(asked)) and stored < 0:
                     kept.add(asked)
@@ -162,12 +165,6 @@ def unkept(run: Comparison) -> None:
             st.warning(t("This question is not in the history yet: its database has not answered."))
 
 
-def _asked(run: LiveRun) -> Asked:
-    """The comparison as far as it has come."""
-    columns = tuple(map(_asked_column, run.columns))
-    return Asked(run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls, run.best)
-
-
 def _asked_column(column: Column) -> AskedColumn:
     error = column.error
     return AskedColumn(
@@ -185,11 +182,8 @@ def _reopened(asked: Asked) -> Comparison:
         try:
             columns.append(_column(one))
         except rag_core.RagError as error:
-            left_out.append(
-                rag_core.Message(
-                    "{strategy} is left out. {error}", strategy=one.strategy, error=error.sentence
-                )
-            )
+            named = {"strategy": one.strategy, "error": error.sentence}
+            left_out.append(rag_core.Message("{strategy} is left out. {error}", **named))
     st.session_state.update(question=asked.question, country=asked.country, columns=max(len(columns), 2))
     corpora.set_to(asked.corpus)
     for position, column in enumerate(columns):

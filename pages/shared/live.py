@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LETTERS = "ABCD"  # of the columns
 UNWATCHED_S = 300.0  # without a page that shows it, a run is stopped: it may be spending money
+TICK_S = 0.08  # between two redraws of a running comparison
 
 
 @dataclass
@@ -74,11 +75,6 @@ class Column:
     def silent(self) -> int:
         """Whole seconds without a word from the running stage."""
         return int(time.monotonic() - self.heard)
-
-    @property
-    def unfinished(self) -> str:
-        """Name of the first unfinished stage; empty when all have finished."""
-        return next((stage.name for stage in self.strategy.stages[len(self.steps) :]), "")
 
     @property
     def candidates(self) -> int:
@@ -186,6 +182,16 @@ class Comparison:
     def mark_watched(self) -> None:
         """Record that a page shows this comparison."""
 
+    def redraws(self) -> Iterator[None]:
+        """A turn for every redraw of a page that shows it, until it is over."""
+        over = False
+        while not over:
+            self.mark_watched()
+            over = self.over  # read before drawing, so that the last redraw shows everything
+            yield
+            if not over:
+                time.sleep(TICK_S)
+
 
 class LiveRun(Comparison):
     """A comparison that runs on a background thread.
@@ -244,18 +250,15 @@ class LiveRun(Comparison):
 
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
-        """The model calls of this comparison so far, failed and stopped columns included; each call once."""
         return (*calls_of(self._settled, self._earlier), *self.later)
 
     def stop(self) -> None:
-        """Stop; finished stages are kept."""
         for column in self.columns:
             column.stopping = True
         self._stop.set()
         self._engine.admission.look_again()
 
     def mark_watched(self) -> None:
-        """Record that a page shows this run."""
         self._last_watched = time.monotonic()
 
     def _run(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -18,11 +17,9 @@ from pages.shared import account, controls, corpora, permalink, setups, wording
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
+from rag_core.lab.adding import FileOutcome
 from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.types import spent_so_far
-
-if TYPE_CHECKING:
-    from rag_core.lab.adding import FileOutcome
 
 BUILTIN_LABEL = declared("Built-in questions")
 _started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
@@ -75,34 +72,25 @@ def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.L
 def under_way(kind: JobKind) -> None:
     """The running and finished jobs of this server, whoever started them; redraws itself."""
     listed = jobs().all(kind)
-    _redraw_when_one_ended(kind, listed)
-    running = [job for job in jobs().all() if not job.over]
-    if len(running) > 1:
-        st.caption(t("{count} jobs are running on this server, so each takes longer.", count=len(running)))
-    shown, earlier = _sorted(listed)
-    for job in shown:
-        with st.container(border=True):
-            _job(job)
-    if earlier:
-        with st.expander(t("Earlier ({count:d})", count=len(earlier))):
-            for job in earlier:
-                _job(job)
-
-
-def _sorted(listed: list[Job]) -> tuple[list[Job], list[Job]]:
-    """The jobs to show, and those to fold: all uploads that ended but the latest, which would bury the form."""
-    foldable = [job for job in listed if job.over and job.kind in ("index", "reindex")][1:]
-    return [job for job in listed if job not in foldable], foldable
-
-
-def _redraw_when_one_ended(kind: JobKind, listed: list[Job]) -> None:
-    """Redraw the page, which shows results, once when a job ends."""
     key = f"{kind}.open"
     still_open = {id(job) for job in listed if not job.over}
     ended = st.session_state.get(key, set()) - still_open
     st.session_state[key] = still_open
     if ended:
-        st.rerun()
+        st.rerun()  # the page, which shows results, once when a job ends
+    running = [job for job in jobs().all() if not job.over]
+    if len(running) > 1:
+        st.caption(t("{count} jobs are running on this server, so each takes longer.", count=len(running)))
+    # all uploads that ended but the latest would bury the form
+    earlier = [job for job in listed if job.over and job.kind in ("index", "reindex")][1:]
+    for job in listed:
+        if job not in earlier:
+            with st.container(border=True):
+                _job(job)
+    if earlier:
+        with st.expander(t("Earlier ({count:d})", count=len(earlier))):
+            for job in earlier:
+                _job(job)
 
 
 def _job(job: Job) -> None:
@@ -144,6 +132,7 @@ def started_here(job: Job) -> Job:
     return job
 
 
+@untrusted.errors()
 def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
     """Start a job and redraw the page; if it cannot start, or is running already, say so on screen.
 
@@ -151,11 +140,7 @@ def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
         already: what to say if the job is running already.
     """
     before = jobs().all(kind)
-    try:
-        job = started_here(begin())
-    except rag_core.RagError as error:
-        untrusted.say(problem(error), st.error)
-        return
+    job = started_here(begin())
     if job in before:  # and is drawn already; a rerun would take the toast away
         st.toast(already)
     else:
@@ -177,7 +162,10 @@ def _agree(job: Job, bill: ev.CostEstimate) -> None:
 
 
 def _running(job: Job, status: Status, title: str, key: str) -> None:
-    left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
+    left = ""
+    if status.seconds_left is not None:
+        minutes, seconds = divmod(round(status.seconds_left), 60)
+        left = t(", {time} left", time=f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s")
     counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
     doing = f"{wording.step(status.doing)}{counted}{left}"
     if job.stopping and job.kind in ("index", "reindex"):
@@ -226,24 +214,14 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
             with st.container(key=f"ask-these.{job.key}", width="content"):
                 columns = [setups.of(position) for position in range(controls.columns())]
                 permalink.link(t("Ask these documents"), columns, status.result.name)
-        elif status.result and job.kind == "run":
-            st.page_link(
-                "pages/evaluate/evaluate.py", label=t("See the results"), icon="📊",
-                query_params={"view": "results", "run": status.result.name},
-            )  # fmt: skip
-        elif status.result and job.kind == "sweep":
-            st.page_link(
-                "pages/evaluate/evaluate.py", label=t("See the sweep"), icon="📊",
-                query_params={"view": "search-settings", "sweep": status.result.stem},
-            )  # fmt: skip
+        elif status.result and job.kind in ("run", "sweep"):
+            words, view = t("See the results"), {"view": "results", "run": status.result.name}
+            if job.kind == "sweep":
+                words, view = t("See the sweep"), {"view": "search-settings", "sweep": status.result.stem}
+            st.page_link("pages/evaluate/evaluate.py", label=words, icon="📊", query_params=view)
         if account.may_operate():
             st.button(t("Dismiss"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
                   help=t("Removes this line from every session. Results stay on disk."))  # fmt: skip
-
-
-def _minutes(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
 def choose_data(key: str, *, in_address: bool = False) -> str:
@@ -286,16 +264,14 @@ def files_added(title: str, files: Sequence[FileOutcome]) -> None:
     Args:
         title: of the upload, as Markdown.
     """
-    counted = Counter(one.status for one in files)
-    parts = (
-        plural("{count} not added", "{count} not added", counted["failed"]) if counted["failed"] else "",
-        plural("{count} added", "{count} added", counted["added"]) if counted["added"] else "",
-        plural("{count} replaced", "{count} replaced", counted["changed"]) if counted["changed"] else "",
-        plural("{count} unchanged", "{count} unchanged", counted["unchanged"])
-        if counted["unchanged"]
-        else "",
-    )
-    counts = ", ".join(filter(None, parts))
+    counted: Counter[str] = Counter(one.status for one in files)
+    words = {
+        "failed": plural("{count} not added", "{count} not added", counted["failed"]),
+        "added": plural("{count} added", "{count} added", counted["added"]),
+        "changed": plural("{count} replaced", "{count} replaced", counted["changed"]),
+        "unchanged": plural("{count} unchanged", "{count} unchanged", counted["unchanged"]),
+    }
+    counts = ", ".join(words[status] for status in words if counted[status])
     message = f"{title}: {untrusted.label(counts)}."
     if counted["failed"] == len(files):
         st.error(message)
@@ -307,15 +283,13 @@ def files_added(title: str, files: Sequence[FileOutcome]) -> None:
     if told:
         untrusted.draw(_outcome_table(sorted(told, key=lambda one: one.status != "failed")))
     if smooth := [one for one in files if one not in told]:
-        untrusted.draw(
-            f'<details class="rl-smooth"><summary>{plural("The other file", "The other {count} files", len(smooth))}</summary>{_outcome_table(smooth)}</details>'
-            if told
-            else _outcome_table(smooth)
-        )
+        others = plural("The other file", "The other {count} files", len(smooth))
+        table = _outcome_table(smooth)
+        fold = f'<details class="rl-smooth"><summary>{others}</summary>{table}</details>'
+        untrusted.draw(fold if told else table)
 
 
 def _outcome_table(files: Sequence[FileOutcome]) -> str:
-    """One row per file."""
     rows = (
         (
             escape(one.name),
@@ -341,9 +315,7 @@ def _file_notes(one: FileOutcome) -> str:
     if one.orders:
         notes.append(f"<b>{escape(translated(GIVES_ORDERS))}</b>")
     if one.hidden:
-        pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
-        notes.append(
-            f"{t('In the file, but not read ({count:d}):', count=len(one.hidden))}"
-            f'<ul class="rl-hidden">{pieces}</ul>'
-        )
+        rows = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
+        title = t("In the file, but not read ({count:d}):", count=len(one.hidden))
+        notes.append(f'{title}<ul class="rl-hidden">{rows}</ul>')
     return "<br>".join(notes)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -43,15 +44,23 @@ def went_back() -> bool:
     return context is not None and context.is_history_navigation
 
 
-def put(run: Comparison) -> None:
-    """Write the comparison that is shown into the address, in one step of the browser's history."""
-    columns = [column.setup for column in run.columns]
-    corpus = "" if run.corpus == BUILTIN else run.corpus
-    wanted = {**to_address(columns, run.country, corpus), "run": [run.id]}
+def put(run: Comparison, columns: Sequence[rag_core.Setup] = ()) -> None:
+    """Write the comparison that is shown into the address, in one step of the browser's history.
+
+    Args:
+        columns: as they are set now; as they ran if empty.
+    """
+    wanted = address(columns or [column.setup for column in run.columns], run, run.id)
     if PARAMETER in st.query_params:
         wanted[PARAMETER] = [st.query_params[PARAMETER]]
     if parameters() != wanted:
         st.query_params.from_dict(wanted)
+
+
+def address(columns: Sequence[rag_core.Setup], run: Comparison, name: str) -> dict[str, list[str]]:
+    """The address of a comparison, or of one of its columns, by its name; set to these columns."""
+    corpus = "" if run.corpus == BUILTIN else run.corpus
+    return {**to_address(columns, run.country, corpus), "run": [name]}
 
 
 def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = BUILTIN) -> None:
@@ -101,13 +110,8 @@ def unknown(corpus: str) -> list[str]:
 
 def gone() -> str:
     """Why the comparison which an address names cannot be shown."""
-    named = [
-        value
-        for name, values in parameters().items()
-        if name.rpartition(".")[2] == "corpus"
-        for value in values
-    ]
-    if not {*named} <= {*corpora.names()}:
+    named = [values for name, values in parameters().items() if name.rpartition(".")[2] == "corpus"]
+    if not {*chain(*named)} <= {*corpora.names()}:
         return t("This collection was deleted, and its answers with it.")
     return t("The comparison at this address is no longer stored on this server. Ask the question again.")
 

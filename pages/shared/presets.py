@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, translated
 from pages.drawing.untrusted import label, plain
 from pages.shared import account
-from rag_core.catalog import Preset, SavedPresets, presets_of, saved_presets, spelled
+from rag_core.catalog import Preset, presets_of, saved_presets, spelled
 from rag_core.catalog.presets import MOST_LETTERS
 
 Values = Mapping[str, object]
@@ -31,11 +32,9 @@ TITLES = {  # name of a preset -> what it is called on screen
 
 def offered(recipe: rag_core.Recipe) -> tuple[Preset, ...]:
     """Those of a strategy; where the saved ones cannot be read, those it came with, and the reason on screen."""
-    try:
+    with untrusted.errors(st.warning):
         return presets_of(recipe)
-    except rag_core.RagError as error:
-        untrusted.say(problem(error), st.warning)
-        return recipe.presets
+    return recipe.presets
 
 
 def saved() -> dict[str, tuple[str, Values]]:
@@ -129,16 +128,10 @@ def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], re
         name = kept.save(recipe, name, values(), replace=replace)
     except rag_core.RagError as error:
         st.session_state[f"{key}.refused"] = problem(error)
-        st.session_state[f"{key}.taken"] = _is_saved(kept, recipe, name)
+        with suppress(rag_core.RagError):  # already on screen
+            st.session_state[f"{key}.taken"] = spelled(name) in {preset.name for preset in kept.of(recipe)}
     else:
         st.session_state[f"{key}.done"] = t("Saved as {written}.", written=_written(recipe, name))
-
-
-def _is_saved(kept: SavedPresets, recipe: rag_core.Recipe, name: str) -> bool:
-    try:
-        return spelled(name) in {preset.name for preset in kept.of(recipe)}
-    except rag_core.RagError:  # already on screen
-        return False
 
 
 def edit(recipe: rag_core.Recipe, preset: str, key: str) -> None:

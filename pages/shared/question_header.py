@@ -46,34 +46,27 @@ def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "u
 
 def draw_notice(triage: rag_core.Triage, *, key: str) -> None:
     """What to do at once, as a question was read; nothing for a routine one."""
-    numbers = country.numbers()
-    found = urgency.urgent_notice(triage, numbers)
+    lines = country.numbers()
+    found = urgency.urgent_notice(triage, lines)
     if found is None:
         return
-    with st.container(key=key):
-        untrusted.draw(_notice(triage, found))
-        if numbers is None:
-            country.ask(f"country.{key}")
-
-
-def _notice(triage: rag_core.Triage, found: urgency.UrgentNotice) -> str:
     numbers = "".join(f"<li>{dial(number)}</li>" for number in found.numbers)
-    return (
-        f'<div class="rl-urgent rl-{escape(triage.level)}" role="alert" lang="{escape(triage.language)}"><h3>{escape(found.title)}</h3>'
-        f"<p>{escape(found.action)}</p>{numbers and f'<ul>{numbers}</ul>'}"
-        f"<small>{escape(found.reason)} {escape(found.caveat)}</small></div>"
-    )
+    with st.container(key=key):
+        untrusted.draw(
+            f'<div class="rl-urgent rl-{escape(triage.level)}" role="alert" lang="{escape(triage.language)}"><h3>{escape(found.title)}</h3>'
+            f"<p>{escape(found.action)}</p>{numbers and f'<ul>{numbers}</ul>'}"
+            f"<small>{escape(found.reason)} {escape(found.caveat)}</small></div>"
+        )
+        if lines is None:
+            country.ask(f"country.{key}")
 
 
 def heading(question: str, look: str = "") -> str:
     """The question that the results below answer, and what to look for in them; empty where nobody says."""
     asked = f'<p class="rl-question"><b>{t("Results for:")}</b> {escape(question)}</p>'
-    hint = (
-        f'<details class="rl-look"><summary>{t("What to look for")}</summary><p>{escape(look)}</p></details>'
-        if look
-        else ""
-    )
-    return f'<div class="rl-asked">{asked}{hint}</div>'
+    if look:
+        asked += f'<details class="rl-look"><summary>{t("What to look for")}</summary><p>{escape(look)}</p></details>'
+    return f'<div class="rl-asked">{asked}</div>'
 
 
 def choose_view(views: Mapping[str, str], key: str) -> str:
@@ -93,10 +86,9 @@ def choose_view(views: Mapping[str, str], key: str) -> str:
     )  # fmt: skip
     # none, where the browser names a view in the words of the language before
     chosen: str = st.session_state[key] or last or first
-    wanted = chosen if chosen != first else None
-    if wanted:
-        st.query_params["view"] = wanted
+    if chosen != first:
+        st.query_params["view"] = chosen
     else:
         st.query_params.pop("view", None)
-    st.session_state[f"{key}.asked"] = wanted
+    st.session_state[f"{key}.asked"] = st.query_params.get("view")
     return chosen

@@ -6,7 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, t, translated
+from pages.drawing.translate import t, translated
 from pages.shared import controls, corpora
 from pages.shared.engine import engine
 from rag_core.values.model_choice import OFFLINE_MODEL
@@ -17,29 +17,29 @@ MODELS = (*LANGUAGE_MODELS, "reranker")
 CORPUS = "corpus"
 
 
-def settings() -> dict[str, object]:
-    """Current choices of all columns, as the session keeps them."""
-    every = [
-        controls.runs_key(position, name)
-        for position in range(controls.MOST_COLUMNS)
-        for name in (*MODELS, CORPUS)
-    ]
-    return {one: st.session_state[one] for one in every if one in st.session_state}
+def settings(*others: str) -> dict[str, object]:
+    """Current values of Compare's widgets: its question, country and documents, all that columns chose, and `others`."""
+    keys = ["question", "country", "corpus", "columns", *others]
+    for position in range(controls.MOST_COLUMNS):
+        keys.append(f"strategy.{position}")
+        for name, recipe in rag_core.RECIPES.items():
+            keys += [f"{position}.{name}.{one.name}" for one in recipe.controls]
+        keys += [controls.runs_key(position, name) for name in (*MODELS, CORPUS)]
+    return {one: st.session_state[one] for one in keys if one in st.session_state}
 
 
 def of(position: int) -> rag_core.Setup:
     """A column as set; without its models or documents, and the reason on screen, where they are not valid."""
-    strategy = controls.strategy_of(position)
+    recipe = controls.recipe_of(position)
+    strategy = controls.strategy_of(recipe, controls.current_values(recipe, f"{position}.{recipe.name}"))
     values = {
         name: value
         for name in (*MODELS, CORPUS)
         if (value := st.session_state.get(controls.runs_key(position, name)))
     }
-    try:
+    with untrusted.errors():
         return rag_core.set_up(strategy, **values)
-    except rag_core.RagError as error:
-        untrusted.say(problem(error), st.error)
-        return rag_core.set_up(strategy)
+    return rag_core.set_up(strategy)
 
 
 def offered() -> tuple[str, ...] | None:
@@ -56,14 +56,6 @@ def other_models() -> list[str]:
         for name in LANGUAGE_MODELS
     )
     return list(dict.fromkeys(called(model) for model in chosen if model))
-
-
-def _others(position: int) -> list[str]:
-    """The models that a column's strategy asks beside the one that answers."""
-    recipe = controls.recipe_of(position)
-    rewrites = "rewrite" in recipe.calls or st.session_state.get(f"{position}.{recipe.name}.transform")
-    asked = {"rewriter_model": rewrites, "judge_model": "judge" in recipe.calls}
-    return [name for name, needed in asked.items() if needed]
 
 
 def runs_on(setup: rag_core.Setup) -> str:
@@ -113,13 +105,11 @@ def draw(position: int) -> None:
         as_set = t("As in the settings ({model})", model=settings.answer_model)
     _model(position, "model", t("Language model"), as_set, settings)
     if settings.uses_openai:
-        same = t("The same, or as in the settings")
-        titles = {
-            "rewriter_model": t("Model that rewrites the question"),
-            "judge_model": t("Model that judges the passages"),
-        }
-        for name in _others(position):
-            _model(position, name, titles[name], same, settings)
+        same, recipe = t("The same, or as in the settings"), controls.recipe_of(position)
+        if "rewrite" in recipe.calls or st.session_state.get(f"{position}.{recipe.name}.transform"):
+            _model(position, "rewriter_model", t("Model that rewrites the question"), same, settings)
+        if "judge" in recipe.calls:
+            _model(position, "judge_model", t("Model that judges the passages"), same, settings)
     else:
         st.caption(
             t(
@@ -146,15 +136,11 @@ def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
     if not ("rerank" in values or any(stage.name == "Rerank" for stage in recipe.build().stages) or chosen):
         return
     first, *others = settings.choosable_rerankers
-
-    def shown(name: str) -> str:
-        return untrusted.plain(
-            reranker(name) if name else t("As in the settings ({model})", model=reranker(first))
-        )
-
-    st.selectbox(
-        t("Reranker"), list(dict.fromkeys((SAME, first, *others, chosen))), format_func=lambda name: shown(name),
-        key=controls.runs_key(position, "reranker"), persist_state="session", disabled=not values.get("rerank", True),
+    as_set = t("As in the settings ({model})", model=reranker(first))
+    untrusted.choose(
+        t("Reranker"), list(dict.fromkeys((SAME, first, *others, chosen))),
+        lambda name: reranker(name) if name else as_set,
+        controls.runs_key(position, "reranker"), persist_state="session", disabled=not values.get("rerank", True),
         help=t("A cross-encoder named in RAG_RERANKER, after a comma, can be chosen here."),
     )  # fmt: skip
 
@@ -163,14 +149,9 @@ def _model(position: int, name: str, title: str, same: str, settings: rag_core.S
     own = controls.runs_key(position, name)
     offered = settings.choosable_models if settings.uses_openai else ()
     chosen = st.session_state.get(own) or SAME
-    options = list(dict.fromkeys((SAME, *offered, chosen)))
-
-    def shown(model: str) -> str:
-        if model == OFFLINE_MODEL:
-            return t("Offline engine (no language model)")
-        return untrusted.plain(model or same)
-
-    st.selectbox(
-        title, options, format_func=lambda model: shown(model), key=own, persist_state="session",
+    words = {SAME: same, OFFLINE_MODEL: t("Offline engine (no language model)")}
+    untrusted.choose(
+        title, list(dict.fromkeys((SAME, *offered, chosen))), lambda model: words.get(model, model), own,
         help=t("Others can be chosen once RAG_MODELS lists them.") if settings.uses_openai else None,
+        persist_state="session",
     )  # fmt: skip

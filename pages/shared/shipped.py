@@ -15,6 +15,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.pieces import note
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from rag_core.documents.documents import BUILTIN
@@ -61,12 +62,10 @@ def measured(trace: rag_core.Trace) -> tuple[float, float, float] | None:
     """nDCG@10 of what a trace ran, its mean and 95 % interval; None unless it ran as measured."""
     strategy = rag_core.build((trace.strategy, trace.controls)).without_answer()
     label = _labels().get(strategy.fingerprint)
-    if label is None or trace.models or trace.corpus != BUILTIN:
+    if label is None or trace.models or trace.corpus != BUILTIN or not _as_measured(strategy, trace.engine):
         return None
     score = _score(label)
-    return (
-        (score["mean"], score["ci_low"], score["ci_high"]) if _as_measured(strategy, trace.engine) else None
-    )
+    return score["mean"], score["ci_low"], score["ci_high"]
 
 
 def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> bool:
@@ -77,10 +76,8 @@ def _as_measured(strategy: rag_core.Strategy, now: Mapping[str, str | None]) -> 
     same = all(now.get(role) == then[role] for role in roles)
     # its name counts how often it was built; the content's digest comes last
     if strategy.controls.get("enriched"):
-        was, is_now = (
-            (one or "").rpartition(", ")[2] for one in (then["enriched_index"], now.get("enriched_index"))
-        )
-        same = same and was == is_now
+        indexes = (then["enriched_index"], now.get("enriched_index"))
+        same = same and len({(one or "").rpartition(", ")[2] for one in indexes}) == 1
     return same
 
 
@@ -100,11 +97,9 @@ def draw(corpus: str) -> None:
     best = {label for label, one in entries.items() if one["strategy"] == _best_first()[0]}
     pair = next(one for one in stored.comparisons if one.a in best)
     verdict = claims.verdict(stored, pair)
-    told = (
-        t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
-        if pair.different
-        else t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
-    )
+    told = t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
+    if not pair.different:
+        told = t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
     page = {"view": "results", "run": NAME}
     with st.container(key="shipped.told", gap="xsmall"):
         untrusted.say(told)
@@ -116,20 +111,18 @@ def _title(name: str) -> str:
 
 
 def _best_first() -> list[str]:
-    known = (
-        rag_core.RECIPES.keys() & _measured()["strategies"]
-    )  # a strategy of a package has not been measured
+    known = rag_core.RECIPES.keys() & _measured()["strategies"]  # one of a package has not been measured
     return sorted(known, key=lambda name: (-_score(name)["mean"], name))
 
 
 def _line() -> str:
     measured, names = _measured(), _best_first()
-    about = escape(" ".join(map(translated, (ABOUT, measured["judged_by"], MEANING))))
+    about = " ".join(map(translated, (ABOUT, measured["judged_by"], MEANING)))
     best = ", ".join(f"{_title(name)} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
     told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)
     rows = "".join(f"<tr><td>{_title(name)}</td><td>{escape(_written(name))}</td></tr>" for name in names)
     return (
         f'<details class="rl-shipped"><summary>{told}</summary><table class="rl-table"><thead><tr>'
         f"<th>{t('Strategy')}</th><th>{t('nDCG@10, mean and 95 % interval')}</th></tr></thead>"
-        f'<tbody>{rows}</tbody></table><p class="rl-note">{about}</p></details>'
+        f"<tbody>{rows}</tbody></table>{note(about)}</details>"
     )

@@ -6,7 +6,6 @@ The session keeps the last valid texts under the control's key; what is refused 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,11 +13,9 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.shared.engine import engine
+from rag_core.catalog import PromptText, Templates
 from rag_core.prompts.prompt import CONTEXT_PROMPT, Template
 from rag_core.prompts.templates import MAX_TEMPLATES
-
-if TYPE_CHECKING:
-    from rag_core.catalog import PromptText, Templates
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
 HEIGHT = 200  # px of a text box
@@ -89,8 +86,8 @@ def context_prompt(key: str) -> None:
 
 def forget(key: str) -> None:
     """Go back to a control's original prompts, and to their texts in the boxes."""
-    for name in [name for name in st.session_state if str(name).endswith(".refused")]:
-        if str(name).startswith(f"{key}."):
+    for name in map(str, [*st.session_state]):
+        if name.startswith(f"{key}.") and name.endswith(".refused"):
             del st.session_state[name]
     st.session_state.pop(key, None)
 

@@ -10,13 +10,12 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, t
+from pages.drawing.translate import t
 from pages.shared import controls, corpora, history_sync, permalink, setups
 from pages.shared.engine import engine
 from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core.catalog.address import from_address, to_address
-from rag_core.documents.documents import BUILTIN
+from rag_core.catalog.address import from_address
 from rag_core.explain import ControlTips, Move, Tuner
 
 STRATEGY, RUN, BENCH, KEPT, PINNED = "tune.strategy", "tune.run", "tune.bench", "tune.kept", "tune.pinned"
@@ -83,11 +82,6 @@ class Bench:
     tipping: Tipping | None = None
     last: tuple[rag_core.Strategy, Move] | None = None
 
-    @property
-    def offline(self) -> bool:
-        """Whether the offline engine writes the answers: at once, at no cost."""
-        return str(self.base.engine["llm"]).startswith("offline")
-
     def move(self, strategy: rag_core.Strategy) -> Move:
         """Move to a setting of the strategy; its result is shown if no model has to be called.
 
@@ -104,8 +98,8 @@ class Bench:
 
     def answered(self) -> rag_core.Trace | None:
         """The shown result with its answer: the offline engine writes it now, a language model only on request."""
-        key = self.shown.fingerprint
-        if key not in self.answers and self.offline:
+        key, offline = self.shown.fingerprint, str(self.base.engine["llm"]).startswith("offline")
+        if key not in self.answers and offline:
             if len(self.answers) >= MOST_ANSWERS:
                 del self.answers[next(iter(self.answers))]
             lab = engine().wait(self.base.corpus)
@@ -184,11 +178,9 @@ def setup() -> rag_core.Setup:
 
 def link(run: Comparison, column: Column, position: int) -> None:
     """Draw the link from a column of Compare to Tune, with what was run; a column without a result has none yet."""
-    corpus = "" if run.corpus == BUILTIN else run.corpus
-    wanted = to_address([column.setup], run.country, corpus)
     st.page_link(
         "pages/compare/tune.py", label=t("Tune this"), icon=":material/tune:", disabled=column.trace is None,
-        query_params={**wanted, "run": [f"{run.id}.{LETTERS[position]}"]},
+        query_params=permalink.address([column.setup], run, f"{run.id}.{LETTERS[position]}"),
     )  # fmt: skip
 
 
@@ -206,11 +198,6 @@ def keep() -> None:
     setups.put(position, setup())
     kept.append(setup())
     st.session_state["columns"] = max(position + 1, 2 if origin is None else shown)
-
-
-def is_full() -> bool:
-    """Whether Compare has no place for another column."""
-    return FROM not in st.session_state and len(kept()) >= controls.MOST_COLUMNS
 
 
 def is_kept() -> bool:
@@ -237,9 +224,7 @@ def restore() -> None:
         corpora.set_to(found.corpus)
         st.session_state.update(country=found.country, misread=problems)
         st.session_state[STRATEGY], st.session_state[SETUP] = chosen.name, column
-        recipe = rag_core.RECIPES[chosen.name]
-        defaults = {control.name: control.default for control in recipe.controls}
-        controls.put(recipe, prefix(chosen.name), {**defaults, **chosen.controls})
+        controls.put(rag_core.RECIPES[chosen.name], prefix(chosen.name), chosen.controls)
     name = st.query_params.get("run", "")
     run = comparisons().find(name) or _carried(name)
     if run and len(run.columns) == 1:
@@ -253,11 +238,9 @@ def restore() -> None:
 def _carried(name: str) -> Comparison | None:
     """A run of this page from the history, or a column of a comparison as `link` names it: nothing is asked again."""
     identity, _, letter = name.partition(".")
-    try:
+    whole = None
+    with untrusted.errors(st.warning):  # the history may not answer
         whole = history_sync.find(identity) if identity else None
-    except rag_core.RagError as error:  # the history cannot be asked
-        untrusted.say(problem(error), st.warning)
-        return None
     if not letter:
         return whole
     columns = dict(zip(LETTERS, whole.columns, strict=False)) if whole else {}
@@ -272,7 +255,4 @@ def put_address(run: Comparison, chosen: rag_core.Setup, pinned: rag_core.Trace 
     comparisons().keep(run)
     run.settings = {PINNED: pinned}
     st.session_state[PINNED] = pinned
-    corpus = "" if run.corpus == BUILTIN else run.corpus
-    wanted = {**to_address([chosen], run.country, corpus), "run": [run.id]}
-    if permalink.parameters() != wanted:
-        st.query_params.from_dict(wanted)
+    permalink.put(run, [chosen])

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import rag_core
 from pages.drawing.translate import LANGUAGES, declared, plural, t, translated
-
-if TYPE_CHECKING:
-    from rag_core.values.pricing import Price
+from rag_core.values.pricing import Price
 
 FRESH_MONTHS = 6  # of an older price it is said how old it is
 KINDS = {
@@ -62,24 +58,26 @@ def price_age(price: Price) -> str:
 
 def model_calls(purpose: str, count: int) -> str:
     """How many calls for a purpose: "3 rewriting calls"."""
-    match purpose:
-        case "rewrite":
-            return plural("{count} rewriting call", "{count} rewriting calls", count)
-        case "rerank":
-            return plural("{count} reranking call", "{count} reranking calls", count)
-        case "judge":
-            return plural("{count} judging call", "{count} judging calls", count)
-        case "answer":
-            return plural("{count} answering call", "{count} answering calls", count)
-        case "embed":
-            return plural("{count} embedding call", "{count} embedding calls", count)
-        case _:
-            return plural("{count} other model call", "{count} other model calls", count)
+    known = {
+        "rewrite": plural("{count} rewriting call", "{count} rewriting calls", count),
+        "rerank": plural("{count} reranking call", "{count} reranking calls", count),
+        "judge": plural("{count} judging call", "{count} judging calls", count),
+        "answer": plural("{count} answering call", "{count} answering calls", count),
+        "embed": plural("{count} embedding call", "{count} embedding calls", count),
+    }
+    return known.get(purpose) or plural("{count} other model call", "{count} other model calls", count)
 
 
 def kind(name: str) -> str:
     """What a group of questions is called: a kind, a language or a topic; a name of another set as it is."""
     return translated(KINDS.get(name, LANGUAGES.get(name, name)))
+
+
+def metric(name: str) -> str:
+    """The title of a metric: "nDCG@10"."""
+    from rag_core import evaluation as ev  # not with the first page
+
+    return translated(ev.parse_metric(name).title)
 
 
 def step(name: str) -> str:

@@ -8,14 +8,14 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import pieces, untrusted
-from pages.drawing.translate import declared, in_words, problem, t, translated
+from pages.drawing.translate import declared, in_words, t, translated
 from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets
-from pages.shared.controls import preset_column
+from pages.shared.controls import preset_column, strategy_of
 from pages.shared.wording import model_calls
 from rag_core.catalog import Control
 from rag_core.explain import stage_title
-from rag_core.explain.outline import OutlinedStage, outline
+from rag_core.explain.outline import outline
 
 KINDS = {
     "transform": declared("writes queries"), "retrieve": declared("searches"), "fuse": declared("merges the lists"),
@@ -46,28 +46,18 @@ def _strategy(recipe: rag_core.Recipe) -> None:
             help=presets.helps(shown),
         )  # fmt: skip
     values = next((one.values for one in shown if one.name == preset), {})
-    try:
-        strategy = recipe.build(**values)
-    except rag_core.RagError as error:  # a saved preset that no longer fits
-        untrusted.say(
-            t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error
-        )
-        strategy = recipe.build()
+    strategy = strategy_of(recipe, values)  # a saved preset may no longer fit
     if preset:
         presets.edit(recipe, preset, key)
     untrusted.draw(_diagram(strategy))
     left, right = st.columns(2)
     left.markdown(t("**Good for.** {helps}", helps=label(translated(recipe.helps))))
     right.markdown(t("**Not good for.** {hurts}", hurts=label(translated(recipe.hurts))))
-    cost = [
-        t(
-            "**Cost.** Language model calls per question with the defaults, at most: {calls}.",
-            calls=_calls(recipe.calls),
-        )
-    ]
-    if recipe.most_calls:
-        cost.append(t("With other switches and choices, at most: {calls}.", calls=_calls(recipe.most_calls)))
-    left.markdown(" ".join(cost))
+    calls = _calls(recipe.calls)
+    cost = t("**Cost.** Language model calls per question with the defaults, at most: {calls}.", calls=calls)
+    if calls := _calls(recipe.most_calls):
+        cost += " " + t("With other switches and choices, at most: {calls}.", calls=calls)
+    left.markdown(cost)
     right.markdown(t("**Source.** {source}", source=label(translated(recipe.source))))
     with st.expander(t("Controls and their defaults")):
         untrusted.draw(_controls(recipe))
@@ -168,17 +158,15 @@ def _claims() -> None:
 
 def _diagram(strategy: rag_core.Strategy) -> str:
     """The stages in order, each with its parameters and one sentence."""
-    steps = "".join(_step(stage) for stage in outline(strategy))
+    steps = ""
+    for stage in outline(strategy):
+        boxes = "".join(
+            f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(stage_title(part.name)))}</b>'
+            f"<small>{escape(translated(part.params))}</small><p>{escape(translated(part.summary))}</p></div>"
+            for part in stage.parts
+        )
+        steps += f'<li><span class="rl-flow-kind">{translated(KINDS[stage.kind])}</span>{boxes}</li>'
     return f'<ol class="rl-flow" aria-label="{t("Stages of {strategy}", strategy=escape(strategy.name))}">{steps}</ol>'
-
-
-def _step(stage: OutlinedStage) -> str:
-    boxes = "".join(
-        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(stage_title(part.name)))}</b>'
-        f"<small>{escape(translated(part.params))}</small><p>{escape(translated(part.summary))}</p></div>"
-        for part in stage.parts
-    )
-    return f'<li><span class="rl-flow-kind">{translated(KINDS[stage.kind])}</span>{boxes}</li>'
 
 
 main()

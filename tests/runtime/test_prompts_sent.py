@@ -10,7 +10,7 @@ from helpers.behaviours import Reply, Status
 from helpers.openai_server import template_of
 from helpers.provider_lab import QUESTION, aimed, obliging, provider_lab
 
-from pages.compare.prompts import prompts
+from pages.compare.queries import prompts
 from rag_core import RECIPES, build
 from rag_core.lab.lab import Lab
 from rag_core.sessions import session_text
