@@ -8,8 +8,6 @@ What one function returns another takes: documents are LlamaIndex nodes, with or
 and hits, of any corpus. A model is a LlamaIndex or a LangChain object.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

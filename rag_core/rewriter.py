@@ -6,8 +6,6 @@
 A model is a LlamaIndex or a LangChain object. An unknown cost is None, never 0, and a failure a RagError.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from .lab.lab import Lab

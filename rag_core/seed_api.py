@@ -8,8 +8,6 @@
 Unknown costs are None, never 0. A failure raises a RagError; it is never returned as an answer.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 import time

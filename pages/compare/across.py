@@ -1,7 +1,5 @@
 """What covers all columns, drawn as HTML: which found which passage, how well, and whether they said what to do at once."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Citations open a card with their passage beside the sentence, so the answer stays where it is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

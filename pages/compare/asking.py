@@ -1,7 +1,5 @@
 """How a question gets into a comparison: its box, the demo questions that fill it, its start, and what is asked before private data leave."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

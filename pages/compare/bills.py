@@ -1,7 +1,5 @@
 """What a comparison took, drawn as HTML: time, tokens and dollars."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import rag_core

@@ -1,7 +1,5 @@
 """Two results compared, drawn as HTML: which passages entered, left and moved, and what changed in the answer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """A column: its parts drawn as HTML at every moment of its run, and their places in its card."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """One question, two to four strategies side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

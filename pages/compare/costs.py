@@ -1,7 +1,5 @@
 """What a comparison would cost with other models, at a price of one's own, and over a month."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What differs between the answers of a comparison, in a strip above them, and a way out where two are the same."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The menu that saves a comparison as a file; a file is made when it is asked for."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The one banner above columns that failed: why, and what to do about it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Ranked passages drawn as HTML, each with its label, score and path through the stages."""
 
-from __future__ import annotations
-
 import functools
 import urllib.parse
 import zlib

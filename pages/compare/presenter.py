@@ -3,8 +3,6 @@
 Every button has a key. What would give a strategy away stays hidden with its name; see `blind`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

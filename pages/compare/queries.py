@@ -1,7 +1,5 @@
 """What a strategy searched with and what its models were sent, drawn as HTML: queries, and the prompts behind a result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import rag_core

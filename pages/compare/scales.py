@@ -1,7 +1,5 @@
 """What a passage's score is called, and what it means."""
 
-from __future__ import annotations
-
 from pages.drawing.translate import declared, translated
 from rag_core.explain import query_title, stage_title
 

@@ -5,8 +5,6 @@ engine too: the page then teaches what holds with any model, and a slider never 
 exception: the offline engine writes one in a few hundredths of a second, so it follows every move.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

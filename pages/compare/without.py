@@ -1,7 +1,5 @@
 """Which passages did an answer need? The answer again without one of them, shown in that passage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import streamlit as st

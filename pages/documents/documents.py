@@ -1,7 +1,5 @@
 """The documents behind the answers: read them, search them, add and delete your own."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 import rag_core

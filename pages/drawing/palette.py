@@ -4,8 +4,6 @@
 `.streamlit/config.toml`.
 """
 
-from __future__ import annotations
-
 import streamlit as st
 
 PALETTE: dict[str, tuple[str, str]] = {  # name -> light, dark

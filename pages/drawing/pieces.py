@@ -1,7 +1,5 @@
 """Tables, and pieces of HTML that show more on hover, on focus or when pressed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -3,8 +3,6 @@
 A visit's language is the one in the address (`?lang=es`), else the one chosen in the header, else the browser's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import datetime

@@ -5,8 +5,6 @@ tags. So foreign text passes one of these functions, by where it goes, and tests
 `escape` for HTML, `label` for Markdown, `plain` for what Streamlit shows as it is, `cells` for tables, `mark` for charts.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """How good the strategies are on judged questions: measure, see the results, search settings, compare runs."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.drawing import untrusted

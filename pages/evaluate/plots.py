@@ -1,7 +1,5 @@
 """Charts of measurements: means with their intervals, pairs, sweeps."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 

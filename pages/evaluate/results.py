@@ -1,7 +1,5 @@
 """The results of a run: metrics, pairs, kinds of questions, stages, and single questions."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,7 @@ from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, runs
-from pages.shared import claims, question_header, shipped, wording
+from pages.shared import question_header, shipped, wording
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
 
@@ -41,7 +39,7 @@ def draw() -> None:
     name = _choose()
     if name == shipped.NAME:
         st.caption(translated(shipped.ABOUT))
-        _draw(None, claims.measured())
+        _draw(None, shipped.results())
         return
     run = ev.RunFolder.open(_past()[name])
     stored = ev.stored_results(run)

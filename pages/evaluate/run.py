@@ -1,7 +1,5 @@
 """Measure strategies on judged questions and watch the results arrive."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

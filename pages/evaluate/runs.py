@@ -1,7 +1,5 @@
 """Past runs, and two of them side by side."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 import rag_core

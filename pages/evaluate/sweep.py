@@ -1,7 +1,5 @@
 """Try many settings of a strategy: choose the best on dev, report it on test."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages of the app: address, script and title, in the order of the navigation."""
 
-from __future__ import annotations
-
 from pages.drawing.translate import declared
 
 PAGES = (

@@ -1,7 +1,5 @@
 """What every request passes first: the hosts that the server answers by, and the headers that its answers carry."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from base64 import b64encode

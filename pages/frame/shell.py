@@ -6,8 +6,6 @@ Streamlit's elements come last in the head and would win ties. The live region i
 speaks only what is added to a region that it has seen empty.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """One visit of the app: page settings, the navigation, the page that is asked for."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import streamlit as st

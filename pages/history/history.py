@@ -1,7 +1,5 @@
 """The questions asked in this app and their answers: found again, opened again, deleted."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import streamlit as st

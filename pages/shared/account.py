@@ -4,8 +4,6 @@ Sign-in is Streamlit's own OpenID Connect, set up by `[auth]` in `.streamlit/sec
 everybody may do everything, and the history is one for all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 

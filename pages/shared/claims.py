@@ -1,7 +1,5 @@
 """What the sources claim beside what was measured here, from `data/results.json`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import rag_core
@@ -9,7 +7,6 @@ from pages.drawing import pieces
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import wording
-from pages.shared.shipped import RESULTS
 from pages.shared.wording import model_calls, money, seconds
 from rag_core import evaluation as ev
 from rag_core.catalog import StrategySpec
@@ -66,11 +63,6 @@ ERROR_RATES = {
     "paraphrasing": 0.20, "aspect_specific": 0.30, "entity_aware": 0.50,
     "clarification": 0.0, "entity_expansion": 0.0, "retrieval_condense": 0.0,
 }  # fmt: skip
-
-
-def measured() -> ev.Results:
-    """The stored result of `make results`."""
-    return ev.Results.read(RESULTS, "Run `make results`.")
 
 
 def comparison(results: ev.Results) -> str:

@@ -1,7 +1,5 @@
 """Widgets generated from the strategies' controls, and the panel they stand in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

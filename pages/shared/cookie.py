@@ -1,7 +1,5 @@
 """The cookie that names a visitor, signed: a name that this server did not give is nobody's."""
 
-from __future__ import annotations
-
 import functools
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """The corpus that a reader chose: Compare asks it, Documents shows it."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 import rag_core

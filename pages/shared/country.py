@@ -1,7 +1,5 @@
 """The country that a reader chose: its guidance leads where sources differ, and its phone numbers are shown."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.drawing import untrusted

@@ -1,7 +1,5 @@
 """What went wrong, in words for a reader; names of classes and tracebacks go to the server's log."""
 
-from __future__ import annotations
-
 import logging
 
 import rag_core

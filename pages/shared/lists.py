@@ -1,7 +1,5 @@
 """Text of documents and answers as HTML in which lines that begin with a dash are lists, as their authors wrote them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import groupby

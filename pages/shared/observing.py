@@ -4,8 +4,6 @@ Neither has a word of a question, an answer, a prompt or a document: a message o
 named by their class, and a visitor is not named at all.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 It is written whenever another comparison or setting is shown, and read when it is its visitor's wish.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain

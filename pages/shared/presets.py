@@ -1,7 +1,5 @@
 """Presets of a strategy, those that come with it and those that people saved: chosen, saved, renamed and deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 

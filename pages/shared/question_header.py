@@ -1,7 +1,5 @@
 """What stands above what a page shows: its views, or a question, what to do at once, and the question's language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import streamlit as st

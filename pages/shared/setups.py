@@ -1,7 +1,5 @@
 """What a column runs on: its language models and its documents, chosen in its settings."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 import rag_core

@@ -9,7 +9,7 @@ import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -19,6 +19,9 @@ from pages.drawing.pieces import note
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from rag_core.documents.documents import BUILTIN
+
+if TYPE_CHECKING:
+    from rag_core import evaluation as ev
 
 RESULTS = Path(__file__).parents[2] / "data" / "results.json"
 NAME = "shipped"  # of this measurement in the address of Evaluate
@@ -33,6 +36,13 @@ ABOUT = declared(
 ROLES = ("embedding_model", "reranker_model", "index_content")  # of an engine, that every strategy may use
 # purpose of a strategy's calls -> the role that answers them
 CALLED = {"rewrite": "rewriter", "judge": "judge"}
+
+
+def results() -> ev.Results:
+    """The stored result of `make results`, whole."""
+    from rag_core import evaluation as ev
+
+    return ev.Results.read(RESULTS, "Run `make results`.")
 
 
 @functools.cache
@@ -93,10 +103,10 @@ def draw(corpus: str) -> None:
         return
     from pages.shared import claims  # with the libraries of measuring
 
-    stored, entries = claims.measured(), _measured()["manifest"]["strategies"]
+    found, entries = results(), _measured()["manifest"]["strategies"]
     best = {label for label, one in entries.items() if one["strategy"] == _best_first()[0]}
-    pair = next(one for one in stored.comparisons if one.a in best)
-    verdict = claims.verdict(stored, pair)
+    pair = next(one for one in found.comparisons if one.a in best)
+    verdict = claims.verdict(found, pair)
     told = t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
     if not pair.different:
         told = t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)

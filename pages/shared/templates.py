@@ -3,8 +3,6 @@
 The session keeps the last valid texts under the control's key; what is refused stays in its box, with the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """What Tune works on: one result, the setting it was moved to, the baseline, and the kept settings."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

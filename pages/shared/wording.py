@@ -1,7 +1,5 @@
 """How steps, kinds of questions, durations, prices and numbers of calls are written."""
 
-from __future__ import annotations
-
 import rag_core
 from pages.drawing.translate import LANGUAGES, declared, plural, t, translated
 from rag_core.values.pricing import Price

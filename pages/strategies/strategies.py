@@ -1,7 +1,5 @@
 """Every strategy: its stages, when it helps, what it costs, where it comes from and what its source claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st
@@ -10,7 +8,7 @@ import rag_core
 from pages.drawing import pieces, untrusted
 from pages.drawing.translate import declared, in_words, t, translated
 from pages.drawing.untrusted import escape, label
-from pages.shared import claims, presets
+from pages.shared import claims, presets, shipped
 from pages.shared.controls import preset_column, strategy_of
 from pages.shared.wording import model_calls
 from rag_core.catalog import Control
@@ -97,7 +95,7 @@ def _range(control: Control) -> str:
 
 
 def _claims() -> None:
-    results = claims.measured()
+    results = shipped.results()
     st.subheader(t("Published claims and our own measurements"), anchor=False)
     st.caption(
         t(

@@ -4,8 +4,6 @@ A new one is a `Recipe`: listed in RECIPES below, brought by a package's entry p
 (see `registry`). It then appears in the app, on the command line and in the docs; `rag_core.testing` checks it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..pipeline.strategy import Strategy

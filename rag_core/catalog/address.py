@@ -8,8 +8,6 @@ NUMBER.model, NUMBER.corpus (see `registry.RUNS_ON`). Controls at their defaults
 text of a prompt, is compressed; one that is too long even so is left out, and `left` names it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Multi-step strategies: query rewriting, enriched passages, reranking and judging."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Strategies that search with the question as asked, and HyDE."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..prompts.templates import HYPOTHETICAL, REWRITER_TEMPERATURE

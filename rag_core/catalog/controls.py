@@ -1,7 +1,5 @@
 """Controls: the settings of a strategy. One declaration feeds the sliders, the command line and the docs."""
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Our own strategy: the combination of stages that ranked best on the dev questions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

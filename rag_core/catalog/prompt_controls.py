@@ -1,7 +1,5 @@
 """Controls whose values are prompts, and those that several strategies have."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A strategy's declaration: what it is, its controls, and the stages they build."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -8,8 +8,6 @@ A package registers strategies through an entry point of the group `rag_core.str
 The object is a `Recipe`, several of them, or a function without arguments that returns either.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """What one column of a comparison runs: a strategy with its settings, on language models and a corpus."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

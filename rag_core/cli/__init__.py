@@ -1,7 +1,5 @@
 """The `rag` command."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

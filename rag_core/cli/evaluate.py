@@ -1,7 +1,5 @@
 """The commands that measure: `rag eval`, `sweep`, `answers`, `trust` and `results`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`rag export`: a saved session as HTML, CSV or TREC runs."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

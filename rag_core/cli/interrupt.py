@@ -1,7 +1,5 @@
 """Ctrl-C as a request to stop: the command reports what it spent and keeps what has finished."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import threading

@@ -1,7 +1,5 @@
 """`rag history` and `rag forget`: what is kept of questions and documents, listed and deleted."""
 
-from __future__ import annotations
-
 import sys
 from datetime import date
 from typing import Annotated

@@ -3,8 +3,6 @@
 Foreign text passes `visible` (or `as_json`) here, so no other module of the command line prints.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

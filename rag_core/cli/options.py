@@ -1,7 +1,5 @@
 """Options that several commands have, and the parsing of their values; what may be sent of a question."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated

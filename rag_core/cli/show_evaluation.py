@@ -1,7 +1,5 @@
 """What the measuring commands print for people."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import get_args

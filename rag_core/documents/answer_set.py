@@ -12,8 +12,6 @@ An answer says a statement when one of its sentences matches one of the statemen
 the question, and the right answer is an abstention.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence

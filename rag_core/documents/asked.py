@@ -12,8 +12,6 @@ In BESIDE, which people put beside their documents, `passage` can also be a file
 NAME#HEADING, and `language` can be empty.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Documents on disk: Markdown with front matter, and BEIR folders."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping

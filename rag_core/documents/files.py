@@ -1,7 +1,5 @@
 """The files of a folder, and their bytes: regular files inside the folder only."""
 
-from __future__ import annotations
-
 import os
 import stat
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What was forgotten lately, in the state folder: an app that runs may still hold its text in memory."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Collection

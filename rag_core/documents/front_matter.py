@@ -1,7 +1,5 @@
 """The YAML header of a Markdown file, within limits of size, depth and aliases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import frontmatter

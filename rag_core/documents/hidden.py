@@ -1,7 +1,5 @@
 """Text that a file hides from its readers: taken out, so that it is neither indexed nor sent to a model, and reported."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -1,7 +1,5 @@
 """Limits on what is read from files, in one place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 MAX_TITLE = 300  # characters; longer ones are cut

@@ -1,7 +1,5 @@
 """Markdown as its reader sees it: notes where they are referred to, nothing crossed out or hidden, and marks of sources."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Collection, Sequence

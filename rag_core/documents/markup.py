@@ -3,8 +3,6 @@
 Style sheets and scripts are not read: much of what they hide can be opened with a click.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Ablation from stored rankings: the effect of each stage and of each rewrite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Answers to judged questions: ask, check, optionally judge, and export for RAGAS."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The judged questions to measure on, and the lab over their documents."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import lru_cache

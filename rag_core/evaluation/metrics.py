@@ -9,8 +9,6 @@ The tests check agreement with trec_eval (https://github.com/usnistgov/trec_eval
 (Van Gysel and de Rijke, SIGIR 2018).
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import re

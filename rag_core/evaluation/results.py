@@ -1,7 +1,5 @@
 """The results of a run: metrics with intervals, paired comparisons, groups of questions; what changed between runs."""
 
-from __future__ import annotations
-
 import math
 import resource
 import sys

@@ -1,7 +1,5 @@
 """Running strategies over judged questions: retrieval only, question by question, resumable."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

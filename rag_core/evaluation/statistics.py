@@ -5,8 +5,6 @@ Results are reproducible: the random numbers have a fixed seed and depend on n a
 scipy is imported where it is used: it takes a second, and a single question is judged without it.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

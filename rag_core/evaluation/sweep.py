@@ -5,8 +5,6 @@ index searches, so that one retrieval serves every setting; those that allow it 
 (`pipeline/together.py`). The results equal those of the same settings run from scratch.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

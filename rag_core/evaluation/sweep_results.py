@@ -1,7 +1,5 @@
 """The result of a sweep, and the files that past sweeps are stored in."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from pathlib import Path

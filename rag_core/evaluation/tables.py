@@ -1,7 +1,5 @@
 """Results as Markdown tables, for the README and for reports."""
 
-from __future__ import annotations
-
 import re
 import stat
 from collections.abc import Mapping, Sequence

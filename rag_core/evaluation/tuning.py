@@ -1,7 +1,5 @@
 """Tuning: a sweep on one split, its winner reported on another, with the gap between the two."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

@@ -1,7 +1,5 @@
 """Which answers of a comparison answer the question, what says so, and the section that the others missed."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """How the answers of a comparison differ: read off what they say, cite and name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

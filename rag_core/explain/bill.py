@@ -4,8 +4,6 @@ A bill has one line a stage, added up by part, and what was taken over from else
 from when each stage, search and model call began and how long it took.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import statistics

@@ -1,7 +1,5 @@
 """Two results of one question compared: what entered, left and moved among the passages, and in the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

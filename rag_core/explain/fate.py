@@ -1,7 +1,5 @@
 """What became of every passage that a strategy retrieved: exactly one fate each, read off its trace."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

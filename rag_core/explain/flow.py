@@ -1,7 +1,5 @@
 """The ranked lists a trace went through: what the rank flow is drawn from, and the fusions between them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Why not this one? Where a strategy lost a passage, also one that no search returned."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

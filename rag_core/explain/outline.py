@@ -1,7 +1,5 @@
 """A strategy as an outline: its stages in order, each with its parameters and one sentence."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every score of a passage taken apart: fused scores into the share of each list, weighted sums into their terms."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

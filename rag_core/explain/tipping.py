@@ -1,7 +1,5 @@
 """Tipping points: how far each control can move before the set of used passages changes, and what changes then."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A result under the sliders: what another setting finds, at once and without a model, or what it would ask of one."""
 
-from __future__ import annotations
-
 import functools
 import time
 from collections import Counter

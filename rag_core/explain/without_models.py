@@ -1,7 +1,5 @@
 """A traced question under other settings, from what the trace remembers: no model can be called."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import replace

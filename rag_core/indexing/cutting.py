@@ -4,8 +4,6 @@ A section is read as units: sentences, and list items or table rows. Some must n
 that leads in or the one that concludes, and urgent advice from the signs it is for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ What a model writes is kept passage by passage, and never paid for twice.
 Query System with Contextual Retrieval, Contextual Enrichment; Anthropic, "Introducing Contextual Retrieval", 2024.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The enriched index of a corpus: the passages of the plain index, with contexts."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ What remains: vectors under a hash of their text (`vectors/`), and evaluation ru
 ids and rewritten questions.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator

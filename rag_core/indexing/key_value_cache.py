@@ -1,7 +1,5 @@
 """Caches for expensive results, one SQLite file each, so that a crash loses nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence

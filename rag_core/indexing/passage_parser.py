@@ -1,7 +1,5 @@
 """Splitting documents into passages along their headings: a section is one passage if the embedding model can read it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

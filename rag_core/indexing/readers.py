@@ -1,7 +1,5 @@
 """Reading files and folders into documents: each file in a guarded process unless it is ours, a BEIR folder line by line."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which store has the vectors of a generation: its manifest names it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Until then they are in temporary folders that do not outlive their process, even when it is killed.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -4,8 +4,6 @@ The vectors of the built-in documents are shipped in `data/vectors/`, a folder p
 per document, so that the first start embeds nothing and a changed document adds kilobytes to the repository.
 """
 
-from __future__ import annotations
-
 import functools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

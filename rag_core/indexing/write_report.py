@@ -1,7 +1,5 @@
 """What writing a generation did, and what it cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

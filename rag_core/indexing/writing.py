@@ -1,7 +1,5 @@
 """Writing a generation with LlamaIndex's ingestion pipeline: documents, passages, vectors, BM25 and manifest."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence

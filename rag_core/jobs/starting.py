@@ -1,7 +1,5 @@
 """Starts work as background jobs: evaluations and sweeps, and adding files to a corpus or indexing it in another way."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets

@@ -1,7 +1,5 @@
 """Files uploaded into a corpus of one's own, refused with a reason or stored and indexed, and removed; a corpus indexed anew."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

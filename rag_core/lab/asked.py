@@ -1,7 +1,5 @@
 """The questions that a corpus's passages are known to answer: opened to be searched, taught, and forgotten again."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Reading a corpus: its documents as they were cut into passages, and a search for words in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The built-in collection: its counts, and its documents and questions as BEIR folders."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence

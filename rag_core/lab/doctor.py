@@ -1,7 +1,5 @@
 """Which engines are active and why, and what is missing."""
 
-from __future__ import annotations
-
 import platform
 import tempfile
 from collections.abc import Iterator, Mapping

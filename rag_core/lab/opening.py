@@ -1,7 +1,5 @@
 """Opening and indexing corpora: loads the models, and builds or repairs both indexes where needed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

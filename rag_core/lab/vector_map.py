@@ -1,7 +1,5 @@
 """A corpus's vectors in two dimensions, by principal component analysis, with queries among them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Loading what the first question of a lab would otherwise wait for."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from ..models.tokenizer import FALLBACK, count_tokens

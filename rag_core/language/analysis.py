@@ -1,7 +1,5 @@
 """Words, sentences and languages: the one analyser for indexing, queries and highlighting."""
 
-from __future__ import annotations
-
 import functools
 import re
 import threading

@@ -3,8 +3,6 @@
 Unpacking takes half a second and 70 MB in every process; a question needs a few hundred pages of it.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Facts a rewrite must keep: numbers, weeks of pregnancy, negations and drug names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

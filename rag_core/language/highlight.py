@@ -1,7 +1,5 @@
 """A passage cut into segments: which words the question uses, which sentences an answer quotes."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@
 them, so it is imported below a package whose own start is left out. What other code imports as `nltk` is not touched.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

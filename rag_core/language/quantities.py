@@ -1,7 +1,5 @@
 """Numbers and units of measurement as English and Spanish write them."""
 
-from __future__ import annotations
-
 import re
 
 from .words import read_words

@@ -1,7 +1,5 @@
 """Questions: checks on them, their form and parts, and notices about them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """English spelling: unknown words of a question, read as the collection's words that look or sound like them."""
 
-from __future__ import annotations
-
 import functools
 import re
 import threading

@@ -1,7 +1,5 @@
 """The lists of words in the data folder that came with this code, wherever RAG_DATA points."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Passages as LlamaIndex nodes, and the stages that LlamaIndex pipelines need."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Parts of LlamaIndex inside a strategy: any retriever of its, and the texts a query bundle is embedded by."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

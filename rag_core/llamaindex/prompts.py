@@ -1,7 +1,5 @@
 """The templates of a strategy's stages as LlamaIndex prompts, for `get_prompts` and `update_prompts`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A LlamaIndex retriever and query engines over a strategy."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """One question through one strategy in the order LlamaIndex responses need: passages, then the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The embedding model of the settings: the bundled MiniLM, another on this machine, or a provider's."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence

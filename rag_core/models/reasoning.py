@@ -7,8 +7,6 @@ without a sign and a fold by its title can be the answer's own, and count only w
 prose, with nothing that marks it, is not recognised.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..prompts.replies import Restart

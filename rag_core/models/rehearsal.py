@@ -4,8 +4,6 @@ Nothing here reduces the number of calls: no passage is found twice or dropped, 
 another, and every structured reply is refused once and retried.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What is taken from a model's reply: its answer as valid text up to a limit, why it ended, and sane token counts."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether a server still has the embedding model that an index was made with."""
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections.abc import Sequence

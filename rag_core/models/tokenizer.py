@@ -1,7 +1,5 @@
 """Token counts, without network access."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import importlib.util

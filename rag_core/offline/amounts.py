@@ -1,7 +1,5 @@
 """Numbers with their units in a comparable form: "1 g" is "1000 mg" and "one in ten" is "10 %"."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A question is compared with questions, which are more like it than text is: doc2
 QuOTE (arXiv 2502.10976) write them with a model; those of the built-in collection people wrote.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import heapq

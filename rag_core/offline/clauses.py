@@ -1,7 +1,5 @@
 """What a clause says, reduced to what must match exactly: quantities, medicines, negations and sides of a contrast."""
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass

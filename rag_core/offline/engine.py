@@ -4,8 +4,6 @@ Deterministic; it uses a prompt's template name and fields instead of its text. 
 thesaurus and a first-pass search, scores from the offline scorer, and answers are sections of the passages.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

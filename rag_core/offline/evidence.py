@@ -1,7 +1,5 @@
 """Whether passages answer a question well enough for an answer to be written."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import tomllib

@@ -1,7 +1,5 @@
 """The offline engine as a language model of LlamaIndex, for its synthesizers and whatever else takes one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llama_index.core.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata

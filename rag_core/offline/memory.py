@@ -1,7 +1,5 @@
 """Vectors of passages and sentences, remembered: what was embedded at indexing is not embedded again."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections import Counter, OrderedDict

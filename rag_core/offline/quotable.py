@@ -1,7 +1,5 @@
 """The text of passages as an answer can quote it: its blocks as they stand there, and their sentences."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Every rewrite is in the question's language and keeps its numbers, weeks of preg
 words that express them are never replaced or dropped.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import Counter, defaultdict

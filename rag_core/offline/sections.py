@@ -4,8 +4,6 @@ A section is a passage: what stands under one heading. It is quoted whole, becau
 items and warnings that it was written for.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Which sentences of the sources say what to do now about an urgent question, and whether an answer begins with one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Word by word similarity of texts, from the model's input embeddings; no text passes through the network."""
 
-from __future__ import annotations
-
 import functools
 import re
 

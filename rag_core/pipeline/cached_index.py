@@ -1,7 +1,5 @@
 """Indexes in front of another: one searches once for all settings of a question, one never finds a document."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

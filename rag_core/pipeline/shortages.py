@@ -1,7 +1,5 @@
 """Warnings for controls that ask for more passages than the strategy can pass on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce

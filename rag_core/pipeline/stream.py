@@ -1,7 +1,5 @@
 """Several strategies on one question at the same time, as one stream of events."""
 
-from __future__ import annotations
-
 import contextvars
 import queue
 import threading

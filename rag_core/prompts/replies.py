@@ -3,8 +3,6 @@
 The error messages go back to the model when it is asked again.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -5,8 +5,6 @@ reformulation sets those of RAG-MSR (README, Step 1 and Reformulation Improvemen
 uses a template's name, a language model its text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What one stage sees: the lab's services, the run it belongs to, and a meter for its calls and warnings."""
 
-from __future__ import annotations
-
 import contextvars
 import math
 from collections.abc import Callable, Hashable, Sequence

@@ -1,7 +1,5 @@
 """What visitors of an open app have spent today, and the budgets that end it."""
 
-from __future__ import annotations
-
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

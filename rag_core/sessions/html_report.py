@@ -3,8 +3,6 @@
 The markup is in `templates/`, whose engine escapes every value.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Sequence

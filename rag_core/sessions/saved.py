@@ -1,7 +1,5 @@
 """The JSON of `rag query --json` and `rag compare --json`: written, read back, and exported as CSV and TREC runs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Writing the answer from the selected passages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Links from an answer to its evidence: resolved citations, quotes and the evidence hash."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools

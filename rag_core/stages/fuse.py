@@ -1,7 +1,5 @@
 """Fusion of several rankings into one."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The sentences of an answer with the passages that support them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

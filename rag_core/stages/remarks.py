@@ -1,7 +1,5 @@
 """Why an answer abstains, remarks on its evidence, and the documents nearest to a question that was not answered."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Rescoring passages: by a reranker, by a judging model, and by RAG-MSR's blend of both scores."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Retrieval: dense (embeddings) and BM25."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Spreading a ranking over documents, those in the question's language first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Query transforms: analysis, rewriting and hypothetical passages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The contract of a stage, checked by running it on the sample collection."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A dozen passages in memory, with a deterministic embedder, reranker and language model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The contract of a strategy: its declaration, its controls, and the stages they build."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator, Mapping

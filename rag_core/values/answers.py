@@ -1,7 +1,5 @@
 """A cited answer: its citations, how well passages support its sentences, and what it says about its evidence."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Every error rag_core raises on purpose, and how those of others are put in our words."""
 
-from __future__ import annotations
-
 import errno
 import re
 import sys

@@ -1,7 +1,5 @@
 """Signs that are another form of ordinary letters, as those letters: to search, embed and rate them alike."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

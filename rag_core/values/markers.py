@@ -1,7 +1,5 @@
 """Markers of a citation as models write them, and the references of a passage's own that look like them."""
 
-from __future__ import annotations
-
 import re
 
 _NAME = r"(?:sources?|refs?\.?|references?|passages?|documents?|fuentes?|referencias?|pasajes?|documentos?)"

@@ -1,7 +1,5 @@
 """The models that one column of a comparison chose in place of the settings'."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 

@@ -1,7 +1,5 @@
 """Folders and files of the state folder, which only their owner can open, whatever the umask."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

@@ -5,8 +5,6 @@ share it afterwards, which billing counts by. Only the classes listed here are e
 left out: vectors can be made again.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Only what no leaflet says to its readers counts: "ignore previous instructions",
 wrong dose, looks like a true one and cannot be found so.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 

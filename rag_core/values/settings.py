@@ -1,7 +1,5 @@
 """Settings, read once: arguments override the environment, a TOML file and the defaults."""
 
-from __future__ import annotations
-
 import difflib
 import ipaddress
 import os

@@ -1,7 +1,5 @@
 """The publications behind what a document says, and where their guidance applies."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A trace: the immutable states a strategy went through, what models were sent, and what its rankings share."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """How urgent a question is, before anybody answers it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -4,8 +4,6 @@ Control characters (C0, DEL, C1, and with them every terminal escape), the marks
 separators and lone surrogates. Newlines and tabs stay: layout needs them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What a spreadsheet shows of a value: ECMA-376 part 1, 18.8.31 has the signs of its number formats."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext

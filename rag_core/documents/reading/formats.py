@@ -4,8 +4,6 @@ Runs in the reading process, and for the built-in documents in any: it imports n
 language of a document is empty where the file does not give it.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import re

@@ -3,8 +3,6 @@
 This is a guess, from how many cells the first rows fill and how they differ from the rows below.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

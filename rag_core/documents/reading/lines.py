@@ -1,7 +1,5 @@
 """Joins words that were hyphenated at the end of a line."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Why a file cannot be read, with what to do about it: for people who know Word and PDF, not Python."""
 
-from __future__ import annotations
-
 import csv
 import zipfile
 from xml.etree.ElementTree import ParseError

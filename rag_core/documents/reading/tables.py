@@ -1,7 +1,5 @@
 """The rows of a table as documents."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

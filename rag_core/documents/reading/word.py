@@ -3,8 +3,6 @@
 ECMA-376 part 1, 17 (WordprocessingML) and 22.1 (Office Math) name the elements.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import unicodedata

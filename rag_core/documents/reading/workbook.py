@@ -4,8 +4,6 @@ openpyxl reads the cells one row at a time, which takes half the time that all o
 hidden ones then: these are read from the sheet's own XML (ECMA-376 part 1, 18.3).
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -4,8 +4,6 @@ A reply is its length in eight bytes, then {"documents": [...], "reason": why th
 whether this process should be replaced}.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

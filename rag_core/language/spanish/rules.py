@@ -1,7 +1,5 @@
 """Rules of Spanish spelling and word formation, for forms that no list contains."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

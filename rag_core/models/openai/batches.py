@@ -1,7 +1,5 @@
 """Embedding requests of a size that the server takes: fewer texts, and shorter ones, where it refuses."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The HTTP client for providers: every call ends, soon after the user stops it, and its replies are limited."""
 
-from __future__ import annotations
-
 import functools
 import logging
 import os

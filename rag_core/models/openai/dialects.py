@@ -1,7 +1,5 @@
 """Successful responses of servers that speak OpenAI's protocol in their own way, put into the words of its client."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

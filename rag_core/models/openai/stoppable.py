@@ -1,7 +1,5 @@
 """Connections that end as soon as the user stops the run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from concurrent import futures

@@ -1,7 +1,5 @@
 """E-mail addresses and telephone numbers of people; helplines are left alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Finds private data in a question, and replaces it."""
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -4,8 +4,6 @@ A number is found by its name ("DNI", "NHS number", "historia clínica"), whatev
 is as private; without a name, only by a shape whose check digits are right.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Names beside a date of birth, and names that introduce someone. Any other name alone, or a date alone, is left."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

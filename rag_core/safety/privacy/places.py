@@ -1,7 +1,5 @@
 """Postal addresses: a street with a number, or a British postcode, and what follows."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator

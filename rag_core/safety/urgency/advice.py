@@ -1,7 +1,5 @@
 """Sentences of passages that say to get help, or that point back to signs named before them."""
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -3,8 +3,6 @@
 All patterns read the text of `learned.plain`: lower case, no accents, no apostrophes.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Phone numbers of the chosen country, and what the screen and the terminal say about an urgent question."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Whether a sentence says to get help as urgently as a question needs, and whether an answer begins with it."""
 
-from __future__ import annotations
-
 import functools
 import re
 

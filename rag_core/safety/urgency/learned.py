@@ -1,7 +1,5 @@
 """How urgently a question is worded, and of which sign: n-grams weighed by regressions fitted on labelled questions."""
 
-from __future__ import annotations
-
 import functools
 import re
 import zlib

@@ -1,7 +1,5 @@
 """The table of urgent signs, signs.toml: what triage and answers know of them."""
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """How urgent a question is: the signs it describes as happening now, how urgently it is worded, and whether a clinician asks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The database of the history and of the panel's rooms: SQLite unless RAG_DATABASE_URL names another one."""
 
-from __future__ import annotations
-
 import threading
 import zlib
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """One question and what each strategy made of it, as it is kept."""
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 from collections.abc import Mapping

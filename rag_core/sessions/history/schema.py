@@ -1,7 +1,5 @@
 """The tables of the history and of the panel, and the version of their database, which Alembic brings up to date."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Wrong codes of rooms: who typed too many must wait, so that none is found by trying."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """The minutes of a room: one HTML page of what was asked and answered, how people voted, and what that says."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby

@@ -3,8 +3,6 @@
 Beside the votes stands what is measured of the answers, and where the two disagree.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

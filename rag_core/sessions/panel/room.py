@@ -1,7 +1,5 @@
 """A room, its questions, which are comparisons, and the votes in it, as values."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib

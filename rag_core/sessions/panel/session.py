@@ -4,8 +4,6 @@ The chain finds any change by somebody who does not write all later hashes anew.
 hash, which stands at the end of the minutes, too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -1,7 +1,5 @@
 """Where rooms are: four tables beside the history's. What races with closing is decided there, in one transaction."""
 
-from __future__ import annotations
-
 import hmac
 import random
 from collections import Counter
