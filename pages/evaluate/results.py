@@ -38,8 +38,10 @@ def draw() -> None:
     """Draw the view."""
     name = _choose()
     if name == shipped.NAME:
+        found = shipped.results()
+        untrusted.say(f"{t('Is it real?')} {shipped.whether_real(found)}")
         st.caption(translated(shipped.ABOUT))
-        _draw(None, shipped.results())
+        _draw(None, found)
         return
     run = ev.RunFolder.open(_past()[name])
     stored = ev.stored_results(run)

@@ -101,19 +101,23 @@ def draw(corpus: str) -> None:
         asked = st.button(t("Is it real?"), key="shipped.real", type="tertiary")
     if not asked:
         return
+    page = {"view": "results", "run": NAME}
+    with st.container(key="shipped.told", gap="xsmall"):
+        untrusted.say(whether_real(results()))
+        st.page_link("pages/evaluate/evaluate.py", label=t("All of it"), query_params=page)
+
+
+def whether_real(found: ev.Results) -> str:
+    """Whether the strategy that measured best is told apart from the one it is compared with, in a sentence."""
     from pages.shared import claims  # with the libraries of measuring
 
-    found, entries = results(), _measured()["manifest"]["strategies"]
+    entries = _measured()["manifest"]["strategies"]
     best = {label for label, one in entries.items() if one["strategy"] == _best_first()[0]}
     pair = next(one for one in found.comparisons if one.a in best)
     verdict = claims.verdict(found, pair)
-    told = t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
-    if not pair.different:
-        told = t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
-    page = {"view": "results", "run": NAME}
-    with st.container(key="shipped.told", gap="xsmall"):
-        untrusted.say(told)
-        st.page_link("pages/evaluate/evaluate.py", label=t("All of it"), query_params=page)
+    if pair.different:
+        return t("Yes: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
+    return t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
 
 
 def _title(name: str) -> str:

@@ -33,6 +33,10 @@ def test_the_strategies_are_named_best_first_and_each_column_has_its_own_figure(
     assert told.endswith("334 questions.")
     (link,) = [one.proto for one in drawn.get("page_link") if one.proto.label == "All of it"]
     assert (link.page, link.query_string) == ("evaluate", "view=results&run=shipped")
+    drawn.query_params.update(view="results", run="shipped")
+    page = drawn.switch_page("pages/evaluate/evaluate.py").run()
+    captions = [one.value for one in page.caption]
+    assert captions.index(f"Is it real? {told}") < captions.index(shipped.ABOUT)
 
 
 def test_hidden_names_and_own_documents_have_no_line(drawn, monkeypatch):
