@@ -1,5 +1,8 @@
-"""The YAML header of a Markdown file, within limits of size, depth and aliases."""
+"""The header of a Markdown file, within limits of size, depth and aliases."""
 
+import re
+import tomllib
+from contextlib import suppress
 from typing import Any
 
 import frontmatter
@@ -21,6 +24,34 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """
     handler = _LimitedYaml()
     return frontmatter.parse(text, handler=handler) if handler.detect(text.lstrip()) else ({}, text)
+
+
+def take_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """The fields of a header of any schema, and the body: YAML between lines of "---", TOML between lines of "+++".
+
+    A header that is no valid YAML, as with a second colon in a title, has the fields of its lines "name: value". What has no
+    fields is text.
+
+    Raises:
+        LimitExceeded: the header exceeds a limit.
+        yaml.YAMLError, ValueError: it has the lab's own fields, and is malformed.
+    """
+    fence, _, rest = text.partition("\n")
+    header, end, body = rest.partition(f"\n{fence.rstrip()}\n")
+    if not end or fence.rstrip() not in ("---", "+++"):
+        return {}, text
+    fields: dict[str, Any] = {}
+    if fence.startswith("+"):
+        with suppress(tomllib.TOMLDecodeError):
+            fields = tomllib.loads(header)
+    else:
+        try:
+            fields, _ = split_front_matter(text)
+        except (yaml.YAMLError, ValueError):
+            fields = dict(re.findall(r"^(\w[\w -]*): +(.*)$", header, re.MULTILINE))
+            if re.search(r"^(?:questions|sources):", header, re.MULTILINE):
+                raise
+    return (fields, body) if fields else ({}, text)
 
 
 class _LimitedYaml(YAMLHandler):

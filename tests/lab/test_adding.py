@@ -195,7 +195,11 @@ def test_stopping_leaves_files_and_index_as_they_were(lab, settings):
     [
         ("rows.jsonl", b'{"_id": "a"\n', "rows.jsonl, line 1: not JSON"),
         ("rows.json", b'{"a":', "rows.json, line 1: not JSON"),
-        ("front.md", b"---\nid: 5\nsources: x\n---\nbody", "front.md: a front matter field is missing"),
+        (
+            "front.md",
+            b"---\nid: 5\nsources:\n- organisation: x\n---\nbody",
+            "front.md: a front matter field is missing",
+        ),
     ],
 )
 def test_a_reason_names_the_file_and_no_folder_of_the_server(settings, name, content, reason):

@@ -103,25 +103,28 @@ class File:
 
 
 def _markdown(file: File) -> Iterator[Document]:
-    text = file.text
-    header = text.split("\n---", 1)[0] if text.startswith("---\n") else ""
-    if "\nsources:" in header:
-        yield parse_document(text, file.path)
-        return
-    fields: dict[str, Any] = {}
-    if "\nquestions:" in header:
-        from ..front_matter import split_front_matter
+    text, fields = file.text, dict[str, Any]()
+    if text.startswith(("---", "+++")):
+        from ..front_matter import take_front_matter
 
-        fields, text = split_front_matter(text)
+        fields, body = take_front_matter(text)
+        sources = fields.get("sources")
+        if isinstance(sources, list) and any(
+            isinstance(one, dict) and "organisation" in one for one in sources
+        ):
+            yield parse_document(text, file.path)
+            return
+        text = body
     text, hidden = take_markdown(text)
     heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
+    questions = questions_in(fields)
+    fields.pop("questions", None)
+    title = heading or (fields.pop("title") if isinstance(fields.get("title"), str) else "")
     rest = (  # lists, by aliases, may be endless when written out
         str(name) if isinstance(value, list | dict | set | tuple) else f"{name}: {value}"
         for name, value in fields.items()
-        if name != "questions"
     )
-    document = file.document(text, heading, reported([*hidden, *rest]))
-    yield replace(document, questions=questions_in(fields))
+    yield replace(file.document(text, title, reported([*hidden, *rest])), questions=questions)
 
 
 def _plain_text(file: File) -> Iterator[Document]:

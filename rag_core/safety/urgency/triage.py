@@ -51,6 +51,9 @@ NEAR = 110  # characters between the parts of one sign
 MIN_URGENT = 0.3
 # Lowest probability at which the wording names a sign: of the signs it names in urgent questions, nine in ten are right.
 MIN_SURE = 0.22
+# Fewest words of a text that is urgent by its wording alone: bare keywords ("visiting hours", "jaundice first 24 hours") tell
+# nothing of anybody, and the labelled messages that only the wording finds have 9 or more.
+LEAST_WORDS = 5
 # The same as MIN_URGENT for a general question ("are clots normal after birth?"), where nobody has the sign now.
 MIN_URGENT_GENERAL = 0.5
 
@@ -92,7 +95,8 @@ def triage(text: str) -> Triage:
     if any(sign.id == "newborn-emergency" for _, sign in found) and not frames.speaks_of_self(simple):
         found = [pair for pair in found if pair[1].id != "fever"]  # the baby's, not the mother's
     found.sort(key=lambda pair: LEVELS.index(pair[0]))
-    level = found[0][0] if found else "same_day" if worded else "routine"
+    message = len(simple.split()) >= LEAST_WORDS
+    level = found[0][0] if found else "same_day" if worded and message else "routine"
     if level == "routine":
         return Triage(level, language=language)
     clinician = is_clinician(simple)

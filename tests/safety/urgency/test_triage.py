@@ -299,6 +299,11 @@ def test_a_sign_in_unforeseen_words_is_named(question, sign):
     assert sign in triage(question).signs
 
 
+@pytest.mark.parametrize("keywords", ["visiting hours", "jaundice first 24 hours", "ventosa o fórceps"])
+def test_bare_keywords_without_a_sign_are_routine(keywords):
+    assert triage(keywords).level == "routine"
+
+
 def test_wording_without_a_sign_is_no_more_than_same_day():
     found = triage("feels like someone parked a lorry on my ribcage, had baby tuesday")
     assert (found.level, found.signs) == ("same_day", ())
