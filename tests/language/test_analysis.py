@@ -141,7 +141,7 @@ def test_matches_finds_the_same_words_that_search_does():
     ("text", "language"),
     [
         ("When is anti-D given?", "en"), ("Preeclampsia?", "en"), ("can i eat cheese", "en"),
-        ("What is PPH", "en"), ("epidural", "en"), ("¿Cuándo se administra la anti-D?", "es"),
+        ("What is PPH", "en"), ("epidural", "en"), ("HELLP platelets caesarean", "en"), ("anemia de células", "es"), ("¿Cuándo se administra la anti-D?", "es"),
         ("cuando ir al hospital", "es"), ("fiebre embarazo", "es"), ("¿Puedo comer queso?", "es"),
         ("متى يجب أن أذهب إلى المستشفى؟", "ar"), ("когда ехать в роддом", "ru"), ("", "en"), ("42 %", "en"),
         ("😀", "en"),

@@ -119,7 +119,10 @@ def _markdown(file: File) -> Iterator[Document]:
     heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
     questions = questions_in(fields)
     fields.pop("questions", None)
-    title = heading or (fields.pop("title") if isinstance(fields.get("title"), str) else "")
+    given = fields.get("title")
+    title = heading or (given if isinstance(given, str) else "")
+    if given == title:
+        fields.pop("title", None)
     rest = (  # lists, by aliases, may be endless when written out
         str(name) if isinstance(value, list | dict | set | tuple) else f"{name}: {value}"
         for name, value in fields.items()
