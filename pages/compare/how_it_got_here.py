@@ -1,5 +1,7 @@
 """How a result came about: rank flow, fates, scores taken apart, tipping points, prompts, and "Why not this one?"."""
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 

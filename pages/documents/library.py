@@ -1,5 +1,7 @@
 """The documents of a corpus, built-in or one's own: found by words in their passages, read whole or as they were cut."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 

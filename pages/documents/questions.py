@@ -1,5 +1,7 @@
 """The questions that sections are known to answer: those of a document, and all that people taught."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 import streamlit as st

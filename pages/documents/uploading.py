@@ -1,5 +1,7 @@
 """The form that adds one's own documents, and what became of them."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 import rag_core

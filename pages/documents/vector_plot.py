@@ -1,5 +1,7 @@
 """The vectors of a corpus in two dimensions, with the last question and its rewrites."""
 
+from __future__ import annotations
+
 import textwrap
 from collections import Counter
 from collections.abc import Sequence

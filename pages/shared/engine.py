@@ -4,6 +4,8 @@ The built-in one is opened once, in the background, after the first page is draw
 the time until the page can be used. Those of other corpora open when they are first asked for, with its models.
 """
 
+from __future__ import annotations
+
 import gc
 import threading
 import time

@@ -1,5 +1,7 @@
 """The jobs running on this server, as every session sees them, and the choice of questions to measure on."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from pages.shared import claims
+from pages.shared import claims, shipped
 from rag_core.catalog import RECIPES, Number, build
 from rag_core.documents.benchmark import read_beir
 from rag_core.documents.documents import builtin_profile
@@ -243,12 +243,12 @@ def test_a_context_finds_a_passage_whose_own_words_do_not(store, services):
         values = {"search_type": "bm25", "enriched": enriched}
         trace = build(("contextual", values)).run("felines", both)
         assert [hit.passage.doc_id for hit in trace.ranking] == found
-    measured = claims.measured().strategies
+    measured = shipped.results().strategies
     assert measured["contextual"].fingerprint != measured["contextual_plain"].fingerprint
 
 
 def test_the_four_methods_of_rag_msr_are_shown_with_its_figures_and_measured_both_ways():
-    results = claims.measured()
+    results = shipped.results()
     shown = claims.ablation(results)
     for label, figure in (
         ("msr_raw", 0.868), ("msr_reformulation", 0.849), ("msr_reranking", 0.763), ("msr_origin", 0.918),
@@ -260,7 +260,7 @@ def test_the_four_methods_of_rag_msr_are_shown_with_its_figures_and_measured_bot
 
 
 def test_the_order_of_the_four_methods_is_told_as_published_and_as_measured():
-    results = claims.measured()
+    results = shipped.results()
     shown = claims.order(results)
     assert "Origin RAG-MSR &gt; Raw Retrieval &gt; Reformulation Retrieval &gt; Reranking Retrieval" in shown
     scores = {
@@ -285,7 +285,7 @@ def test_the_order_of_the_four_methods_is_told_as_published_and_as_measured():
 
 
 def test_the_time_and_cost_of_multi_query_stand_beside_what_was_measured():
-    results = claims.measured()
+    results = shipped.results()
     row = results.strategies["multi_query"]
     writing, searching, answering, total = claims.spent(results).split("<tbody>")[1].split("</tr>")[:4]
     assert "2–3 s" in writing
