@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
