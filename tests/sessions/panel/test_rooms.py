@@ -116,9 +116,9 @@ def test_what_was_asked_is_drawn_again_and_only_the_presenter_asks_closes_and_de
 
 
 def test_people_in_a_room_get_pairs_evenly_and_sides_by_chance(rooms, asked):
-    shown = [rooms.pair(asked, rooms.join(asked.room)) for _ in range(30)]
-    assert Counter(one.key for one in shown if one) == {"0-1": 10, "0-2": 10, "1-2": 10}
-    assert len(set(shown)) == 6  # each pair both ways round: one side for all has a chance of 3 / 2^9
+    shown = [rooms.pair(asked, rooms.join(asked.room)) for _ in range(60)]
+    assert Counter(one.key for one in shown if one) == {"0-1": 20, "0-2": 20, "1-2": 20}
+    assert len(set(shown)) == 6  # each pair both ways round: one side for all has a chance of 3 / 2^19
 
 
 def test_sixty_voters_at_once_are_each_counted_once(rooms, room):
