@@ -64,6 +64,18 @@ SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
         declared("**{columns}** gives no answer."),
         declared("**{columns}** give no answer."),
     ),
+    ("leads", "urgent"): (
+        declared("**{columns}** begins with what to do now."),
+        declared("**{columns}** begin with what to do now."),
+    ),
+    ("by_notice", "urgent"): (
+        declared("**{columns}** says what to do now by our notice alone."),
+        declared("**{columns}** say what to do now by our notice alone."),
+    ),
+    ("buries", "urgent"): (
+        declared("**{columns}** does not begin with what to do now."),
+        declared("**{columns}** do not begin with what to do now."),
+    ),
     ("harmful", "judged"): (
         declared("**{columns}** may do harm: it says “{says}”."),
         declared("**{columns}** may do harm: they say “{says}”."),
@@ -105,7 +117,8 @@ def draw(run: Comparison) -> None:
             _why(run, columns, found)
             if not (judged or run.by_model):
                 _ask_model(run)
-            if not any(found) and run.traces and not presenter.on():
+            told = any(one and one.basis != "urgent" for one in found)
+            if not told and run.traces and not presenter.on():
                 presenter.ballot(run)
             best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
             differences.draw(run, best[0] if best else 0)
@@ -127,10 +140,6 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
     yield from (*told, *people) if judged else (*people, *told)
     if not (told or people):
         yield escape(t("Not judged: which answer is better?"))
-        if any(trace.triage.urgent for trace in run.traces):
-            yield escape(
-                t("An urgent question is not estimated: sections on harmless cases look like the right ones.")
-            )
 
 
 def sentence(one: ev.ColumnVerdict, places: Sequence[int], called: str = "") -> str:
@@ -198,6 +207,12 @@ def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
         told = t(
             "Judged by what an answer to this question must say; language models wrote that, no clinician has "
             "reviewed it."
+        )
+    elif "urgent" in bases:
+        word = t("Urgent")
+        told = t(
+            "By what each begins with. Whether it answers is not estimated for an urgent question: sections on harmless cases "
+            "look like the right ones."
         )
     elif "estimated" in bases:
         from rag_core import evaluation as ev

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..documents.benchmark import passage_key
+from ..offline.urgent import check_safety
 from ..prompts.prompt import COMPARE_ANSWERS, Answers
 from ..prompts.replies import read_object
 from ..runtime.context import Context
@@ -24,8 +25,10 @@ from .cost_estimate import CostEstimate
 from .datasets import judged_answer
 from .verdicts import AnswerVerdict, Assessment, assess
 
-Kind = Literal["answers", "partly", "misses", "harmful", "declines", "declines_rightly"]
-Basis = Literal["judged", "model", "estimated"]
+Kind = Literal[
+    "answers", "partly", "misses", "harmful", "declines", "declines_rightly", "leads", "by_notice", "buries"
+]
+Basis = Literal["judged", "model", "estimated", "urgent"]
 
 JUDGED: Mapping[AnswerVerdict, Kind] = {
     "acceptable": "answers",
@@ -58,7 +61,7 @@ class ColumnVerdict:
 
     Args:
         basis: "judged" by the statements that an answer to this question must and must not make, by a language "model",
-            or "estimated" by the section that it quotes first.
+            "estimated" by the section that it quotes first, or to an "urgent" question by what it begins with.
         lacks: a statement that it should make, and does not; may be empty.
         says: a statement that it must not make; may be empty.
         begins: the section that it quotes first; None where it cites none.
@@ -74,8 +77,8 @@ class ColumnVerdict:
 def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple[ColumnVerdict | None, ...]:
     """The verdict on the answer of each column; None where nothing can be said of it.
 
-    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not estimated: the sections
-    on the ordinary case look much like those on the danger.
+    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not estimated, since
+    the sections on the ordinary case look much like those on the danger; whether they begin with what to do now is checked.
 
     Raises:
         DataError: the built-in questions or their answers cannot be read.
@@ -105,7 +108,11 @@ def _verdict(trace: Trace, settings: Settings, begun: Counter[str]) -> ColumnVer
         return ColumnVerdict(JUDGED[found.verdict], "judged", lacks, says, begins)
     if trace.answer and trace.answer.abstained:
         return ColumnVerdict("declines", "estimated")
-    kind = None if trace.triage.urgent else estimated(trace, begun)
+    if trace.triage.urgent:
+        check = check_safety(trace)
+        led: Kind = "by_notice" if check.by_notice else "leads" if check.leads else "buries"
+        return ColumnVerdict(led, "urgent", begins=begins)
+    kind = estimated(trace, begun)
     return ColumnVerdict(kind, "estimated", begins=begins) if kind else None
 
 

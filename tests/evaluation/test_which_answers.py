@@ -79,11 +79,21 @@ def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with_and_w
     assert {one.kind for one in column_verdicts([trace, None, trace], lab.settings) if one} == {shared}
 
 
-def test_an_answer_to_an_urgent_question_is_not_estimated(lab):
+def test_an_answer_to_an_urgent_question_is_told_by_what_it_begins_with(lab):
     trace = lab.run("I'm 33 weeks, my waters went an hour ago and my baby is lying sideways", "bm25")
     assert trace.triage.urgent
     assert first_quoted(trace).relevance.scorer != "rank"
-    assert column_verdicts([trace], lab.settings) == (None,)
+    begun = (
+        ("Go to the maternity unit now. [1]", "leads"), ("Waters are pale. [1]", "buries"),
+    )  # fmt: skip
+    for text, kind in begun:
+        (verdict,) = column_verdicts([answering(trace, text=text, notice="")], lab.settings)
+        assert (verdict.basis, verdict.kind) == ("urgent", kind)
+    noticed = answering(
+        trace, text="Go to the maternity unit now. Waters are pale. [1]", notice="Our notice."
+    )
+    (verdict,) = column_verdicts([noticed], lab.settings)
+    assert verdict.kind == "by_notice"
 
 
 def test_nothing_is_said_of_labels_by_rank_nor_without_an_answer(lab):
