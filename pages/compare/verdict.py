@@ -69,8 +69,8 @@ SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
         declared("**{columns}** begin with what to do now."),
     ),
     ("by_notice", "urgent"): (
-        declared("**{columns}** says what to do now by our notice alone."),
-        declared("**{columns}** say what to do now by our notice alone."),
+        declared("**{columns}** begins with our own notice of what to do now."),
+        declared("**{columns}** begin with our own notice of what to do now."),
     ),
     ("buries", "urgent"): (
         declared("**{columns}** does not begin with what to do now."),
@@ -81,7 +81,7 @@ SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
         declared("**{columns}** may do harm: they say “{says}”."),
     ),
 }
-MISSED = ("partly", "misses", "declines", "harmful")  # what a column is asked why for
+MISSED = ("partly", "misses", "declines", "harmful", "by_notice", "buries")  # what a column is asked why for
 ORDER = [*SENTENCES]
 
 
@@ -280,10 +280,14 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
     ways_lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
     if not ways_lost:
         return
-    judged = any(one and one.basis == "judged" for one in found)
+    bases = {one.basis for one in found if one}
     title = section.heading or section.title
-    told = t("“{title}” answers it.", title=title)
-    told = told if judged else t("“{title}” probably answers it.", title=title)
+    if "judged" in bases:
+        told = t("“{title}” answers it.", title=title)
+    elif "urgent" in bases:
+        told = t("“{title}” says what to do now.", title=title)
+    else:
+        told = t("“{title}” probably answers it.", title=title)
     lost_so = (f"**{LETTERS[place]}** {sentence}" for place, sentence in ways_lost.items())
     untrusted.draw(f'<p class="rl-missed">{bold(" ".join((told, *lost_so)))}</p>')
     if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):

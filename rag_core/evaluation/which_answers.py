@@ -203,7 +203,7 @@ def would_answer(
     Args:
         passages: of the corpus that was searched, by id.
     """
-    best = next((one for one in verdicts if one and one.kind == "answers"), None)
+    best = next((one for one in verdicts if one and one.kind in ("answers", "leads")), None)
     if best and best.begins:
         return best.begins
     known = next((known for trace in traces if trace and (known := judged_answer(trace, settings))), None)

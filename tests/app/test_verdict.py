@@ -50,6 +50,15 @@ def test_any_other_question_has_an_estimate_that_says_how_often_such_were_right(
     assert f"Of test answers, {right.answered} of {right.of} that “probably answer” did" in told
 
 
+def test_an_urgent_question_is_told_by_what_each_begins_with_and_who_lost_that_section(drawn):
+    app = ask(drawn.run(), "my baby hasn't moved since last night, 34 weeks")
+    assert verdict(app).startswith(
+        "C begins with what to do now. A and B begin with our own notice of what to do now. Urgent"
+    )
+    why = text(html(app)).partition("“The baby moves less: what to do at once” says what to do now. ")[2]
+    assert why.startswith("A never found it. B lost it: cut by MMR")
+
+
 def test_columns_that_decline_are_told_once(drawn):
     told = verdict(ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?"))
     assert told.startswith("A, B and C decline, rightly: the documents do not cover this. Judged")
