@@ -76,16 +76,6 @@ class Report:
         return sum((one.cost for one in (self.enriched, self.questions) if one), Cost.of(self.calls))
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What an update would do, and all documents of the index after it."""
-
-    report: Report
-    documents: list[LlamaDocument]
-    chunking: Chunking
-    needed: bool
-
-
 class CorpusStore(IndexFolder):
     """The index of one corpus for one embedding model, with its enriched index.
 
@@ -145,20 +135,19 @@ class CorpusStore(IndexFolder):
             StorageError: the disk is full or the folder cannot be written.
             DataError: the corpus already has a document with the same id from another folder.
         """
-        change = self._change(reading)
-        if not change.needed:  # without the lock, so that a folder that cannot be written serves what it has
+        report, chunking, documents = self._change(reading)
+        if documents is None:  # without the lock, so that a folder that cannot be written serves what it has
             alongside()
-            return change.report
+            return report
         with self._writing() as bills:
-            change = self._change(reading)
-            if not change.needed:  # another process has just done it
+            report, chunking, documents = self._change(reading)
+            if documents is None:  # another process has just done it
                 alongside()
-                return change.report
-            return self._write_report(
-                change.report, change.documents, change.chunking, progress, bills, alongside
-            )
+                return report
+            return self._write_report(report, documents, chunking, progress, bills, alongside)
 
-    def _change(self, reading: SourceFiles) -> _Change:
+    def _change(self, reading: SourceFiles) -> tuple[Report, Chunking, list[LlamaDocument] | None]:
+        """What an update would do, and all documents of the index after it; None if it would change nothing."""
         old, read, sound, lost = self._old()
         fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
         kept = _kept(self.corpus, old, fresh, reading)
@@ -170,10 +159,10 @@ class CorpusStore(IndexFolder):
         same = same and sound is not None and self.is_complete(sound)
         if sound and same and (report.profile, chunking) == (sound.manifest.profile, sound.manifest.chunking):
             report.passages, report.profile = sound.manifest.passages, sound.profile
-            return _Change(report, [], chunking, needed=False)
+            return report, chunking, None
         documents = [document for name, document in read().items() if name in kept]
         documents += [_llama_document(document, reading) for document in reading.documents]
-        return _Change(report, documents, chunking, needed=True)
+        return report, chunking, documents
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
         """Rebuild an index from its documents, because it is damaged or not current.

@@ -78,7 +78,7 @@ class EnrichedStore(IndexFolder):
         """
         if self.folder.is_dir():
             with self._writing():
-                drop_others(self._stores, self.folder, ())
+                drop_others(self.stores, self.folder, ())
                 shutil.rmtree(self.folder)
             self._opened = None
 
