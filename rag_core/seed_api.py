@@ -184,7 +184,6 @@ class SeedRun:
         return [query.text for query in self.trace.final.queries if query.origin != "question"]
 
     def evaluated(self) -> dict[str, Any]:
-        """What `query_for_evaluation` returns."""
         return {
             "question": self.trace.question,
             "answer": self.answer,

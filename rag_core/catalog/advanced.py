@@ -35,7 +35,7 @@ from ..stages import (
     WeightedFusion,
 )
 from .basic import DEDUPLICATE, K_FINAL, RRF_K, TEMPERATURE, TUNED
-from .controls import Choice, Switch, Weights, count, share
+from .controls import Choice, Number, Switch, Weights, count
 from .prompt_controls import ANSWER_PROMPT, PromptText, Templates
 from .recipe import Preset, Recipe
 
@@ -67,7 +67,7 @@ MULTI_QUERY_REWRITER = Recipe(
             choices=("linear", "exponential", "equal", "custom"),
             label="weights of the rewrites",
         ),
-        share(
+        Number(
             "weight_step",
             0.05,
             "How much less each further rewrite weighs (Multi-Query Rewriter RAG, Query Weighting Strategy: 0.05).",
@@ -173,14 +173,14 @@ CONTEXTUAL = Recipe(
             label="candidates",
             limit="the {value}-candidate limit",
         ),
-        share(
+        Number(
             "vector_weight",
             0.6,
             "Weight of embedding search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.6).",
             needs=(("search_type", ("hybrid",)),),
             label="weight of embeddings",
         ),
-        share(
+        Number(
             "bm25_weight",
             0.4,
             "Weight of keyword search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.4).",
@@ -287,7 +287,7 @@ RAG_MSR = Recipe(
             "Score every passage by S_final and drop those below θ; off keeps the fused order.",
             label="relevance judge",
         ),
-        share(
+        Number(
             "alpha",
             0.4,
             "S_final = α · cosine + (1 − α) · judge (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.4); 1 skips the judge.",
@@ -295,7 +295,7 @@ RAG_MSR = Recipe(
             needs=(("judge", (True,)),),
             label="cosine against judge (α)",
         ),
-        share(
+        Number(
             "theta",
             0.5,
             "Lowest S_final a passage needs to be used (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.5); 0 keeps all.",

@@ -126,7 +126,6 @@ class Number(Control):
         return "int" if self.whole else "float"
 
     def parse(self, value: object) -> int | float:
-        """A number, from a number or its text."""
         try:
             number = float(str(value))
         except ValueError:
@@ -257,8 +256,3 @@ def format_value(value: object) -> str:
 def count(name: str, default: int, help: str, **more: Any) -> Number:  # noqa: A002  # the field's name
     """A control for a number of passages."""
     return Number(name, default, help, min=1, max=MAX_PASSAGES, step=1, unit="passages", whole=True, **more)
-
-
-def share(name: str, default: float, help: str, **more: Any) -> Number:  # noqa: A002
-    """A control with a range of 0 to 1."""
-    return Number(name, default, help, **more)

@@ -20,7 +20,7 @@ from ..stages import (
     Top,
 )
 from .basic import DEDUPLICATE, K_FINAL, RRF_K, TEMPERATURE, TUNED
-from .controls import Number, Switch, count, share
+from .controls import Number, Switch, count
 from .prompt_controls import ANSWER_PROMPT, Templates
 from .recipe import Preset, Recipe
 
@@ -37,7 +37,7 @@ ENSEMBLE = Recipe(
             label="rewriting templates",
         ),
         replace(TEMPERATURE, help="Temperature of the rewriting model; no effect on the offline engine."),
-        share(
+        Number(
             "rewrite_weight",
             0.5,
             "Weight of the rewrites in the fusion; the question weighs 1.",
@@ -70,7 +70,7 @@ ENSEMBLE = Recipe(
             needs=(("asked", (True,)),),
             label="weight of known questions",
         ),
-        share(
+        Number(
             "foreign_weight",
             0.9,
             "Worth of a passage in another language than the question's, as a share of its own; 1 for no difference.",

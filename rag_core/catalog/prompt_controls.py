@@ -28,12 +28,10 @@ class PromptText(Control):
 
     @property
     def purpose(self) -> str:
-        """The role that answers the prompt."""
         return str(self.default.purpose)
 
     @property
     def changes_passages(self) -> bool:
-        """Whether it can; the answer's prompt comes after them."""
         return self.purpose != "answer"
 
     def parse(self, value: object) -> Template:
@@ -90,12 +88,10 @@ class Templates(Control):
 
     @property
     def purpose(self) -> str:
-        """The role that answers the prompts."""
         return self.ready[0].purpose
 
     @property
     def names(self) -> list[str]:
-        """Names of the ready ones."""
         return [template.name for template in self.ready]
 
     def parse(self, value: object) -> tuple[Template, ...]:

@@ -206,25 +206,18 @@ def read_collection(folder: Path) -> list[Document]:
     Raises:
         DataError: the folder is missing or has no documents, or one cannot be read.
     """
-    documents, faults = _readable(folder)
+    documents, faults = readable_documents(folder)
     if faults:
         raise faults[0]
     return documents
 
 
-def builtin_documents(data: Path) -> tuple[list[Document], list[DataError]]:
-    """The documents of the built-in corpus that can be read, ordered by id, and the faults of the others.
-
-    Args:
-        data: the folder that contains `corpus`.
+def readable_documents(folder: Path) -> tuple[list[Document], list[DataError]]:
+    """The documents of a collection that can be read, ordered by id, and the faults of the others.
 
     Raises:
         DataError: the folder is missing or has no documents.
     """
-    return _readable(data / "corpus")
-
-
-def _readable(folder: Path) -> tuple[list[Document], list[DataError]]:
     paths = markdown_files(folder)
     if not paths:
         raise DataError(

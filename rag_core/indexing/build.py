@@ -72,7 +72,6 @@ class Report:
 
     @property
     def cost(self) -> Cost:
-        """The cost of all calls."""
         return sum((one.cost for one in (self.enriched, self.questions) if one), Cost.of(self.calls))
 
 

@@ -180,7 +180,6 @@ def _indexes(corpus: Path) -> list[Path]:
 
 
 def _generations(corpus: Path) -> list[Path]:
-    """The generations of every index of a corpus."""
     return [generation for index in _indexes(corpus) for generation in generations(index)]
 
 

@@ -101,7 +101,6 @@ class UploadFolder:
         return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
 
     def has(self, upload: Upload) -> bool:
-        """Whether this file is stored with this content."""
         path = self.folder / upload.name
         return path.is_file() and path.read_bytes() == upload.content
 

@@ -206,7 +206,6 @@ class Engines:
 
     @functools.cached_property
     def evidence(self) -> PassageEvidence | None:
-        """What decides whether an answer is written."""
         if self.thresholds is None:
             return None
         return PassageEvidence(self.scorer, self.thresholds)

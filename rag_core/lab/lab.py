@@ -255,7 +255,6 @@ class Lab:
             return made
 
     def _question_reader(self, index: CorpusIndex) -> Reader:
-        """How questions are read, kept with the words it counted in the index."""
         return self._once("reader", (index,), lambda: self._engines(index).reading(index))
 
     @property
@@ -370,7 +369,6 @@ class Lab:
         return answer_without(trace, passages, self._services_of(trace))
 
     def with_engines(self, engines: Engines) -> Lab:
-        """The same corpus and index with other models."""
         lab = Lab(self.settings, self.corpus, engines, self._store)
         lab.warnings, lab.calls, lab.taught = self.warnings, self.calls, self.taught
         if (others := self.others) is not None:

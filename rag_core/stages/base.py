@@ -48,7 +48,6 @@ class Flow:
         return " and ".join(f"{source} gives {scale} scores" for source, scale in self.scales.items())
 
     def rescored(self, scale: str) -> Flow:
-        """This flow with every ranking on a new scale."""
         return replace(self, scales=dict.fromkeys(self.scales, scale))
 
 
@@ -77,8 +76,7 @@ class Stage(ABC):
         return before
 
     @abstractmethod
-    def __call__(self, state: State, ctx: Context) -> State:
-        """The state after this stage."""
+    def __call__(self, state: State, ctx: Context) -> State: ...
 
 
 class TransformStage(Stage):

@@ -44,11 +44,9 @@ class Top(SelectStage):
 
     @property
     def most(self) -> int:
-        """The limit, k."""
         return self.k
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """The first k."""
         return ranking.hits[: self.k]
 
 
@@ -68,7 +66,6 @@ class LeaveOut(SelectStage):
     ids: tuple[str, ...] = ()
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """The others."""
         return [hit for hit in ranking.hits if hit.id not in self.ids]
 
 
@@ -105,7 +102,6 @@ class Threshold(SelectStage):
         return before
 
     def __call__(self, state: State, ctx: Context) -> State:
-        """The state with the remaining hits, or the reason when none remain."""
         after = super().__call__(state, ctx)
         dropped = tuple(hit for ranking in state.rankings for hit in ranking)
         if not dropped or any(ranking.hits for ranking in after.rankings):
@@ -117,7 +113,6 @@ class Threshold(SelectStage):
         return replace(after, shortfall=shortfall, dropped=dropped)
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """Those at or above θ."""
         return [hit for hit in ranking if hit.score >= self.theta]
 
 
@@ -151,7 +146,6 @@ class Mmr(SelectStage):
 
     @property
     def most(self) -> int:
-        """The limit, k."""
         return self.k
 
     def __post_init__(self) -> None:
@@ -159,7 +153,6 @@ class Mmr(SelectStage):
             raise ConfigError(f"Mmr: lambda_ must be from 0 to 1, not {self.lambda_}.")
 
     def flow(self, before: Flow) -> Flow:
-        """The same rankings with MMR values."""
         return before.rescored("mmr")
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:

@@ -41,7 +41,6 @@ class Spread(SelectStage):
                 raise ConfigError(f"Spread: {name} must be from 0 to 1, not {value}.")
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """Every hit, those worth most first; equals keep their order."""
         scores = [hit.score for hit in ranking]
         low, reach = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
         spoken = language_of(ctx.as_read(ranking.query.text))

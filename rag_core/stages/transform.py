@@ -57,7 +57,6 @@ class AnalyseQuery(TransformStage):
     fans_out: ClassVar[bool] = False
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The question with its form."""
         form, reason = form_of(question.text)
         return (replace(question, form=form, note=reason),)
 
@@ -253,7 +252,6 @@ class Rephrase(Rewrite):
     fans_out: ClassVar[bool] = False
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The rewrite, or the question."""
         written, _ = self._written(question, ctx)
         return tuple(written) or (question,)
 

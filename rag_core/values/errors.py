@@ -44,7 +44,6 @@ class RagError(Exception):
 
     @property
     def sentence(self) -> Message:
-        """What happened and what to do, as one message."""
         return Message.joined((part for part in (self.message, self.next_step) if part), " ")
 
     def __str__(self) -> str:

@@ -37,7 +37,6 @@ class Price:
         )
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
-        """The cost of one call in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / TOKENS_PER_PRICE
 
 
