@@ -26,7 +26,7 @@ from ..runtime.services import Llm
 from ..values.errors import InputError, RagError, Stopped, attach_calls_to_errors
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
-from .key_value_cache import KeyValueCache, text_key
+from .vectors import KeyValueCache, text_key
 from .write_report import WriteReport
 
 CACHE = "contexts.sqlite"  # in vectors/

@@ -21,11 +21,11 @@ from ..values.message import Message
 from ..values.owner_only import FILE
 from .build import CorpusStore
 from .enrich import CACHE, OFFLINE, Enricher
-from .key_value_cache import KeyValueCache
 from .manifest import Manifest
 from .store import CorpusIndex, generations
 from .stores import STORES, Stores, drop_others
 from .uploads import UPLOADS, UploadFolder
+from .vectors import KeyValueCache
 from .write_report import Progress, no_progress
 
 

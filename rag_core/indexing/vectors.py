@@ -1,13 +1,14 @@
-"""Cached embeddings: unchanged text is never embedded twice, even after a crash.
+"""Cached embeddings, and other expensive results: unchanged text is never embedded twice, even after a crash.
 
 The vectors of the built-in documents are shipped in `data/vectors/`, a folder per embedding model with two small files
 per document, so that the first start embeds nothing and a changed document adds kilobytes to the repository.
 """
 
 import functools
+import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,90 @@ from ..models.same_model import PROBE, another_model, probe, same
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError, attach_calls_to_errors
 from ..values.message import Message
+from ..values.owner_only import private_file, private_folder
 from ..values.types import ModelCall, Vectors
-from .key_value_cache import KeyValueCache, text_key
 
-PROBE_KEY = text_key(PROBE)
 BATCH = 64  # texts of a request to a server, saved before the next
 LOCAL_BATCH = 256  # texts embedded here between saves: enough to keep all processors busy
 LanguageText = tuple[str, str]  # a text and its language
 Progress = Callable[[int, int], None]  # (done, total)
 BeforeEmbedding = Callable[[Sequence[Sequence[str]]], None]
+
+
+def text_key(text: str) -> bytes:
+    """The key of a text: its SHA-256."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+class KeyValueCache:
+    """A persistent cache of bytes by key.
+
+    Args:
+        path: the SQLite file, created on first use.
+        table: name of its only table.
+        what: what it caches, for error messages.
+    """
+
+    def __init__(self, path: Path, table: str, what: str) -> None:
+        self._path = path
+        self._table = table
+        self._what = what
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Open the file in this thread.
+
+        Raises:
+            StorageError: it cannot be read or written; also from inside the `with` block.
+        """
+        try:
+            self._create()
+            with closing(sqlite3.connect(self._path)) as database:
+                database.execute(
+                    f"CREATE TABLE IF NOT EXISTS {self._table} (key BLOB PRIMARY KEY, value BLOB)"
+                )
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise StorageError(
+                Message(
+                    "The file of {what} {path} cannot be used: {reason}.",
+                    what=self._what,
+                    path=self._path,
+                    reason=error,
+                ),
+                Message(
+                    "Free disk space, make the folder writable, or delete the file; the {what} will be recreated.",
+                    what=self._what,
+                ),
+            ) from error
+
+    def _create(self) -> None:
+        try:
+            private_folder(self._path.parent)
+            private_file(self._path)
+        except OSError as error:
+            raise sqlite3.OperationalError(error.strerror or str(error)) from error
+
+    def read(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
+            part = keys[start : start + 500]
+            marks = ",".join("?" * len(part))
+            found.update(database.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part))
+        return found
+
+    def write(self, database: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        with database:
+            database.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", rows)
+
+    def remove(self, database: sqlite3.Connection, values: Iterable[bytes]) -> None:
+        """Delete the rows with these values, and overwrite them on disk."""
+        database.execute("PRAGMA secure_delete = ON")
+        with database:
+            database.executemany(f"DELETE FROM {self._table} WHERE value = ?", [(value,) for value in values])
+
+
+PROBE_KEY = text_key(PROBE)
 
 
 class _Shipped(Mapping[bytes, bytes]):
