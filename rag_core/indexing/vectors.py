@@ -9,6 +9,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -180,6 +181,7 @@ class StoredVectors:
         return {text: np.frombuffer(found[key], np.float32) for text, key in keys.items() if key in found}
 
 
+@dataclass(eq=False)
 class VectorCache:
     """Vectors by the SHA-256 of their text as the model reads it, in one SQLite file per embedding model.
 
@@ -192,19 +194,14 @@ class VectorCache:
             that a server is sent first; raises to refuse.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        embedder: Embedder,
-        shipped: Path | None = None,
-        before: BeforeEmbedding = lambda requests: None,
-    ) -> None:
-        self._path = path
-        self._before = before
-        self._cache = KeyValueCache(path, "vectors", "cached vectors")
-        self._embedder = embedder
-        self._served = bool(getattr(embedder, "server", ""))
-        self._shipped = shipped
+    path: Path
+    embedder: Embedder
+    shipped: Path | None = None
+    before: BeforeEmbedding = lambda requests: None
+
+    def __post_init__(self) -> None:
+        self._cache = KeyValueCache(self.path, "vectors", "cached vectors")
+        self._served = bool(getattr(self.embedder, "server", ""))
 
     def vectors(
         self, texts: Sequence[LanguageText], progress: Progress
@@ -222,7 +219,7 @@ class VectorCache:
 
     def probe(self) -> tuple[float, ...]:
         """The vector of the probe sentence from a server's model that made the vectors; empty if not known."""
-        if not self._path.is_file():
+        if not self.path.is_file():
             return ()
         with self._cache.open() as database:
             known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY, b"")
@@ -231,22 +228,22 @@ class VectorCache:
     def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
         if not self._served:
             return
-        vector, bills = probe(self._embedder)
+        vector, bills = probe(self.embedder)
         calls += bills
         known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY)
         if known is None:
             self._cache.write(database, [(PROBE_KEY, vector.tobytes())])
         elif not same(vector, np.frombuffer(known, np.float32)):
             renew = "delete that file, run `rag forget CORPUS` for each corpus indexed with that model, and index it again"
-            raise another_model(self._embedder.name, f"the vectors in {self._path}", renew, ())
+            raise another_model(self.embedder.name, f"the vectors in {self.path}", renew, ())
 
     def _vectors(
         self, texts: Sequence[LanguageText], progress: Progress, calls: list[ModelCall]
     ) -> tuple[Vectors, int]:
-        read = [self._embedder.read(*text) for text in texts]
+        read = [self.embedder.read(*text) for text in texts]
         keys = [text_key(text) for text in read]
         with self._cache.open() as database:
-            shipped = read_shipped(self._shipped) if self._shipped else {}
+            shipped = read_shipped(self.shipped) if self.shipped else {}
             found = {key: shipped[key] for key in keys if key in shipped}
             found.update(self._cache.read(database, [key for key in keys if key not in found]))
             unread = dict(zip(keys, zip(read, texts, strict=True), strict=True))
@@ -256,12 +253,12 @@ class VectorCache:
             batches = [missing[start : start + size] for start in range(0, len(missing), size)]
             if batches:
                 probes = [[PROBE]] if self._served else []
-                self._before(probes + [[text for _, text, _ in batch] for batch in batches])
+                self.before(probes + [[text for _, text, _ in batch] for batch in batches])
                 self._check_model(database, calls)
             for number, batch in enumerate(batches):
                 progress(number * size, len(missing))
                 texts, languages = zip(*(text for _, _, text in batch), strict=True)
-                fresh, bills = self._embedder.embed(texts, "passage", languages)
+                fresh, bills = self.embedder.embed(texts, "passage", languages)
                 calls += bills
                 rows = [(key, vector.tobytes()) for (key, *_), vector in zip(batch, fresh, strict=True)]
                 self._cache.write(database, rows)

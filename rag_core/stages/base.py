@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Literal
 
 from ..prompts.prompt import Template
 from ..runtime.context import Context
-from ..values.message import Message
 from ..values.types import Hit, Query, Ranking, Scale, State, Vote
 
 Content = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
@@ -243,8 +242,6 @@ def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
     """Warn that the offline engine ignores a custom prompt text: it reads only the fields."""
     if not template.says_the_same_as(ready) and ctx.services.llms[template.purpose].offline:
         ctx.warn(
-            Message(
-                "The offline engine cannot read your prompt {name!r} and used its own rules instead.",
-                name=template.name,
-            )
+            "The offline engine cannot read your prompt {name!r} and used its own rules instead.",
+            name=template.name,
         )

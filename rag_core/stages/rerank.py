@@ -121,12 +121,10 @@ class LlmRerank(RerankStage):
             raise ProviderError(what, missing[0].next_step)
         if missing:
             ctx.warn(
-                Message(
-                    "{count} of {total} passages could not be judged and were left out: {reason}",
-                    count=len(missing),
-                    total=len(replies),
-                    reason=missing[0].message,
-                )
+                "{count} of {total} passages could not be judged and were left out: {reason}",
+                count=len(missing),
+                total=len(replies),
+                reason=missing[0].message,
             )
         top, remark = _scale([hit.score for hit in judged], self.template)
         if remark:
