@@ -17,8 +17,7 @@ from filelock import FileLock
 
 from ..documents.asked import BESIDE
 from ..documents.limits import megabytes
-from ..documents.reading.formats import READERS
-from ..documents.reading.reasons import EMPTY
+from ..documents.reading.formats import EMPTY, READERS
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten

@@ -81,16 +81,14 @@ class Lab:
             again = "rag doctor" if self.corpus == BUILTIN else f"rag index PATH --corpus {self.corpus}"
             weights = self.engines.embedder.weights
             others = ", ".join(self._store.other_models)
-            what = (
-                Message(
+            what = Message("Corpus {corpus!r} has no index.", corpus=self.corpus)
+            if others:
+                what = Message(
                     "Corpus {corpus!r} has no index for the embedding model {weights}; it was indexed with {others}.",
                     corpus=self.corpus,
                     weights=weights,
                     others=others,
                 )
-                if others
-                else Message("Corpus {corpus!r} has no index.", corpus=self.corpus)
-            )
             raise MissingResource(what, Message("Run `{command}` to make it.", command=again))
         return index
 

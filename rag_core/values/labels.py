@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from .data_files import read_data_file
+from .errors import read_data_file
 from .message import Message
 from .types import Label, Relevance, Scorer
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from .data_files import read_data_file
+from .errors import read_data_file
 from .settings import Settings
 
 PRICES = "prices.toml"

@@ -20,7 +20,7 @@ from .small import ROOT
 
 # What takes a literal message -> the place of the message among its arguments
 PLURALS = {"plural": 0, "translate_plural": 1}
-MARKERS = {"t": 0, "declared": 0, "Message": 0, "warn": 0, "translate": 1, **PLURALS}
+MARKERS = {"t": 0, "declared": 0, "Message": 0, "warn": 0, "_wrong": 1, "translate": 1, **PLURALS}
 
 
 def messages() -> dict[str, str]:
