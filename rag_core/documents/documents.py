@@ -12,7 +12,6 @@ from typing import Any, TextIO
 from ..language.analysis import language_of
 from ..values.errors import DataError, unreadable, why_unreadable
 from ..values.message import Message
-from ..values.profile import Profile, read_profile
 from ..values.sources import Source
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
@@ -240,18 +239,6 @@ def markdown_files(folder: Path) -> list[Path]:
         return [path for name, path in list_files(folder).files if name.endswith(".md")]
     except OSError:
         return []
-
-
-def builtin_profile(data: Path) -> Profile:
-    """The profile of the built-in corpus.
-
-    Args:
-        data: the folder that contains `corpus`.
-
-    Raises:
-        DataError: its profile is malformed.
-    """
-    return read_profile(data / "corpus") or Profile()
 
 
 def beir_documents(folder: Path) -> Iterator[Document]:

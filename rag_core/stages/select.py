@@ -205,26 +205,6 @@ class Pick(NamedTuple):
     nearest: int | None  # none for the first pick
 
 
-def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float) -> list[Pick]:
-    """Rows of `vectors` in MMR order.
-
-    Args:
-        question: (d,) L2-normalised.
-        vectors: (n, d), rows L2-normalised.
-
-    Returns:
-        At most k picks. The first has nothing to be compared with: it is the most relevant row, and its
-        value λ · relevance. Equal values go to the lower row.
-
-    Example:
-        >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
-        >>> picks = mmr_order(question, vectors, k=2, lambda_=0.4)
-        >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
-        [(0, 0.4), (2, -0.12)]
-    """
-    return mmr_split(question, vectors, k, lambda_)[0]
-
-
 def similarities(
     question: NDArray[np.float32], vectors: Vectors
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -275,10 +255,21 @@ def _rows_of(vectors: Vectors) -> _Rows:
 def mmr_split(
     question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float
 ) -> tuple[list[Pick], Rest]:
-    """The picks of `mmr_order`, and the rows left, as they stood against the last pick.
+    """The first k rows of `vectors` in MMR order, and the rows left, as they stood against the last pick.
 
-    Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that is a hundredth. The rows
-    compared last are kept, with their cosines to picks: see `_rows_of`.
+    The first pick has nothing to be compared with: it is the most relevant row, and its value λ · relevance. Equal
+    values go to the lower row. Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that
+    is a hundredth. The rows compared last are kept, with their cosines to picks: see `_rows_of`.
+
+    Args:
+        question: (d,) L2-normalised.
+        vectors: (n, d), rows L2-normalised.
+
+    Example:
+        >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+        >>> picks, _ = mmr_split(question, vectors, k=2, lambda_=0.4)
+        >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
+        [(0, 0.4), (2, -0.12)]
     """
     compared = _rows_of(vectors)
     wanted = compared.cosines(question)
