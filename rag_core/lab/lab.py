@@ -18,7 +18,7 @@ from ..offline import NAME as OFFLINE
 from ..offline.asked import AskedIndex
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
-from ..runtime.services import Llm, Reader, Services
+from ..runtime.services import Llm, Services
 from ..safety.urgency.triage import triage_for
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.message import Message
@@ -194,11 +194,11 @@ class Lab:
             llms=llms,
             labels=engines.labels,
             reranker=engines.reranker,
-            assessor=engines.assessor(asked),
+            assessor=engines.scorer.knowing(asked) if asked else engines.scorer,
             evidence=engines.evidence,
             triage=triage_for(index.profile.subject),
             grounder=engines.grounder,
-            reader=self._question_reader(index),
+            reader=self._once("reader", (index,), lambda: self._engines(index).reading(index)),
             thesaurus=engines.thesaurus,
             engine={**engine, "country": chosen} if chosen else engine,
             models=models,
@@ -251,9 +251,6 @@ class Lab:
                 self._kept[what] = of, make()
             made: _Made = self._kept[what][1]
             return made
-
-    def _question_reader(self, index: CorpusIndex) -> Reader:
-        return self._once("reader", (index,), lambda: self._engines(index).reading(index))
 
     @property
     def asked(self) -> AskedIndex | None:
