@@ -22,7 +22,7 @@ from .lab.lab import Lab
 from .lab.opening import open_lab
 from .llamaindex import Found, as_hits, as_nodes
 from .models import LlamaLlm, load_openai
-from .models.custom_llm import wrap_custom_llm
+from .models.llm import wrap_custom_llm
 from .offline import NAME as OFFLINE
 from .offline.llm import OfflineLlm
 from .prompts.prompt import Sources
@@ -184,7 +184,6 @@ class SeedRun:
         return [query.text for query in self.trace.final.queries if query.origin != "question"]
 
     def evaluated(self) -> dict[str, Any]:
-        """What `query_for_evaluation` returns."""
         return {
             "question": self.trace.question,
             "answer": self.answer,

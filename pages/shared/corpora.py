@@ -6,9 +6,9 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import plural, t
 from pages.shared.engine import engine
-from rag_core.documents.documents import BUILTIN, builtin_profile
+from rag_core.documents.documents import BUILTIN
 from rag_core.lab.corpora import corpus_names, corpus_title
-from rag_core.values.profile import Profile
+from rag_core.values.profile import Profile, read_profile
 
 KEY, GONE = "corpus", "corpus.gone"
 
@@ -110,6 +110,6 @@ def profile(name: str) -> Profile | None:
 @st.cache_data
 def _builtin_profile() -> Profile | None:
     try:
-        return builtin_profile(rag_core.read_settings().data)
+        return read_profile(rag_core.read_settings().data / "corpus") or Profile()
     except rag_core.RagError:
         return None

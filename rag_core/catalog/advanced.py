@@ -7,6 +7,7 @@ from typing import Any
 from ..prompts.prompt import JUDGE_PASSAGE
 from ..prompts.templates import (
     ANALYSIS,
+    EXPANDED,
     IMPROVED,
     MULTI_QUERY,
     ORIGINAL,
@@ -17,6 +18,7 @@ from ..prompts.templates import (
 from ..stages import (
     AnalyseQuery,
     AnalyseQueryByLlm,
+    Asked,
     Blend,
     Bm25,
     Dense,
@@ -26,16 +28,18 @@ from ..stages import (
     ReciprocalRankFusion,
     Rephrase,
     Rerank,
+    RerankByQuestions,
     Retrieve,
     Retriever,
     Rewrite,
+    Spread,
     Stage,
     Threshold,
     Top,
     WeightedFusion,
 )
 from .basic import DEDUPLICATE, K_FINAL, RRF_K, TEMPERATURE, TUNED
-from .controls import Choice, Switch, Weights, count, share
+from .controls import Choice, Number, Switch, Weights, count
 from .prompt_controls import ANSWER_PROMPT, PromptText, Templates
 from .recipe import Preset, Recipe
 
@@ -67,7 +71,7 @@ MULTI_QUERY_REWRITER = Recipe(
             choices=("linear", "exponential", "equal", "custom"),
             label="weights of the rewrites",
         ),
-        share(
+        Number(
             "weight_step",
             0.05,
             "How much less each further rewrite weighs (Multi-Query Rewriter RAG, Query Weighting Strategy: 0.05).",
@@ -173,14 +177,14 @@ CONTEXTUAL = Recipe(
             label="candidates",
             limit="the {value}-candidate limit",
         ),
-        share(
+        Number(
             "vector_weight",
             0.6,
             "Weight of embedding search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.6).",
             needs=(("search_type", ("hybrid",)),),
             label="weight of embeddings",
         ),
-        share(
+        Number(
             "bm25_weight",
             0.4,
             "Weight of keyword search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.4).",
@@ -287,7 +291,7 @@ RAG_MSR = Recipe(
             "Score every passage by S_final and drop those below θ; off keeps the fused order.",
             label="relevance judge",
         ),
-        share(
+        Number(
             "alpha",
             0.4,
             "S_final = α · cosine + (1 − α) · judge (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.4); 1 skips the judge.",
@@ -295,7 +299,7 @@ RAG_MSR = Recipe(
             needs=(("judge", (True,)),),
             label="cosine against judge (α)",
         ),
-        share(
+        Number(
             "theta",
             0.5,
             "Lowest S_final a passage needs to be used (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.5); 0 keeps all.",
@@ -384,6 +388,70 @@ RAG_MSR = Recipe(
     ),
 )
 
+# ours: the combination of stages that ranked best on the dev questions
+ENSEMBLE = Recipe(
+    name="ensemble",
+    title="Ensemble (ours)",
+    summary="Searches with the question and a rewrite, by keywords, by embedding and by known questions, fuses all by rank, reranks, then prefers new documents and the question's language.",
+    source="Ours: chosen on the dev questions of the built-in set and of NFCorpus; no paper proposes this combination.",
+    controls=(
+        Templates(
+            "templates",
+            (EXPANDED.name,),
+            "Rewriting templates; the question itself is always searched too.",
+            label="rewriting templates",
+        ),
+        replace(TEMPERATURE, help="Temperature of the rewriting model; no effect on the offline engine."),
+        Number(
+            "rewrite_weight",
+            0.5,
+            "Weight of the rewrites in the fusion; the question weighs 1.",
+            label="weight of the rewrites",
+        ),
+        count("k_candidates", 100, "Candidates from each search of each query.", label="candidates"),
+        replace(RRF_K, default=20),
+        Switch("rerank", True, "Rerank the fused list.", label="reranking"),
+        count(
+            "k_rerank",
+            100,
+            "Fused passages that are reranked.",
+            needs=(("rerank", (True,)),),
+            label="passages reranked",
+            limit="the reranking limit of {value}",
+        ),
+        Switch(
+            "asked",
+            True,
+            "Search the questions that passages are known to answer, too.",
+            label="known questions",
+        ),
+        Number(
+            "asked_weight",
+            10,
+            "Weight, after reranking, of the cosine to the nearest known question, beside the standardised score.",
+            min=0,
+            max=30,
+            step=1,
+            needs=(("asked", (True,)),),
+            label="weight of known questions",
+        ),
+        Number(
+            "foreign_weight",
+            0.9,
+            "Worth of a passage in another language than the question's, as a share of its own; 1 for no difference.",
+            label="weight of other languages",
+        ),
+        replace(K_FINAL, default=8),
+        DEDUPLICATE,
+        ANSWER_PROMPT,
+    ),
+    stages=lambda c: _ensemble(c),
+    helps="When the best passages matter more than speed; questions of every kind, in both languages.",
+    hurts="The slowest retrieval here, and hard to explain: each passage owes its rank to six lists and a reranker.",
+    calls={"rewrite": 1, "answer": 1},
+    presets=(Preset("tuned", {}, f"{TUNED}: the defaults, nDCG@10 0.833."),),
+)
+
 
 def _fusion(c: Mapping[str, Any]) -> WeightedFusion:
     """With step and custom weights each only where the weighting uses it, so equal behaviour has an equal fingerprint."""
@@ -432,3 +500,24 @@ def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
         stages.append(Blend(alpha=c["alpha"]))
         stages += [Threshold(c["theta"])] if c["theta"] > 0 else []
     return (*stages, Top(c["k_final"], "k_final"), Generate(c["answer_prompt"]))
+
+
+def _ensemble(c: Mapping[str, Any]) -> tuple[Stage, ...]:
+    k = c["k_candidates"]
+    searches = (Bm25(k=k, control="k_candidates"), Dense(k=k, control="k_candidates"))
+    asked = (Asked(k=k, control="k_candidates"),) if c["asked"] else ()
+    stages: list[Stage] = [
+        Rewrite(with_temperature(c["templates"], c["rewriter_temperature"]), keep_question=True),
+        Retrieve((*searches, *asked), c["deduplicate"]),
+        ReciprocalRankFusion(k=c["rrf_k"], rewrites=c["rewrite_weight"]),
+    ]
+    if c["rerank"]:
+        stages += [Top(c["k_rerank"], "k_rerank"), Rerank()]
+    if c["asked"]:
+        stages.append(RerankByQuestions(c["asked_weight"]))
+    return (
+        *stages,
+        Spread(foreign=c["foreign_weight"]),
+        Top(c["k_final"], "k_final"),
+        Generate(c["answer_prompt"]),
+    )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ..prompts.templates import HYPOTHETICAL, REWRITER_TEMPERATURE
 from ..stages import Asked, Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
-from .controls import Number, Switch, count, share
+from .controls import Number, Switch, count
 from .prompt_controls import ANSWER_PROMPT, PromptText
 from .recipe import Preset, Recipe
 
@@ -72,7 +72,7 @@ BM25 = Recipe(
             label="word repetition (BM25 k1)",
             symbol="k1",
         ),
-        share(
+        Number(
             "b",
             0.75,
             "Length normalisation; 0 turns it off.",
@@ -195,7 +195,7 @@ HYBRID_RRF = Recipe(
             label="variety step (MMR)",
             symbol="MMR",
         ),
-        share(
+        Number(
             "mmr_lambda",
             0.7,
             "Relevance against diversity: 1 uses cosine to the question alone, 0 novelty alone (Hybrid RRF module, Retrieval Settings: 0.7).",

@@ -93,13 +93,14 @@ class Control(ABC):
             "help": self.help,
         }
 
-    def _wrong(self, value: object, expected: str) -> ConfigError:
+    def _wrong(self, value: object, expected: str, /, **fields: object) -> ConfigError:
+        """The error for a value; `expected` is a template with these fields."""
         default = format_value(self.default)  # not parsed: it can be what is wrong
         return ConfigError(
             Message(
                 "{name} must be {expected}, not {value}.",
                 name=self.name,
-                expected=expected,
+                expected=Message(expected, **fields),
                 value=_shown(value),
             ),
             Message("Its default is {default}.", default=default),
@@ -126,19 +127,15 @@ class Number(Control):
         return "int" if self.whole else "float"
 
     def parse(self, value: object) -> int | float:
-        """A number, from a number or its text."""
         try:
             number = float(str(value))
         except ValueError:
             number = float("nan")
         if not self.min <= number <= self.max or (self.whole and number != int(number)):
             low, high = float(self.min), float(self.max)
-            expected = (
-                Message("a whole number from {low:g} to {high:g}", low=low, high=high)
-                if self.whole
-                else Message("a number from {low:g} to {high:g}", low=low, high=high)
-            )
-            raise self._wrong(value, expected)
+            if self.whole:
+                raise self._wrong(value, "a whole number from {low:g} to {high:g}", low=low, high=high)
+            raise self._wrong(value, "a number from {low:g} to {high:g}", low=low, high=high)
         return int(number) if self.whole else number + 0.0  # -0.0 is 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -159,7 +156,7 @@ class Switch(Control):
             return True
         if text in ("false", "no", "off", "0"):
             return False
-        raise self._wrong(value, Message("true or false"))
+        raise self._wrong(value, "true or false")
 
     def brief(self, value: Any) -> str:
         if value:
@@ -180,7 +177,7 @@ class Choice(Control):
 
     def parse(self, value: object) -> str:
         if value not in self.choices:
-            raise self._wrong(value, Message("one of {names}", names=", ".join(self.choices)))
+            raise self._wrong(value, "one of {names}", names=", ".join(self.choices))
         return str(value)
 
     def as_json(self) -> dict[str, Any]:
@@ -214,11 +211,9 @@ class Weights(Control):
         if not fine or not any(weights):
             raise self._wrong(
                 value,
-                Message(
-                    "1 to {count} numbers from 0 to {high:g}, separated by commas, not all 0",
-                    count=MAX_TEMPLATES,
-                    high=float(self.max),
-                ),
+                "1 to {count} numbers from 0 to {high:g}, separated by commas, not all 0",
+                count=MAX_TEMPLATES,
+                high=float(self.max),
             )
         return weights
 
@@ -257,8 +252,3 @@ def format_value(value: object) -> str:
 def count(name: str, default: int, help: str, **more: Any) -> Number:  # noqa: A002  # the field's name
     """A control for a number of passages."""
     return Number(name, default, help, min=1, max=MAX_PASSAGES, step=1, unit="passages", whole=True, **more)
-
-
-def share(name: str, default: float, help: str, **more: Any) -> Number:  # noqa: A002
-    """A control with a range of 0 to 1."""
-    return Number(name, default, help, **more)

@@ -28,12 +28,10 @@ class PromptText(Control):
 
     @property
     def purpose(self) -> str:
-        """The role that answers the prompt."""
         return str(self.default.purpose)
 
     @property
     def changes_passages(self) -> bool:
-        """Whether it can; the answer's prompt comes after them."""
         return self.purpose != "answer"
 
     def parse(self, value: object) -> Template:
@@ -48,7 +46,7 @@ class PromptText(Control):
         if isinstance(value, str):
             value = _from_json(value) or {"text": value}
         if not isinstance(value, Mapping) or not set(value) <= {"system", "text"}:
-            raise self._wrong(value, Message("a text, or an object with the keys system and text"))
+            raise self._wrong(value, "a text, or an object with the keys system and text")
         if value.get("text") == ready.name:
             return ready
         text, system = (str(value.get(name, getattr(ready, name))).strip() for name in ("text", "system"))
@@ -69,9 +67,9 @@ class PromptText(Control):
         """Its name alone: a text would not fit."""
         return Message(self.short)
 
-    def _wrong(self, value: object, expected: str) -> ConfigError:
+    def _wrong(self, value: object, expected: str, /, **fields: object) -> ConfigError:
         return ConfigError(
-            Message("{name} must be {expected}.", name=self.name, expected=expected),
+            Message("{name} must be {expected}.", name=self.name, expected=Message(expected, **fields)),
             Message("Its default is {name}.", name=self.default.name),
         )
 
@@ -90,12 +88,10 @@ class Templates(Control):
 
     @property
     def purpose(self) -> str:
-        """The role that answers the prompts."""
         return self.ready[0].purpose
 
     @property
     def names(self) -> list[str]:
-        """Names of the ready ones."""
         return [template.name for template in self.ready]
 
     def parse(self, value: object) -> tuple[Template, ...]:
@@ -112,11 +108,9 @@ class Templates(Control):
         if not isinstance(parts, list | tuple) or not 0 < len(parts) <= MAX_TEMPLATES:
             raise self._wrong(
                 value,
-                Message(
-                    "1 to {count} templates: {names}, or your own",
-                    count=MAX_TEMPLATES,
-                    names=", ".join(self.names),
-                ),
+                "1 to {count} templates: {names}, or your own",
+                count=MAX_TEMPLATES,
+                names=", ".join(self.names),
             )
         templates = tuple(self._one(part) for part in parts)
         names = [template.name for template in templates]
@@ -141,11 +135,9 @@ class Templates(Control):
             found = next((one for one in self.ready if one.name == part.strip()), None)
             if found:
                 return found
-            raise self._wrong(
-                part, Message("one of {names}, or a name with a text", names=", ".join(self.names))
-            )
+            raise self._wrong(part, "one of {names}, or a name with a text", names=", ".join(self.names))
         if not isinstance(part, Mapping) or not {"name", "text"} <= set(part):
-            raise self._wrong(part, Message("a name, or a name with a text"))
+            raise self._wrong(part, "a name, or a name with a text")
         system = part.get("system")
         return self.custom(str(part["name"]), str(part["text"]), None if system is None else str(system))
 

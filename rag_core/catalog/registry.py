@@ -89,7 +89,6 @@ class Registry(Mapping[str, Recipe]):
 
     @property
     def failed(self) -> tuple[FailedPlugin, ...]:
-        """The entry points that could not be loaded."""
         self._all()
         return self._failed
 

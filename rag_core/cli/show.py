@@ -284,7 +284,7 @@ def collection(counts: dict[str, Any], problems: Sequence[str]) -> None:
 
 def findings(found: Findings) -> None:
     """One line per finding."""
-    for finding in found.lines:
+    for finding in found.findings:
         mark = {True: "ok     ", False: "MISSING", None: "note   "}[finding.ok]
         say(f"{mark} {finding.what}", hang=8)
         if finding.mend:

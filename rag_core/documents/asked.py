@@ -43,7 +43,6 @@ class Asked(NamedTuple):
 
     @property
     def document(self) -> str:
-        """The id of its passage's document."""
         return self.passage.rsplit(":", 2)[0]
 
     @property

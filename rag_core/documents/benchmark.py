@@ -122,7 +122,6 @@ class Benchmark:
 
     @property
     def unanswerable(self) -> tuple[Question, ...]:
-        """The questions without a relevant document."""
         return tuple(question for question in self.questions if not self._answerable(question))
 
     def _answerable(self, question: Question) -> bool:

@@ -12,7 +12,6 @@ from typing import Any, TextIO
 from ..language.analysis import language_of
 from ..values.errors import DataError, unreadable, why_unreadable
 from ..values.message import Message
-from ..values.profile import Profile, read_profile
 from ..values.sources import Source
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
@@ -206,25 +205,18 @@ def read_collection(folder: Path) -> list[Document]:
     Raises:
         DataError: the folder is missing or has no documents, or one cannot be read.
     """
-    documents, faults = _readable(folder)
+    documents, faults = readable_documents(folder)
     if faults:
         raise faults[0]
     return documents
 
 
-def builtin_documents(data: Path) -> tuple[list[Document], list[DataError]]:
-    """The documents of the built-in corpus that can be read, ordered by id, and the faults of the others.
-
-    Args:
-        data: the folder that contains `corpus`.
+def readable_documents(folder: Path) -> tuple[list[Document], list[DataError]]:
+    """The documents of a collection that can be read, ordered by id, and the faults of the others.
 
     Raises:
         DataError: the folder is missing or has no documents.
     """
-    return _readable(data / "corpus")
-
-
-def _readable(folder: Path) -> tuple[list[Document], list[DataError]]:
     paths = markdown_files(folder)
     if not paths:
         raise DataError(
@@ -247,18 +239,6 @@ def markdown_files(folder: Path) -> list[Path]:
         return [path for name, path in list_files(folder).files if name.endswith(".md")]
     except OSError:
         return []
-
-
-def builtin_profile(data: Path) -> Profile:
-    """The profile of the built-in corpus.
-
-    Args:
-        data: the folder that contains `corpus`.
-
-    Raises:
-        DataError: its profile is malformed.
-    """
-    return read_profile(data / "corpus") or Profile()
 
 
 def beir_documents(folder: Path) -> Iterator[Document]:

@@ -146,7 +146,6 @@ def _with_notes(text: str) -> str:
 
 
 def _apart(text: str) -> tuple[str, dict[str, str]]:
-    """A text without its notes, and these by name."""
     body: list[str] = []
     notes: dict[str, list[str]] = {}
     note: list[str] | None = None  # the one being read

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..documents.answer_set import AnswerSet, JudgedAnswer, answer_file, read_answer_set
 from ..documents.benchmark import SPLITS, Benchmark, read_beir, read_builtin
-from ..documents.documents import BUILTIN, builtin_documents, json_lines
+from ..documents.documents import BUILTIN, json_lines, readable_documents
 from ..lab.engines import Engines
 from ..lab.lab import Lab
 from ..lab.opening import open_lab
@@ -181,7 +181,7 @@ def document_titles(run: RunFolder, settings: Settings) -> dict[str, str]:
     source = run.manifest.source
     try:
         if source == BUILTIN_DATA:
-            documents, _ = builtin_documents(settings.data)
+            documents, _ = readable_documents(settings.data / "corpus")
             return {document.id: document.title for document in documents}
         rows = json_lines(Path(source) / "corpus.jsonl")
         return {str(row["_id"]): str(row.get("title") or "") for _, row in rows}

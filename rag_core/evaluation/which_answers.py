@@ -16,8 +16,7 @@ from ..prompts.prompt import COMPARE_ANSWERS, Answers
 from ..prompts.replies import read_object
 from ..runtime.context import Context
 from ..runtime.services import Services
-from ..values.data_files import read_data_file
-from ..values.errors import ProviderError, attach_calls_to_errors
+from ..values.errors import ProviderError, attach_calls_to_errors, read_data_file
 from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import Hit, Label, ModelCall, Passage

@@ -13,10 +13,9 @@ from .enrich import (
     write_questions,
 )
 from .forgetting import find_file, find_forgettable, forget_corpus, forget_documents
-from .key_value_cache import text_key
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .stores import stores_of
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
-from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped
+from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, text_key
 from .write_report import Progress, WriteReport, no_progress

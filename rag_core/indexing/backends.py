@@ -147,16 +147,10 @@ class MappedVectors(VectorBackend):
         self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
         stored: Callable[[int], None],
     ) -> None:  # fmt: skip
-        """Keep vectors in the order of their nodes."""
         stored(0)
         np.save(generation / MAPPED_FILE, np.ascontiguousarray(vectors, np.float32))
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
-        """Map the file; it stays so as long as it is used, even if it is deleted.
-
-        Raises:
-            IndexDamaged: the file cannot be read, or has other vectors.
-        """
         try:
             rows = map_array(generation / MAPPED_FILE)
         except (OSError, ValueError) as error:

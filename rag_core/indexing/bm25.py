@@ -179,7 +179,6 @@ class Bm25Index:
         return places[leading], scores[leading]
 
     def document_frequency(self, query: Sequence[str]) -> int:
-        """Number of passages that contain a query term."""
         return len(self.matches(query))
 
     def _scores(

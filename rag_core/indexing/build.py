@@ -1,26 +1,28 @@
-"""A corpus's plain index, updated from the documents that were read."""
+"""A corpus's indexes: the plain one, updated from the documents that were read, and the enriched one that follows it."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..documents.documents import Document
 from ..runtime.services import Embedder
-from ..values.errors import DataError, IndexDamaged
+from ..values.errors import DataError, IndexDamaged, IndexOutdated
 from ..values.message import Message
 from ..values.profile import Profile
 from ..values.sources import sources_to_json
 from ..values.types import Cost, ModelCall, Passage
 from .cutting import Chunking
-from .enriched import EnrichedStore
+from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder
+from .manifest import Manifest
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
-from .store import CorpusIndex
-from .stores import STORES, Stores
+from .store import CorpusIndex, generations
+from .stores import STORES, Stores, drop_others
 from .vectors import BeforeEmbedding, VectorCache
 from .write_report import Progress, WriteReport, no_progress
 
@@ -72,18 +74,103 @@ class Report:
 
     @property
     def cost(self) -> Cost:
-        """The cost of all calls."""
         return sum((one.cost for one in (self.enriched, self.questions) if one), Cost.of(self.calls))
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What an update would do, and all documents of the index after it."""
+class EnrichedStore(IndexFolder):
+    """The enriched index of a corpus, with contexts: its documents are the plain index's, so damage to it loses nothing."""
 
-    report: Report
-    documents: list[LlamaDocument]
-    chunking: Chunking
-    needed: bool
+    def follow(
+        self,
+        plain: CorpusIndex,
+        enricher: Enricher,
+        progress: Progress = no_progress,
+        *,
+        retry_missing: bool = False,
+    ) -> WriteReport | None:
+        """Update it to the plain index's documents; returns None when it was up to date.
+
+        Args:
+            retry_missing: also rewrite an up-to-date index in which some contexts failed.
+
+        Raises:
+            IndexBusy: another process is writing it.
+            StorageError: the disk is full or the folder cannot be written.
+        """
+        if self._follows(plain, enricher, retry_missing)[0]:
+            return None
+        with self._writing() as bills:
+            up_to_date, damage = self._follows(plain, enricher, retry_missing)
+            if up_to_date:  # another process has just done it
+                return None
+            documents = list(read_documents(plain.generation).values())
+            written = self._write(documents, progress, bills, enricher, chunking=plain.manifest.chunking)
+            return replace(written, damage=damage)
+
+    def sync_if_free(
+        self, plain: CorpusIndex, offline: Enricher, progress: Progress = no_progress
+    ) -> tuple[WriteReport | None, str]:
+        """As `follow`, but only if the index exists and the update is free.
+
+        Returns:
+            What was written, and a message for the user; either can be empty.
+        """
+        kept = generations(self.folder)
+        if not kept:
+            return None, ""
+        try:
+            enricher = Manifest.read(kept[-1]).enricher
+            if enricher.startswith(OFFLINE):
+                return self.follow(plain, offline, progress), ""
+            index = self.open()
+        except IndexDamaged as error:
+            return None, f"{error.message} To repair it, {self._command}."
+        if index and self.is_current(index) and index.manifest.same_passages(plain.manifest):
+            return None, ""
+        made_by = enricher.partition("/")[0]
+        return None, (
+            f"The {self._what} was not updated, because {made_by} writes its contexts at a cost: "
+            f"{self._command}."
+        )
+
+    def remove(self) -> None:
+        """Delete it, if there is one.
+
+        Raises:
+            IndexBusy: another process is writing it.
+            StorageError: the folder cannot be written.
+        """
+        if self.folder.is_dir():
+            with self._writing():
+                drop_others(self.stores, self.folder, ())
+                shutil.rmtree(self.folder)
+            self._opened = None
+
+    @property
+    def own_prompt(self) -> str:
+        """The prompt in place of the standard one that its contexts were last written with; empty if there is none."""
+        kept = generations(self.folder)
+        try:
+            return Manifest.read(kept[-1]).context_prompt if kept else ""
+        except IndexDamaged:  # writing it anew reports the damage
+            return ""
+
+    @property
+    def _command(self) -> str:
+        return f"run `rag index PATH --corpus {self.corpus} --enrich`"
+
+    def _follows(self, plain: CorpusIndex, enricher: Enricher, retry_missing: bool) -> tuple[bool, str]:
+        """Whether it is up to date, and any damage found."""
+        try:
+            index = self.open()
+        except IndexOutdated:
+            return False, ""
+        except IndexDamaged as error:
+            return False, error.message
+        if index is None or (retry_missing and index.manifest.without_context):
+            return False, ""
+        same = index.manifest.enricher == enricher.key and index.manifest.same_passages(plain.manifest)
+        return same and self.is_current(index) and self.is_complete(index), ""
 
 
 class CorpusStore(IndexFolder):
@@ -145,20 +232,19 @@ class CorpusStore(IndexFolder):
             StorageError: the disk is full or the folder cannot be written.
             DataError: the corpus already has a document with the same id from another folder.
         """
-        change = self._change(reading)
-        if not change.needed:  # without the lock, so that a folder that cannot be written serves what it has
+        report, chunking, documents = self._change(reading)
+        if documents is None:  # without the lock, so that a folder that cannot be written serves what it has
             alongside()
-            return change.report
+            return report
         with self._writing() as bills:
-            change = self._change(reading)
-            if not change.needed:  # another process has just done it
+            report, chunking, documents = self._change(reading)
+            if documents is None:  # another process has just done it
                 alongside()
-                return change.report
-            return self._write_report(
-                change.report, change.documents, change.chunking, progress, bills, alongside
-            )
+                return report
+            return self._write_report(report, documents, chunking, progress, bills, alongside)
 
-    def _change(self, reading: SourceFiles) -> _Change:
+    def _change(self, reading: SourceFiles) -> tuple[Report, Chunking, list[LlamaDocument] | None]:
+        """What an update would do, and all documents of the index after it; None if it would change nothing."""
         old, read, sound, lost = self._old()
         fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
         kept = _kept(self.corpus, old, fresh, reading)
@@ -170,10 +256,10 @@ class CorpusStore(IndexFolder):
         same = same and sound is not None and self.is_complete(sound)
         if sound and same and (report.profile, chunking) == (sound.manifest.profile, sound.manifest.chunking):
             report.passages, report.profile = sound.manifest.passages, sound.profile
-            return _Change(report, [], chunking, needed=False)
+            return report, chunking, None
         documents = [document for name, document in read().items() if name in kept]
         documents += [_llama_document(document, reading) for document in reading.documents]
-        return _Change(report, documents, chunking, needed=True)
+        return report, chunking, documents
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
         """Rebuild an index from its documents, because it is damaged or not current.

@@ -44,20 +44,24 @@ class ChromaVectors(MappedVectors):
         stored: Callable[[int], None],
     ) -> None:  # fmt: skip
         """Keep the file, then nodes with their vectors in batches as large as Chroma takes."""
+        from chromadb.errors import ChromaError
         from llama_index.vector_stores.chroma import ChromaVectorStore
 
         super().write(generation, nodes, vectors, bm25, stored)
-        with _client(generation / FOLDER) as client:
-            store = ChromaVectorStore(
-                client.create_collection(
-                    COLLECTION, configuration={"hnsw": {**HNSW, **SYNC}}, embedding_function=None
+        try:
+            with _client(generation / FOLDER) as client:
+                store = ChromaVectorStore(
+                    client.create_collection(
+                        COLLECTION, configuration={"hnsw": {**HNSW, **SYNC}}, embedding_function=None
+                    )
                 )
-            )
-            batch = client.get_max_batch_size()
-            for start in range(0, len(nodes), batch):
-                part = slice(start, start + batch)
-                store.add([_stored(*pair) for pair in zip(nodes[part], vectors[part], strict=True)])
-                stored(min(start + batch, len(nodes)))
+                batch = client.get_max_batch_size()
+                for start in range(0, len(nodes), batch):
+                    part = slice(start, start + batch)
+                    store.add([_stored(*pair) for pair in zip(nodes[part], vectors[part], strict=True)])
+                    stored(min(start + batch, len(nodes)))
+        except ChromaError as error:  # how it reports a full disk
+            raise sqlite3.OperationalError(str(error)) from error
         with closing(sqlite3.connect(generation / FOLDER / DATABASE)) as database:
             database.execute("VACUUM")  # a third of it: the vectors that waited to be written to their files
         _clear_unused(generation / FOLDER)

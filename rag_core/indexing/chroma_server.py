@@ -93,12 +93,6 @@ class ChromaServer(VectorBackend):
             ) from error
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
-        """Open the generation's collection; each question asks the server.
-
-        Raises:
-            IndexDamaged: the server has no such collection, or one with other passages or vectors.
-            StorageError: the server does not answer.
-        """
         client = resources.enter_context(self._client())
         with self._asking():
             name = collection_name(generation) if has_collections(generation.parent) else ""
@@ -115,7 +109,6 @@ class ChromaServer(VectorBackend):
         return _Asked(collection, self._asking)
 
     def drop(self, unneeded: Callable[[str], bool]) -> None:
-        """Delete the collections whose names satisfy a condition."""
         with self._client() as client, self._asking():
             for name in filter(unneeded, _names(client)):
                 client.delete_collection(name)

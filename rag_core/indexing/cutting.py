@@ -237,7 +237,6 @@ def _text(units: Sequence[Unit]) -> str:
 
 
 def _fitting(text: str, size: int, most: int, count: Count) -> Iterator[str]:
-    """A text, halved until each piece fits."""
     if len(text) <= most and (count(text) <= size or len(text) < SHORTEST):
         yield text
     else:

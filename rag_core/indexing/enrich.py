@@ -26,7 +26,7 @@ from ..runtime.services import Llm
 from ..values.errors import InputError, RagError, Stopped, attach_calls_to_errors
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
-from .key_value_cache import KeyValueCache, text_key
+from .vectors import KeyValueCache, text_key
 from .write_report import WriteReport
 
 CACHE = "contexts.sqlite"  # in vectors/
@@ -75,7 +75,6 @@ class Enriched:
 
     @property
     def without_context(self) -> int:
-        """Number of passages whose context failed."""
         return sum(not context for context in self.contexts) if self.reason else 0
 
 
@@ -102,8 +101,7 @@ class Enricher(Protocol):
     """Writes contexts for passages; `key` is part of an index's identity."""
 
     @property
-    def key(self) -> str:
-        """Engine and recipe."""
+    def key(self) -> str: ...
 
     @property
     def own_prompt(self) -> str:

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,6 +75,7 @@ def locked(lock: FileLock, waiting: Callable[[], None] | None) -> Iterator[None]
 GRACE = 3600.0
 
 
+@dataclass(eq=False)
 class IndexFolder:
     """A folder of index generations.
 
@@ -85,29 +87,20 @@ class IndexFolder:
         stores: where its vectors can be.
     """
 
-    def __init__(
-        self,
-        home: Path,
-        folder: Path,
-        corpus: str,
-        what: str,
-        embedder: Embedder,
-        cache: VectorCache,
-        vectors_later: bool = False,
-        waiting: Callable[[], None] | None = None,
-        stores: Stores = STORES,
-    ) -> None:
-        self._home = home
-        self.corpus = corpus
-        self.folder = folder
-        self._what = Message("{what} of corpus {corpus!r}", what=what, corpus=corpus)
-        self._embedder = embedder
-        self._cache = cache
-        self._vectors_later = vectors_later
-        self._waiting = waiting
-        self._stores = stores
+    home: Path
+    folder: Path
+    corpus: str
+    what: str
+    embedder: Embedder
+    cache: VectorCache
+    vectors_later: bool
+    waiting: Callable[[], None] | None
+    stores: Stores
+
+    def __post_init__(self) -> None:
+        self._what = Message("{what} of corpus {corpus!r}", what=self.what, corpus=self.corpus)
         self._opened: CorpusIndex | None = None
-        self._grace = 0.0 if chosen(stores) in STORES else GRACE
+        self._grace = 0.0 if chosen(self.stores) in STORES else GRACE
         self._dropped = 0.0  # when old generations were last looked for, by the clock of `time.monotonic`
 
     def open(self) -> CorpusIndex | None:
@@ -124,19 +117,19 @@ class IndexFolder:
             if self._opened is None or not self._opened.is_from(generation):
                 self._opened = None
                 self._opened = CorpusIndex.open(
-                    generation, self._embedder.read, stores=self._stores, vectors_later=self._vectors_later
+                    generation, self.embedder.read, stores=self.stores, vectors_later=self.vectors_later
                 )
                 self._drop_old()
             elif self._grace and time.monotonic() > self._dropped + self._grace:
                 self._drop_old()  # those that stayed
             made_with = self._opened.manifest.embedding.partition("+gloss@")[0]
-            if made_with != self._embedder.weights:
+            if made_with != self.embedder.weights:
                 raise IndexDamaged(
                     Message(
                         "{name}: it was made with {made_with}, not with {weights}.",
                         name=generation.name,
                         made_with=made_with,
-                        weights=self._embedder.weights,
+                        weights=self.embedder.weights,
                     )
                 )
             return self._opened
@@ -161,14 +154,14 @@ class IndexFolder:
 
     def is_current(self, index: CorpusIndex) -> bool:
         """Whether an index was written by this version, for this embedding model and its gloss, where it is to be."""
-        store, now = index.manifest.store, chosen(self._stores)
+        store, now = index.manifest.store, chosen(self.stores)
         placed = store == now or {store, now} <= STORES.keys()
-        return index.manifest.made_with(self._embedder.key) and placed
+        return index.manifest.made_with(self.embedder.key) and placed
 
     def is_complete(self, index: CorpusIndex) -> bool:
         """Whether an index also has the collection for other programs, if it is to; questions do without."""
         collection = index.generation / chroma.FOLDER / chroma.DATABASE
-        return chosen(self._stores) != CHROMA or collection.is_file()
+        return chosen(self.stores) != CHROMA or collection.is_file()
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
@@ -176,10 +169,10 @@ class IndexFolder:
         lock = FileLock(self.folder / "LOCK", timeout=0, mode=FILE)
         bills: list[ModelCall] = []
         try:
-            private_home(self._home)
+            private_home(self.home)
             for folder in (self.folder.parents[1], self.folder.parent, self.folder):
                 private_folder(folder)
-            with locked(lock, self._waiting), attach_calls_to_errors(bills):
+            with locked(lock, self.waiting), attach_calls_to_errors(bills):
                 tighten(self.folder)
                 yield bills
         except Timeout as error:
@@ -219,7 +212,7 @@ class IndexFolder:
 
     def _drop_collections(self) -> None:
         """Drop the collections of generations that are gone; for the process with the write lock."""
-        drop_others(self._stores, self.folder, [path.name for path in generations(self.folder)])
+        drop_others(self.stores, self.folder, [path.name for path in generations(self.folder)])
 
     @property
     def profile(self) -> Profile:
@@ -250,32 +243,18 @@ class IndexFolder:
         chunking: Chunking = DEFAULT,
         alongside: Callable[[], None] = lambda: None,
     ) -> WriteReport:
-        from chromadb.errors import ChromaError
-
-        from .writing import write_generation  # with LlamaIndex and Chroma, which take two seconds
+        from .writing import write_generation  # with LlamaIndex, which takes a second
 
         before = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
-            written = write_generation(
-                target,
-                self.corpus,
-                documents,
-                self._embedder,
-                self._cache,
-                enricher,
-                profile,
-                chunking,
-                self._stores,
-                progress,
-                bills,
-            )
+            written = write_generation(target, self, documents, enricher, profile, chunking, progress, bills)
             progress("check", 0, 1)
-            checked = CorpusIndex.open(target, self._embedder.read, stores=self._stores)
+            checked = CorpusIndex.open(target, self.embedder.read, stores=self.stores)
             progress("commit", 0, 1)
             tighten(target)
             _set_current(self.folder, target.name, alongside)
-        except (ChromaError, sqlite3.Error) as error:  # how they report a full disk
+        except sqlite3.Error as error:  # how they report a full disk
             raise StorageError(
                 Message(
                     "Writing the {index} failed: {reason}. The current index is unchanged.",

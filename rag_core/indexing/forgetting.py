@@ -21,11 +21,11 @@ from ..values.message import Message
 from ..values.owner_only import FILE
 from .build import CorpusStore
 from .enrich import CACHE, OFFLINE, Enricher
-from .key_value_cache import KeyValueCache
 from .manifest import Manifest
 from .store import CorpusIndex, generations
 from .stores import STORES, Stores, drop_others
 from .uploads import UPLOADS, UploadFolder
+from .vectors import KeyValueCache
 from .write_report import Progress, no_progress
 
 
@@ -180,7 +180,6 @@ def _indexes(corpus: Path) -> list[Path]:
 
 
 def _generations(corpus: Path) -> list[Path]:
-    """The generations of every index of a corpus."""
     return [generation for index in _indexes(corpus) for generation in generations(index)]
 
 

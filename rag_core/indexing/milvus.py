@@ -98,7 +98,6 @@ class Milvus(VectorBackend):
             client.load_collection(name, timeout=WRITING)
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
-        """Open the generation's collection; each question asks the engine."""
         client = resources.enter_context(self._client())
         name = _name(generation) if has_collections(generation.parent) else ""
         with self._asking():

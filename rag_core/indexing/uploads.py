@@ -17,8 +17,7 @@ from filelock import FileLock
 
 from ..documents.asked import BESIDE
 from ..documents.limits import megabytes
-from ..documents.reading.formats import READERS
-from ..documents.reading.reasons import EMPTY
+from ..documents.reading.formats import EMPTY, READERS
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
@@ -101,7 +100,6 @@ class UploadFolder:
         return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
 
     def has(self, upload: Upload) -> bool:
-        """Whether this file is stored with this content."""
         path = self.folder / upload.name
         return path.is_file() and path.read_bytes() == upload.content
 

@@ -1,13 +1,15 @@
-"""Cached embeddings: unchanged text is never embedded twice, even after a crash.
+"""Cached embeddings, and other expensive results: unchanged text is never embedded twice, even after a crash.
 
 The vectors of the built-in documents are shipped in `data/vectors/`, a folder per embedding model with two small files
 per document, so that the first start embeds nothing and a changed document adds kilobytes to the repository.
 """
 
 import functools
+import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +19,90 @@ from ..models.same_model import PROBE, another_model, probe, same
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError, attach_calls_to_errors
 from ..values.message import Message
+from ..values.owner_only import private_file, private_folder
 from ..values.types import ModelCall, Vectors
-from .key_value_cache import KeyValueCache, text_key
 
-PROBE_KEY = text_key(PROBE)
 BATCH = 64  # texts of a request to a server, saved before the next
 LOCAL_BATCH = 256  # texts embedded here between saves: enough to keep all processors busy
 LanguageText = tuple[str, str]  # a text and its language
 Progress = Callable[[int, int], None]  # (done, total)
 BeforeEmbedding = Callable[[Sequence[Sequence[str]]], None]
+
+
+def text_key(text: str) -> bytes:
+    """The key of a text: its SHA-256."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+class KeyValueCache:
+    """A persistent cache of bytes by key.
+
+    Args:
+        path: the SQLite file, created on first use.
+        table: name of its only table.
+        what: what it caches, for error messages.
+    """
+
+    def __init__(self, path: Path, table: str, what: str) -> None:
+        self._path = path
+        self._table = table
+        self._what = what
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Open the file in this thread.
+
+        Raises:
+            StorageError: it cannot be read or written; also from inside the `with` block.
+        """
+        try:
+            self._create()
+            with closing(sqlite3.connect(self._path)) as database:
+                database.execute(
+                    f"CREATE TABLE IF NOT EXISTS {self._table} (key BLOB PRIMARY KEY, value BLOB)"
+                )
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise StorageError(
+                Message(
+                    "The file of {what} {path} cannot be used: {reason}.",
+                    what=self._what,
+                    path=self._path,
+                    reason=error,
+                ),
+                Message(
+                    "Free disk space, make the folder writable, or delete the file; the {what} will be recreated.",
+                    what=self._what,
+                ),
+            ) from error
+
+    def _create(self) -> None:
+        try:
+            private_folder(self._path.parent)
+            private_file(self._path)
+        except OSError as error:
+            raise sqlite3.OperationalError(error.strerror or str(error)) from error
+
+    def read(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
+            part = keys[start : start + 500]
+            marks = ",".join("?" * len(part))
+            found.update(database.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part))
+        return found
+
+    def write(self, database: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        with database:
+            database.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", rows)
+
+    def remove(self, database: sqlite3.Connection, values: Iterable[bytes]) -> None:
+        """Delete the rows with these values, and overwrite them on disk."""
+        database.execute("PRAGMA secure_delete = ON")
+        with database:
+            database.executemany(f"DELETE FROM {self._table} WHERE value = ?", [(value,) for value in values])
+
+
+PROBE_KEY = text_key(PROBE)
 
 
 class _Shipped(Mapping[bytes, bytes]):
@@ -104,6 +181,7 @@ class StoredVectors:
         return {text: np.frombuffer(found[key], np.float32) for text, key in keys.items() if key in found}
 
 
+@dataclass(eq=False)
 class VectorCache:
     """Vectors by the SHA-256 of their text as the model reads it, in one SQLite file per embedding model.
 
@@ -116,19 +194,14 @@ class VectorCache:
             that a server is sent first; raises to refuse.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        embedder: Embedder,
-        shipped: Path | None = None,
-        before: BeforeEmbedding = lambda requests: None,
-    ) -> None:
-        self._path = path
-        self._before = before
-        self._cache = KeyValueCache(path, "vectors", "cached vectors")
-        self._embedder = embedder
-        self._served = bool(getattr(embedder, "server", ""))
-        self._shipped = shipped
+    path: Path
+    embedder: Embedder
+    shipped: Path | None = None
+    before: BeforeEmbedding = lambda requests: None
+
+    def __post_init__(self) -> None:
+        self._cache = KeyValueCache(self.path, "vectors", "cached vectors")
+        self._served = bool(getattr(self.embedder, "server", ""))
 
     def vectors(
         self, texts: Sequence[LanguageText], progress: Progress
@@ -146,7 +219,7 @@ class VectorCache:
 
     def probe(self) -> tuple[float, ...]:
         """The vector of the probe sentence from a server's model that made the vectors; empty if not known."""
-        if not self._path.is_file():
+        if not self.path.is_file():
             return ()
         with self._cache.open() as database:
             known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY, b"")
@@ -155,22 +228,22 @@ class VectorCache:
     def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
         if not self._served:
             return
-        vector, bills = probe(self._embedder)
+        vector, bills = probe(self.embedder)
         calls += bills
         known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY)
         if known is None:
             self._cache.write(database, [(PROBE_KEY, vector.tobytes())])
         elif not same(vector, np.frombuffer(known, np.float32)):
             renew = "delete that file, run `rag forget CORPUS` for each corpus indexed with that model, and index it again"
-            raise another_model(self._embedder.name, f"the vectors in {self._path}", renew, ())
+            raise another_model(self.embedder.name, f"the vectors in {self.path}", renew, ())
 
     def _vectors(
         self, texts: Sequence[LanguageText], progress: Progress, calls: list[ModelCall]
     ) -> tuple[Vectors, int]:
-        read = [self._embedder.read(*text) for text in texts]
+        read = [self.embedder.read(*text) for text in texts]
         keys = [text_key(text) for text in read]
         with self._cache.open() as database:
-            shipped = read_shipped(self._shipped) if self._shipped else {}
+            shipped = read_shipped(self.shipped) if self.shipped else {}
             found = {key: shipped[key] for key in keys if key in shipped}
             found.update(self._cache.read(database, [key for key in keys if key not in found]))
             unread = dict(zip(keys, zip(read, texts, strict=True), strict=True))
@@ -180,12 +253,12 @@ class VectorCache:
             batches = [missing[start : start + size] for start in range(0, len(missing), size)]
             if batches:
                 probes = [[PROBE]] if self._served else []
-                self._before(probes + [[text for _, text, _ in batch] for batch in batches])
+                self.before(probes + [[text for _, text, _ in batch] for batch in batches])
                 self._check_model(database, calls)
             for number, batch in enumerate(batches):
                 progress(number * size, len(missing))
                 texts, languages = zip(*(text for _, _, text in batch), strict=True)
-                fresh, bills = self._embedder.embed(texts, "passage", languages)
+                fresh, bills = self.embedder.embed(texts, "passage", languages)
                 calls += bills
                 rows = [(key, vector.tobytes()) for (key, *_), vector in zip(batch, fresh, strict=True)]
                 self._cache.write(database, rows)

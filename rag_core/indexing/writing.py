@@ -17,19 +17,18 @@ from llama_index.core.storage.docstore.utils import doc_to_json
 from pydantic import PrivateAttr
 
 from ..language.analysis import ANALYSER, MAIN_LANGUAGE, languages_of, tokens
-from ..runtime.services import Embedder
 from ..values.owner_only import FOLDER
 from ..values.profile import Profile
 from ..values.types import ModelCall, Passage, Vectors
 from .bm25 import Bm25Index
 from .cutting import Chunking
 from .enrich import DocumentPassages, Enriched, Enricher
+from .folder import IndexFolder
 from .manifest import FORMAT, Manifest, checksums
 from .passage_parser import PassageParser
 from .passages import passage_in, save_passages
 from .recovery import entry_of
-from .stores import Stores, chosen
-from .vectors import VectorCache
+from .stores import chosen
 from .write_report import Progress, WriteReport
 
 
@@ -48,21 +47,17 @@ class _Step(TransformComponent):
 
 def write_generation(
     target: Path,
-    corpus: str,
+    index: IndexFolder,
     documents: Sequence[LlamaDocument],
-    embedder: Embedder,
-    cache: VectorCache,
     enricher: Enricher | None,
     profile: Profile,
     chunking: Chunking,
-    stores: Stores,
     progress: Progress,
     bills: list[ModelCall],
 ) -> WriteReport:
     """Write the generation `target` of a corpus's index from these documents.
 
     Args:
-        cache: has the vectors of unchanged passages.
         bills: receives the model calls as they are made.
     """
     target.mkdir(FOLDER)
@@ -93,11 +88,11 @@ def write_generation(
         nonlocal vectors, embedded, embeddings
         if nodes:
             texts = [(passage.indexed_text, passage.language) for passage in map(passage_in, nodes)]
-            vectors, embedded, embeddings = cache.vectors(texts, partial(progress, "embed"))
+            vectors, embedded, embeddings = index.cache.vectors(texts, partial(progress, "embed"))
             bills.extend(embeddings)
         return nodes
 
-    parse = PassageParser(embedder.count, partial(progress, "split"), chunking)
+    parse = PassageParser(index.embedder.count, partial(progress, "split"), chunking)
     # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
     # without a cache, keyed by the full list of nodes: VectorCache has the vectors of unchanged passages
     pipeline = IngestionPipeline(transformations=[parse, _Step(enrich), _Step(embed)], disable_cache=True)
@@ -107,13 +102,15 @@ def write_generation(
     progress("lexical", 0, 1)
     bm25 = Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages)
     bm25.save(target)
-    store = chosen(stores)
-    stores[store].write(target, nodes, vectors, bm25, lambda done: progress("store", done, len(passages)))
+    store = chosen(index.stores)
+    index.stores[store].write(
+        target, nodes, vectors, bm25, lambda done: progress("store", done, len(passages))
+    )
     save_passages(target, nodes)
     Manifest(
         format=FORMAT,
-        corpus=corpus,
-        embedding=embedder.key,
+        corpus=index.corpus,
+        embedding=index.embedder.key,
         dimensions=vectors.shape[1],
         analyser=ANALYSER,
         chunker=chunking.key,
@@ -128,7 +125,7 @@ def write_generation(
         context_prompt=enricher.own_prompt if enricher else "",
         without_context=enriched.without_context,
         store=store,
-        probe=cache.probe(),
+        probe=index.cache.probe(),
     ).write(target)
     return WriteReport(
         len(nodes),

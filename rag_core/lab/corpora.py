@@ -104,7 +104,6 @@ class LabPool:
             return opening.lab
 
     def find(self, corpus: str) -> Lab | None:
-        """The lab of a corpus if it is open."""
         with self._lock:
             return self._kept[corpus].lab if corpus in self._kept else None
 

@@ -58,25 +58,20 @@ class Findings:
     can_answer: bool
     engine: dict[str, str | None]
     versions: dict[str, str]
-    lines: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "can_answer": self.can_answer,
-            "engine": self.engine,
-            "versions": self.versions,
-            "findings": [asdict(line) for line in self.lines],
-        }
+        return asdict(self)
 
 
-def examine(settings: Settings | None = None, progress: Progress = no_progress) -> Findings:
+def examine(progress: Progress = no_progress) -> Findings:
     """Open the built-in corpus, answer a test question, and report what was found on the way."""
     versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     lines = [Finding(None, ", ".join(f"{name} {number}" for name, number in versions.items()))]
     lines += _plugins()
     engine: dict[str, str | None] = {}
     try:
-        settings = settings or read_settings()
+        settings = read_settings()
         lines += [Finding(None, line) for line in _roles(settings)]
         lab = open_lab(BUILTIN, settings=settings, progress=progress)
         lines += [Finding(None, warning) for warning in lab.warnings]
@@ -119,7 +114,6 @@ def _unwritable(home: Path) -> Iterator[Finding]:
 
 
 def _vectors(lab: Lab) -> Iterator[Finding]:
-    """Where the vectors are, how they are searched, and whether other programs can read them."""
     where = {
         MAPPED: "in a file that is mapped into memory, compared one by one",
         CHROMA: "in a file that is mapped into memory, compared one by one, and in a Chroma collection",
@@ -155,7 +149,6 @@ def _lexical(settings: Settings, index: CorpusIndex) -> Finding:
 
 
 def _gloss(settings: Settings, embedder: LlamaEmbedder) -> str:
-    """Whether Spanish is read through the gloss, and why."""
     setting = f"RAG_GLOSS={settings.gloss}"
     if embedder.gloss:
         return f"Spanish: {embedder.name} reads an English gloss of it, version {embedder.gloss.digest} ({setting})"

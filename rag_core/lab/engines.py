@@ -23,7 +23,7 @@ from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
 from ..offline.loading import load_offline, load_scorer
 from ..offline.scorer import OfflineScorer
-from ..runtime.services import Assessor, Grounder, Index, Llm, Reranker
+from ..runtime.services import Grounder, Index, Llm, Reranker
 from ..values.errors import SettingsError
 from ..values.labels import LabelRules
 from ..values.message import Message
@@ -196,17 +196,8 @@ class Engines:
             "abstention": self.evidence.key if self.evidence else "off",
         }
 
-    def assessor(self, asked: AskedIndex | None) -> Assessor:
-        """The offline measure for labels.
-
-        Args:
-            asked: the questions that the corpus's passages are known to answer.
-        """
-        return self.scorer.knowing(asked) if asked else self.scorer
-
     @functools.cached_property
     def evidence(self) -> PassageEvidence | None:
-        """What decides whether an answer is written."""
         if self.thresholds is None:
             return None
         return PassageEvidence(self.scorer, self.thresholds)

@@ -18,7 +18,7 @@ from ..offline import NAME as OFFLINE
 from ..offline.asked import AskedIndex
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
-from ..runtime.services import Llm, Reader, Services
+from ..runtime.services import Llm, Services
 from ..safety.urgency.triage import triage_for
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.message import Message
@@ -81,16 +81,14 @@ class Lab:
             again = "rag doctor" if self.corpus == BUILTIN else f"rag index PATH --corpus {self.corpus}"
             weights = self.engines.embedder.weights
             others = ", ".join(self._store.other_models)
-            what = (
-                Message(
+            what = Message("Corpus {corpus!r} has no index.", corpus=self.corpus)
+            if others:
+                what = Message(
                     "Corpus {corpus!r} has no index for the embedding model {weights}; it was indexed with {others}.",
                     corpus=self.corpus,
                     weights=weights,
                     others=others,
                 )
-                if others
-                else Message("Corpus {corpus!r} has no index.", corpus=self.corpus)
-            )
             raise MissingResource(what, Message("Run `{command}` to make it.", command=again))
         return index
 
@@ -196,11 +194,11 @@ class Lab:
             llms=llms,
             labels=engines.labels,
             reranker=engines.reranker,
-            assessor=engines.assessor(asked),
+            assessor=engines.scorer.knowing(asked) if asked else engines.scorer,
             evidence=engines.evidence,
             triage=triage_for(index.profile.subject),
             grounder=engines.grounder,
-            reader=self._question_reader(index),
+            reader=self._once("reader", (index,), lambda: self._engines(index).reading(index)),
             thesaurus=engines.thesaurus,
             engine={**engine, "country": chosen} if chosen else engine,
             models=models,
@@ -253,10 +251,6 @@ class Lab:
                 self._kept[what] = of, make()
             made: _Made = self._kept[what][1]
             return made
-
-    def _question_reader(self, index: CorpusIndex) -> Reader:
-        """How questions are read, kept with the words it counted in the index."""
-        return self._once("reader", (index,), lambda: self._engines(index).reading(index))
 
     @property
     def asked(self) -> AskedIndex | None:
@@ -370,7 +364,6 @@ class Lab:
         return answer_without(trace, passages, self._services_of(trace))
 
     def with_engines(self, engines: Engines) -> Lab:
-        """The same corpus and index with other models."""
         lab = Lab(self.settings, self.corpus, engines, self._store)
         lab.warnings, lab.calls, lab.taught = self.warnings, self.calls, self.taught
         if (others := self.others) is not None:

@@ -86,7 +86,11 @@ def open_lab(
     settings = settings or read_settings()
     check_corpus_name(corpus)
     clear_staged(settings.home)
-    reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
+    reading = None  # leaves it as it was indexed
+    if corpus == BUILTIN:
+        reading = builtin_files(settings, progress)  # before the models, which take much longer
+    elif documents:
+        reading = read_path(documents, progress)
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     store = corpus_store(
         settings,
@@ -192,15 +196,6 @@ def _follow(
     if store.corpus == BUILTIN:
         return store.enriched.follow(index, offline, progress), ""
     return store.enriched.sync_if_free(index, offline, progress)
-
-
-def _reading(
-    settings: Settings, corpus: str, documents: Path | None, progress: Progress
-) -> SourceFiles | None:
-    """The files to bring a corpus up to date with; None to leave it as it was indexed."""
-    if corpus != BUILTIN:
-        return read_path(documents, progress) if documents else None
-    return builtin_files(settings, progress)
 
 
 def builtin_files(settings: Settings, progress: Progress = no_progress) -> SourceFiles:
@@ -371,9 +366,8 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
     if len(passages) > MOST_PASSAGES:
         return
     reader = engines.scorer.embedder
-    cache = VectorCache(
-        vector_files(settings, reader.weights)[0], reader, vector_files(settings, reader.weights)[1]
-    )
+    cached, shipped = vector_files(settings, reader.weights)
+    cache = VectorCache(cached, reader, shipped)
     texts = [(passage.indexed_text, passage.language) for passage in passages]
     texts += [(text, passage.language) for passage in passages for text in compared_texts(passage)]
     with suppress(StorageError):  # they are embedded when a question first finds them

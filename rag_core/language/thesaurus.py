@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..values.data_files import read_data_file
+from ..values.errors import read_data_file
 from .analysis import LANGUAGES, Word, language_of, without_tilde, words_of
 
 TermKind = Literal["term", "lay", "abbreviation"]

@@ -37,7 +37,6 @@ class PassageNode(TextNode):
 
     @property
     def hash(self) -> str:
-        """Identity of the passage and its words."""
         return hashlib.sha256(f"{self.id_}\n{self.text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -40,7 +40,6 @@ class LlamaIndexRetriever(Retriever):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # of the value, not of the class
-        """The name it was given, or its class's."""
         return self.called or type(self.source).__name__
 
     def __repr__(self) -> str:

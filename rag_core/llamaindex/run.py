@@ -30,9 +30,7 @@ class EventSource(Protocol):
         *,
         reuse: Sequence[Trace] = (),
         stop: threading.Event | None = None,
-    ) -> Iterator[Event]:
-        """Events of strategies running on a question."""
-        ...
+    ) -> Iterator[Event]: ...
 
 
 class StrategyRun:

@@ -69,7 +69,6 @@ class MiniLM:
 
     @property
     def vocabulary(self) -> list[str]:
-        """The word pieces, in the order of their numbers."""
         numbers: dict[str, int] = self._tokenizer.get_vocab()
         return sorted(numbers, key=numbers.__getitem__)
 
@@ -95,7 +94,6 @@ class MiniLM:
         return numbers
 
     def count(self, text: str) -> int:
-        """The number of a text's word pieces."""
         return len(self.pieces(text))
 
     def get_query_embedding(self, query: str) -> list[float]:

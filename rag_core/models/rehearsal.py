@@ -51,7 +51,6 @@ class RehearsedOffline:
         self._embedder = embedder
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield a reply, then its embedding calls."""
         yield _reply(prompt)
         if prompt.purpose == "rewrite":
             yield from self._embedder.embed([str(prompt.fields["question"])])[1]
@@ -111,7 +110,6 @@ class RehearsedReranker:
         self.scale: Scale = reranker.scale
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
-        """The same score for every hit, at no cost."""
         return [1.0] * len(hits), ModelCall("rerank", self.name, 0, 0, 0.0, "tokenizer")
 
 
@@ -126,15 +124,12 @@ class RehearsedIndex:
         ]
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
-        """K hits, or as many as there are."""
         return self._found(("dense", vector.tobytes()), k, "cosine")
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        """K hits, or as many as there are."""
         return self._found(("lexical", text, k1, b), k, "bm25")
 
     def document_frequency(self, text: str) -> int:
-        """As if every passage contained the text."""
         return len(self._longest)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:

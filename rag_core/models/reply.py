@@ -45,7 +45,6 @@ class Reply:
 
     @property
     def full(self) -> bool:
-        """Whether it has reached a limit."""
         return self.finish == TOO_LONG or self.reasoning.too_long
 
     @property
@@ -92,7 +91,6 @@ class Reply:
 
 
 def _why_ended(reason: str) -> str:
-    """A finish reason as `ModelCall` has it."""
     for known, words in CUT.items():
         if words.search(reason):
             return known

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions
-from ..values.data_files import read_data_file
+from ..values.errors import read_data_file
 from ..values.labels import EvidenceScore
 from ..values.triage import Triage
 from ..values.types import Hit

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..language.words import read_words
 from ..runtime.services import AskedQuestions
-from ..values.data_files import read_data_file
+from ..values.errors import read_data_file
 from ..values.types import Hit, ModelCall, Passage, Scale
 from .memory import RememberingEmbedder, sentences_of, term_counts, titles_of, under_title
 from .word_pieces import WordPieces

@@ -63,7 +63,6 @@ class Template:
         return Prompt(self, fields)
 
     def says_the_same_as(self, other: Template) -> bool:
-        """Whether both send the same texts."""
         return (self.system, self.text) == (other.system, other.text)
 
 
@@ -139,11 +138,9 @@ class Prompt:
     sample: int = 0
 
     def about(self, profile: Profile) -> Prompt:
-        """The same prompt for a corpus with this profile."""
         return replace(self, profile=profile)
 
     def asking(self, question: str) -> Prompt:
-        """The same prompt with another wording of the question."""
         return replace(self, fields={**self.fields, "question": question})
 
     def samples(self, count: int) -> list[Prompt]:
@@ -152,7 +149,6 @@ class Prompt:
 
     @property
     def purpose(self) -> str:
-        """The role that answers it."""
         return self.template.purpose
 
     @property

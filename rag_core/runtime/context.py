@@ -73,8 +73,9 @@ class Context:
     run: Run = field(default_factory=Run)
     meter: Meter = field(default_factory=Meter)
 
-    def warn(self, message: str) -> None:
-        self.meter.warnings.append(message)
+    def warn(self, message: str, /, **fields: object) -> None:
+        """Warn with a message, or with one made of a template and its fields (see `Message`)."""
+        self.meter.warnings.append(Message(message, **fields) if fields else message)
 
     def as_read(self, text: str) -> str:
         """A query as retrieval and the offline engine read it: as spelt, and with abbreviations written out."""

@@ -5,6 +5,5 @@ from .base import Flow, FusionStage, RerankStage, Retriever, SelectStage, Stage,
 from .fuse import MaxFusion, ReciprocalRankFusion, WeightedFusion
 from .rerank import Blend, LlmRerank, Rerank, RerankByQuestions
 from .retrieve import Asked, Bm25, Dense, Retrieve
-from .select import LeaveOut, Mmr, Threshold, Top
-from .spread import Spread
+from .select import LeaveOut, Mmr, Spread, Threshold, Top
 from .transform import AnalyseQuery, AnalyseQueryByLlm, Hyde, Rephrase, Rewrite

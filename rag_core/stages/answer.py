@@ -129,7 +129,7 @@ class Generate(Stage):
             *remarks_on(read, text, ranking.hits, ctx.services.country),
         )
         if finish != COMPLETE:
-            ctx.warn(Message("The model's reply is incomplete (finish reason: {finish}).", finish=finish))
+            ctx.warn("The model's reply is incomplete (finish reason: {finish}).", finish=finish)
             text_of_cut = translate(
                 detect_language(read), "This answer is incomplete: {why}.", why=why_cut(finish)
             )
@@ -172,12 +172,10 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
     hits, why = _rated(state.question.text, state.ranking.hits, language, ctx)
     if missing := sum(hit.relevance is None for hit in hits):
         ctx.warn(
-            Message(
-                "{count} of {total} passages have no relevance label: {reason}.",
-                count=missing,
-                total=len(hits),
-                reason=why,
-            )
+            "{count} of {total} passages have no relevance label: {reason}.",
+            count=missing,
+            total=len(hits),
+            reason=why,
         )
     return hits
 
@@ -251,10 +249,8 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
         return None  # somebody has said which of them answers it
     if not evidence.fitted:
         ctx.warn(
-            Message(
-                "{model} has no thresholds for abstention, so no question is declined for weak evidence.",
-                model=evidence.model,
-            )
+            "{model} has no thresholds for abstention, so no question is declined for weak evidence.",
+            model=evidence.model,
         )
         return None
     found = evidence.score(question, hits, triage, asked, offline=ctx.services.llm("answer").offline)

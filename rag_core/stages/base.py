@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Literal
 
 from ..prompts.prompt import Template
 from ..runtime.context import Context
-from ..values.message import Message
 from ..values.types import Hit, Query, Ranking, Scale, State, Vote
 
 Content = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
@@ -48,7 +47,6 @@ class Flow:
         return " and ".join(f"{source} gives {scale} scores" for source, scale in self.scales.items())
 
     def rescored(self, scale: str) -> Flow:
-        """This flow with every ranking on a new scale."""
         return replace(self, scales=dict.fromkeys(self.scales, scale))
 
 
@@ -77,8 +75,7 @@ class Stage(ABC):
         return before
 
     @abstractmethod
-    def __call__(self, state: State, ctx: Context) -> State:
-        """The state after this stage."""
+    def __call__(self, state: State, ctx: Context) -> State: ...
 
 
 class TransformStage(Stage):
@@ -245,8 +242,6 @@ def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
     """Warn that the offline engine ignores a custom prompt text: it reads only the fields."""
     if not template.says_the_same_as(ready) and ctx.services.llms[template.purpose].offline:
         ctx.warn(
-            Message(
-                "The offline engine cannot read your prompt {name!r} and used its own rules instead.",
-                name=template.name,
-            )
+            "The offline engine cannot read your prompt {name!r} and used its own rules instead.",
+            name=template.name,
         )

@@ -76,7 +76,6 @@ class ReciprocalRankFusion(FusionStage):
         return weight * (1.0 if ranking.query.origin == "question" else self.rewrites)
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        """Passage id -> Σ weight / (k + rank)."""
         shares: dict[str, list[float]] = defaultdict(list)
         for ranking in rankings:
             weight = self.weight(ranking)
@@ -192,7 +191,6 @@ class MaxFusion(FusionStage):
         return super().flow(before)
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        """Passage id -> maximum score."""
         best: dict[str, float] = {}
         for ranking in rankings:
             for hit in ranking:

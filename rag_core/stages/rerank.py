@@ -30,7 +30,6 @@ class Rerank(RerankStage):
     """
 
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
-        """Every hit with the reranker's score."""
         scores, scale = ctx.rerank(ranking.query.text, ranking.hits)
         return [hit.with_score(float(score), scale) for hit, score in zip(ranking, scores, strict=True)]
 
@@ -60,7 +59,6 @@ class RerankByQuestions(RerankStage):
             raise ConfigError(f"RerankByQuestions: weight must be at least 0, not {self.weight}.")
 
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
-        """Every hit with its new score."""
         asked = ctx.services.asked
         if asked is None:
             return ranking.hits
@@ -123,12 +121,10 @@ class LlmRerank(RerankStage):
             raise ProviderError(what, missing[0].next_step)
         if missing:
             ctx.warn(
-                Message(
-                    "{count} of {total} passages could not be judged and were left out: {reason}",
-                    count=len(missing),
-                    total=len(replies),
-                    reason=missing[0].message,
-                )
+                "{count} of {total} passages could not be judged and were left out: {reason}",
+                count=len(missing),
+                total=len(replies),
+                reason=missing[0].message,
             )
         top, remark = _scale([hit.score for hit in judged], self.template)
         if remark:
@@ -214,7 +210,6 @@ class Blend(RerankStage):
         return super().flow(before)
 
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
-        """Every hit with its S_final."""
         question = ctx.embed((ranking.query.text,))[0]
         cosines = ctx.passage_vectors(ranking.hits) @ question
         measured = [

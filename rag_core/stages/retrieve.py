@@ -22,12 +22,10 @@ class _IndexRetriever(Retriever):
 
     @property
     def variant(self) -> str:
-        """Which of the two indexes it searches."""
         return "enriched" if self.enriched else "plain"
 
     @property
     def most(self) -> int:
-        """The k of the search."""
         return self.k
 
 
@@ -57,7 +55,6 @@ class Dense(_IndexRetriever):
     control: str = field(default="k of dense", compare=False, repr=False)
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k nearest passages, on the scale "cosine"."""
         return ctx.index_for(enriched=self.enriched).dense(self.vector(query, ctx), self.k)
 
     def vector(self, query: Query, ctx: Context) -> Vectors:

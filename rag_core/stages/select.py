@@ -1,8 +1,9 @@
-"""Shortening a ranking."""
+"""Shortening and reordering a ranking."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.analysis import detect_language
+from ..language.analysis import detect_language, language_of
 from ..runtime.context import Context
 from ..values.errors import ConfigError
 from ..values.types import Hit, Outranked, Ranking, State, Term, Vectors, ordered_votes
@@ -44,11 +45,9 @@ class Top(SelectStage):
 
     @property
     def most(self) -> int:
-        """The limit, k."""
         return self.k
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """The first k."""
         return ranking.hits[: self.k]
 
 
@@ -68,7 +67,6 @@ class LeaveOut(SelectStage):
     ids: tuple[str, ...] = ()
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """The others."""
         return [hit for hit in ranking.hits if hit.id not in self.ids]
 
 
@@ -105,7 +103,6 @@ class Threshold(SelectStage):
         return before
 
     def __call__(self, state: State, ctx: Context) -> State:
-        """The state with the remaining hits, or the reason when none remain."""
         after = super().__call__(state, ctx)
         dropped = tuple(hit for ranking in state.rankings for hit in ranking)
         if not dropped or any(ranking.hits for ranking in after.rankings):
@@ -117,7 +114,6 @@ class Threshold(SelectStage):
         return replace(after, shortfall=shortfall, dropped=dropped)
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """Those at or above θ."""
         return [hit for hit in ranking if hit.score >= self.theta]
 
 
@@ -151,7 +147,6 @@ class Mmr(SelectStage):
 
     @property
     def most(self) -> int:
-        """The limit, k."""
         return self.k
 
     def __post_init__(self) -> None:
@@ -159,7 +154,6 @@ class Mmr(SelectStage):
             raise ConfigError(f"Mmr: lambda_ must be from 0 to 1, not {self.lambda_}.")
 
     def flow(self, before: Flow) -> Flow:
-        """The same rankings with MMR values."""
         return before.rescored("mmr")
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
@@ -209,26 +203,6 @@ class Pick(NamedTuple):
     relevance: float
     similarity: float  # the cosine to `nearest`; 0 where there is none
     nearest: int | None  # none for the first pick
-
-
-def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float) -> list[Pick]:
-    """Rows of `vectors` in MMR order.
-
-    Args:
-        question: (d,) L2-normalised.
-        vectors: (n, d), rows L2-normalised.
-
-    Returns:
-        At most k picks. The first has nothing to be compared with: it is the most relevant row, and its
-        value λ · relevance. Equal values go to the lower row.
-
-    Example:
-        >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
-        >>> picks = mmr_order(question, vectors, k=2, lambda_=0.4)
-        >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
-        [(0, 0.4), (2, -0.12)]
-    """
-    return mmr_split(question, vectors, k, lambda_)[0]
 
 
 def similarities(
@@ -281,10 +255,21 @@ def _rows_of(vectors: Vectors) -> _Rows:
 def mmr_split(
     question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float
 ) -> tuple[list[Pick], Rest]:
-    """The picks of `mmr_order`, and the rows left, as they stood against the last pick.
+    """The first k rows of `vectors` in MMR order, and the rows left, as they stood against the last pick.
 
-    Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that is a hundredth. The rows
-    compared last are kept, with their cosines to picks: see `_rows_of`.
+    The first pick has nothing to be compared with: it is the most relevant row, and its value λ · relevance. Equal
+    values go to the lower row. Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that
+    is a hundredth. The rows compared last are kept, with their cosines to picks: see `_rows_of`.
+
+    Args:
+        question: (d,) L2-normalised.
+        vectors: (n, d), rows L2-normalised.
+
+    Example:
+        >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+        >>> picks, _ = mmr_split(question, vectors, k=2, lambda_=0.4)
+        >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
+        [(0, 0.4), (2, -0.12)]
     """
     compared = _rows_of(vectors)
     wanted = compared.cosines(question)
@@ -307,3 +292,47 @@ def mmr_split(
     left = np.flatnonzero(~taken)
     columns = (values, wanted, nearest, closest)
     return picks, Rest(tuple(left.tolist()), *(tuple(column[left].tolist()) for column in columns))
+
+
+@dataclass(frozen=True)
+class Spread(SelectStage):
+    """Moves passages down that repeat a document or are in another language than the question.
+
+    The i-th passage of a document counts weight^(i − 1) of its worth, one in another language `foreign` of it.
+
+    A passage's worth is its score as a share of the list's range, 0 (lowest) to 1 (highest), because scores of
+    different scales are not comparable. Each further passage of a document tends to tell less that is new: the
+    discount of α-nDCG (Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008)
+    with documents in place of nuggets, and weight = 1 − α. Scores stay as they are; only the order changes.
+
+    Args:
+        weight: 0 to 1; 1 for no difference between documents.
+        foreign: 0 to 1; 1 for no difference between languages.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context  # each of these passages is a document
+        >>> [hit.id for hit in Spread(0.9).select(ranking_of({"a": 3, "b": 2, "c": 1}), sample_context())]
+        ['a', 'b', 'c']
+    """
+
+    weight: float = 0.85
+    foreign: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("weight", self.weight), ("foreign", self.foreign)):
+            if not 0 <= value <= 1:
+                raise ConfigError(f"Spread: {name} must be from 0 to 1, not {value}.")
+
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        scores = [hit.score for hit in ranking]
+        low, reach = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
+        spoken = language_of(ctx.as_read(ranking.query.text))
+        seen: Counter[str] = Counter()
+        worths: list[float] = []
+        for hit in ranking:
+            share = (hit.score - low) / reach if reach else 1.0
+            language = 1.0 if hit.passage.language == spoken else self.foreign
+            worths.append(share * language * self.weight ** seen[hit.passage.doc_id])
+            seen[hit.passage.doc_id] += 1
+        order = sorted(range(len(worths)), key=lambda row: -worths[row])
+        return ordered_votes([ranking.hits[row] for row in order], ranking.query, self.name)

@@ -57,7 +57,6 @@ class AnalyseQuery(TransformStage):
     fans_out: ClassVar[bool] = False
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The question with its form."""
         form, reason = form_of(question.text)
         return (replace(question, form=form, note=reason),)
 
@@ -103,11 +102,7 @@ class AnalyseQueryByLlm(TransformStage):
                 if isinstance(error, ValueError)
                 else error.message.rstrip(".")
             )
-            ctx.warn(
-                Message(
-                    "Query analysis by the model failed, so rules were used instead ({reason}).", reason=why
-                )
-            )
+            ctx.warn("Query analysis by the model failed, so rules were used instead ({reason}).", reason=why)
             return AnalyseQuery().rewrite(question, ctx)
         model = ctx.services.llms[self.template.purpose].name
         if found.form == "sentence":
@@ -190,18 +185,14 @@ class Rewrite(TransformStage):
             if isinstance(text, RagError):
                 failures.append(text)
                 ctx.warn(
-                    Message(
-                        "Rewrite {name!r} failed and was left out: {reason}", name=template.name, reason=text
-                    )
+                    "Rewrite {name!r} failed and was left out: {reason}", name=template.name, reason=text
                 )
             elif text.casefold() in written:
                 same = written[text.casefold()].origin
                 ctx.warn(
-                    Message(
-                        "Rewrite {name!r} is the same as {same!r} and was left out.",
-                        name=template.name,
-                        same=same,
-                    )
+                    "Rewrite {name!r} is the same as {same!r} and was left out.",
+                    name=template.name,
+                    same=same,
                 )
             else:
                 written[text.casefold()] = Query(
@@ -226,11 +217,9 @@ class Rewrite(TransformStage):
             return ProviderError(why, Message("Try again."))
         if len(found) > 1:
             ctx.warn(
-                Message(
-                    "Rewrite {name!r}: the model wrote {count} questions instead of one; the first was used.",
-                    name=template.name,
-                    count=len(found),
-                )
+                "Rewrite {name!r}: the model wrote {count} questions instead of one; the first was used.",
+                name=template.name,
+                count=len(found),
             )
         return found[0] if found else ProviderError(EMPTY, Message("Try again."))
 
@@ -253,7 +242,6 @@ class Rephrase(Rewrite):
     fans_out: ClassVar[bool] = False
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The rewrite, or the question."""
         written, _ = self._written(question, ctx)
         return tuple(written) or (question,)
 
@@ -310,12 +298,10 @@ class Hyde(TransformStage):
             raise failures[0]
         if failures:
             ctx.warn(
-                Message(
-                    "{made} of {wanted} hypotheses: the others failed and were left out: {reason}",
-                    made=len(passages),
-                    wanted=self.samples,
-                    reason=failures[0],
-                )
+                "{made} of {wanted} hypotheses: the others failed and were left out: {reason}",
+                made=len(passages),
+                wanted=self.samples,
+                reason=failures[0],
             )
         question_text = question.text if self.include_question else ""
         return (
@@ -385,11 +371,9 @@ def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     if not read and ctx.services.llms[template.purpose].offline:
         rule = "the built-in one of this name" if rule_of else "synonyms"
         ctx.warn(
-            Message(
-                "The offline engine cannot read your template {name!r} and used {rule} instead.",
-                name=template.name,
-                rule=rule,
-            )
+            "The offline engine cannot read your template {name!r} and used {rule} instead.",
+            name=template.name,
+            rule=rule,
         )
     return _lost(question, text, template, ctx)
 
@@ -399,5 +383,5 @@ def _lost(question: Query, text: str, template: Template, ctx: Context) -> str:
     if not lost:
         return ""
     note = f"lost from the question: {', '.join(lost)}"
-    ctx.warn(Message("Rewrite {name!r} {note}.", name=template.name, note=note))
+    ctx.warn("Rewrite {name!r} {note}.", name=template.name, note=note)
     return note

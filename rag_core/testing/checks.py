@@ -138,7 +138,6 @@ def _flow(stages: Sequence[Stage]) -> Flow:
 
 
 def _left(before: Sequence[Stage], question: str, services: Services) -> State:
-    """What the stages before leave."""
     state = State.start(question)
     for stage in before:
         state = stage(state, Context(services))
@@ -205,7 +204,6 @@ def _check_result(stage: Stage, before: Flow, start: State, after: State, servic
 
 
 def _check_flow(stage: Stage, flow: Flow, after: State, services: Services) -> None:
-    """What is there is what `flow` says."""
     count = len(after.rankings)
     fine = {
         "the question": count == 0 and len(after.queries) == 1,

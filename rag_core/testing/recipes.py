@@ -153,7 +153,6 @@ def _check_declaration(recipe: Recipe, control: Control) -> None:
 
 
 def _acting(control: Control) -> dict[str, object]:
-    """Values of other controls with which this one acts."""
     return {other: acting[0] for other, acting in control.needs}
 
 
@@ -191,7 +190,6 @@ def _check_effect(recipe: Recipe, control: Control) -> None:
 
 
 def _states(strategy: Strategy, question: str) -> list[object]:
-    """The states and the texts sent to models."""
     steps = _answered(strategy, question).steps
     return [
         *(step.after for step in steps),
@@ -200,7 +198,6 @@ def _states(strategy: Strategy, question: str) -> list[object]:
 
 
 def _others(control: Control) -> Iterator[Any]:
-    """Other values of a control, to try."""
     default = control.parse(control.default)
     match control:
         case Number():

@@ -3,12 +3,14 @@
 import errno
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .message import Message
+
+Read = TypeVar("Read")
 
 _ABOUT_A_PATH = (PermissionError, FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _ABOUT_THE_DISK = {
@@ -44,7 +46,6 @@ class RagError(Exception):
 
     @property
     def sentence(self) -> Message:
-        """What happened and what to do, as one message."""
         return Message.joined((part for part in (self.message, self.next_step) if part), " ")
 
     def __str__(self) -> str:
@@ -191,3 +192,18 @@ def unwritable(path: object, error: OSError, step: str) -> StorageError:
     return StorageError(
         Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), step
     )
+
+
+def read_data_file(path: Path, parse: Callable[[str], Read]) -> Read:
+    """What `parse` makes of a file's text.
+
+    Raises:
+        DataError: the file is missing or not UTF-8, or lacks something that `parse` looks for.
+    """
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            Message("{path} cannot be read: {reason}.", path=path, reason=repr(error)),
+            Message("Restore {path}.", path=path),
+        ) from error

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from .data_files import read_data_file
+from .errors import read_data_file
 from .message import Message
 from .types import Label, Relevance, Scorer
 
@@ -100,7 +100,6 @@ class LabelRules:
 
     @property
     def by_rank(self) -> bool:
-        """Whether labels depend on rank instead of score."""
         return self._rule == "rank"
 
     def has(self, scorer: Scorer, model: str) -> bool:
@@ -199,7 +198,6 @@ def _thresholds(row: Mapping[str, Any]) -> Thresholds:
 
 
 def _by_rank(rank: int, count: int) -> Relevance:
-    """By rank: first third High, second third Medium."""
     label: Label = "High" if 3 * rank <= count + 2 else "Medium" if 3 * rank <= 2 * count + 2 else "Low"
     rule = f"{label}: position {rank} of {count} (labels by rank; not measured)."
     return Relevance(label, "rank", float(rank), rule)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from .data_files import read_data_file
+from .errors import read_data_file
 from .settings import Settings
 
 PRICES = "prices.toml"
@@ -37,7 +37,6 @@ class Price:
         )
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
-        """The cost of one call in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / TOKENS_PER_PRICE
 
 

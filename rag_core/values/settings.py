@@ -306,7 +306,6 @@ class Settings(BaseSettings):
 
     @property
     def uses_openai(self) -> bool:
-        """Whether answers come from an OpenAI or OpenAI-compatible server."""
         return self.asks_provider("answer")
 
     def asks_provider(self, role: Role) -> bool:

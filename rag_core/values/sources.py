@@ -70,7 +70,6 @@ class Source:
 
     @property
     def short(self) -> str:
-        """Organisation, year and jurisdiction."""
         return self.in_language("en")
 
     @property

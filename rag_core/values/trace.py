@@ -1,7 +1,7 @@
 """A trace: the immutable states a strategy went through, what models were sent, and what its rankings share."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from .answers import Answer, Remark
@@ -170,7 +170,6 @@ class Trace:
 
     @property
     def ranking(self) -> Ranking:
-        """The passages the strategy ended with, best first."""
         return self.final.ranking
 
     @property
@@ -310,16 +309,7 @@ def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
     }
 
 
-_OF_CALLS = [
-    "purpose",
-    "model",
-    "input_tokens",
-    "output_tokens",
-    "cost_usd",
-    "counted_by",
-    "started",
-    "seconds",
-]
+_OF_CALLS = [one.name for one in fields(ModelCall) if one.name not in ("note", "finish")]
 
 
 def _step_json(step: Step) -> dict[str, Any]:

@@ -30,7 +30,6 @@ class Triage:
 
     @property
     def urgent(self) -> bool:
-        """Whether anything has to be done today."""
         return self.level != "routine"
 
     def as_json(self) -> dict[str, Any]:

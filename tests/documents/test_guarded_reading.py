@@ -15,7 +15,7 @@ from helpers.hostile_files import FILES, GOOD, SKIPPED, front_matter, hostile_fo
 from helpers.small import ROOT
 from helpers.source_files import failures, pdf, write
 
-from rag_core.documents.documents import builtin_documents, read_document
+from rag_core.documents.documents import read_document, readable_documents
 from rag_core.documents.files import list_files
 from rag_core.documents.limits import MAX_TITLE, READING, ReadingLimits
 from rag_core.documents.reading import guard
@@ -296,7 +296,7 @@ def test_a_malformed_document_of_the_collection_leaves_the_others(tmp_path):
     write(tmp_path / "corpus", {"good.md": front_matter(), "bad.md": "no front matter"})
     (tmp_path / "corpus" / "outside.md").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "corpus" / "pipe.md")
-    documents, (fault,) = builtin_documents(tmp_path)
+    documents, (fault,) = readable_documents(tmp_path / "corpus")
     assert documents == [read_document(tmp_path / "corpus" / "good.md")]
     assert "bad.md" in str(fault)
 

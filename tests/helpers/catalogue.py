@@ -11,16 +11,16 @@ import rag_core
 from rag_core import evaluation as ev
 from rag_core.catalog import Choice
 from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
-from rag_core.documents.documents import builtin_profile
 from rag_core.explain.outline import outline
 from rag_core.values.labels import LABELS
+from rag_core.values.profile import read_profile
 from rag_core.values.prompt_injection import GIVES_ORDERS
 
 from .small import ROOT
 
 # What takes a literal message -> the place of the message among its arguments
 PLURALS = {"plural": 0, "translate_plural": 1}
-MARKERS = {"t": 0, "declared": 0, "Message": 0, "translate": 1, **PLURALS}
+MARKERS = {"t": 0, "declared": 0, "Message": 0, "warn": 0, "_wrong": 1, "translate": 1, **PLURALS}
 
 
 def messages() -> dict[str, str]:
@@ -90,7 +90,7 @@ def _declared() -> Iterator[tuple[str, str]]:
             texts += [part.summary for stage in outlined for part in stage.parts]
         for text in filter(None, texts):
             yield text, f"strategy {recipe.name}"
-    yield builtin_profile(ROOT / "data").subject, "profile"
+    yield read_profile(ROOT / "data" / "corpus").subject, "profile"
     for label in LABELS:
         yield label, "label"
     for metric in ev.DEFAULT_METRICS:

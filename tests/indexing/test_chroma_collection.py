@@ -1,6 +1,7 @@
 """The Chroma collection of each generation: what other programs read, and what becomes of answers without it."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import chromadb
@@ -128,8 +129,11 @@ def test_fewer_passages_than_the_index_has_are_noticed(tmp_path):
         opened(open_store(tmp_path)).vector_store()
 
 
-def test_the_file_alone_has_no_collection_and_one_is_written_where_it_is_asked_for(tmp_path):
-    index = opened(indexed(tmp_path, "mapped"))
+def test_the_file_alone_has_no_collection_and_one_is_written_where_it_is_asked_for(tmp_path, monkeypatch):
+    with monkeypatch.context() as without:
+        for module in ("chromadb", "chromadb.errors"):
+            without.setitem(sys.modules, module, None)
+        index = opened(indexed(tmp_path, "mapped"))  # Chroma is not even imported
     assert not (index.generation / FOLDER).exists()
     with pytest.raises(MissingResource, match="the store 'mapped', not in embedded Chroma") as told:
         index.vector_store()

@@ -7,12 +7,12 @@ import sys
 PROGRAM = """
 import json, sys
 from concurrent.futures import ThreadPoolExecutor
-from rag_core.documents.documents import builtin_documents
+from rag_core.documents.documents import readable_documents
 from rag_core.language.analysis import sentences
 from rag_core.language.punkt import splitter, trained
 from rag_core.values.settings import read_settings
 
-texts = [(one.language, one.text) for one in builtin_documents(read_settings().data)[0]]
+texts = [(one.language, one.text) for one in readable_documents(read_settings().data / "corpus")[0]]
 def spans(one):
     return list(splitter(one[0]).span_tokenize(one[1]))
 with ThreadPoolExecutor(8) as pool:

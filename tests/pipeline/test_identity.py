@@ -17,7 +17,7 @@ from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.models import load_embedder, load_openai
-from rag_core.models.custom_llm import wrap_custom_llm
+from rag_core.models.llm import wrap_custom_llm
 from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.run import Run
 from rag_core.values.errors import ConfigError

@@ -23,7 +23,7 @@ from rag_core.catalog import RECIPES, recipe_of
 from rag_core.hybrid_rrf import process_hybrid_rrf_query, retrieve_hybrid_rrf
 from rag_core.lab.engines import ROLES, PaidModels
 from rag_core.lab.lab import Lab
-from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
+from rag_core.models.llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.rewriter import process_rewriter_query
 from rag_core.seed_api import format_docs, query_for_evaluation, ragas_samples

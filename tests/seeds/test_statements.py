@@ -17,7 +17,6 @@ from helpers.small import DOCUMENTS, WordEmbedder
 from pages.shared import claims, shipped
 from rag_core.catalog import RECIPES, Number, build
 from rag_core.documents.benchmark import read_beir
-from rag_core.documents.documents import builtin_profile
 from rag_core.evaluation.metrics import DEFAULT_METRICS, parse_metric
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.enrich import Enriched
@@ -42,6 +41,7 @@ from rag_core.prompts.templates import (
 from rag_core.runtime.run import Run
 from rag_core.runtime.services import Services
 from rag_core.values.errors import MissingResource
+from rag_core.values.profile import read_profile
 from rag_core.values.settings import Settings, read_settings
 
 
@@ -99,7 +99,9 @@ def test_the_temperatures_of_seed_001_can_be_set(full, temperature):
     ids=lambda value: value.name if hasattr(value, "name") else "",
 )
 def test_each_template_asks_for_what_its_seed_asks_for(template, words):
-    prompt = template.fill(question="Q", form=Form("sentence")).about(builtin_profile(read_settings().data))
+    prompt = template.fill(question="Q", form=Form("sentence")).about(
+        read_profile(read_settings().data / "corpus")
+    )
     for wanted in words:
         assert wanted in prompt.render()
     assert "questions about pregnancy, birth and the time after it for health professionals" in prompt.system

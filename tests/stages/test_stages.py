@@ -29,7 +29,7 @@ from rag_core.stages import (
     Top,
     select,
 )
-from rag_core.stages.select import mmr_order, mmr_split
+from rag_core.stages.select import mmr_split
 from rag_core.values.errors import ConfigError, Stopped
 from rag_core.values.types import Hit, Query, Ranking, Scale, State, Vote
 
@@ -184,7 +184,7 @@ def test_mmr_with_lambda_zero_takes_the_most_relevant_and_then_the_most_differen
 @given(st.lists(st.integers(0, 359), min_size=1, max_size=7), st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]))
 def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees, lam):
     vectors = np.array([unit(angle) for angle in degrees], np.float32)
-    picks = mmr_order(np.array([1, 0], np.float32), vectors, len(degrees), lam)
+    picks, _ = mmr_split(np.array([1, 0], np.float32), vectors, len(degrees), lam)
     assert sorted(row for row, *_ in picks) == list(range(len(degrees)))
     for done, (_, value, *_) in enumerate(picks):
         chosen = [degrees[row] for row, *_ in picks[:done]]
@@ -208,7 +208,7 @@ def test_mmr_breaks_ties_by_id_whatever_the_order_of_the_ranking(lam, order):
 def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count):
     draws = np.random.default_rng(0).normal(size=(2, 384)).astype(np.float32)
     vector, question = draws / np.linalg.norm(draws, axis=1, keepdims=True)
-    picks = mmr_order(question, np.tile(vector, (count, 1)), count, 1.0)
+    picks, _ = mmr_split(question, np.tile(vector, (count, 1)), count, 1.0)
     assert [row for row, *_ in picks] == list(range(count))
 
 

@@ -14,7 +14,7 @@ from rag_core.catalog import RECIPES
 from rag_core.evaluation import metrics
 from rag_core.prompts.templates import HYPOTHETICAL, MULTI_QUERY
 from rag_core.stages import Bm25, Dense
-from rag_core.stages.select import mmr_order
+from rag_core.stages.select import mmr_split
 from rag_core.testing import (
     PASSAGES,
     BagOfWords,
@@ -85,7 +85,7 @@ EXAMPLES = [
 ]
 FORMULAS = [
     metrics.ndcg, metrics.recall, metrics.precision, metrics.hit, metrics.reciprocal_rank,
-    metrics.average_precision, metrics.seed_ndcg, mmr_order,
+    metrics.average_precision, metrics.seed_ndcg, mmr_split,
 ]  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from rag_core.language.analysis import LANGUAGES
 from rag_core.language.spanish import read_entries
 from rag_core.offline.memory import compared_texts
 from rag_core.runtime.services import Embedder
-from rag_core.values.data_files import read_data_file
+from rag_core.values.errors import read_data_file
 from rag_core.values.sources import is_old
 from rag_core.values.types import Passage, Vectors
 

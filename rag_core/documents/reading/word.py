@@ -81,7 +81,6 @@ class _Document:
 
     @property
     def not_text(self) -> list[str]:
-        """What is no text, counted."""
         return [f"{kind} ({count:,})" for kind, count in self._counts.items()]
 
     def settled(self, part: bytes) -> Element:

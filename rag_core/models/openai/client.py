@@ -113,7 +113,6 @@ class ProviderClient(openai.DefaultHttpxClient):
         return None
 
     def _limit(self, response: httpx.Response) -> None:
-        """An httpx event hook: a response has started."""
         assert isinstance(response.stream, httpx.SyncByteStream)  # the client is not asynchronous
         response.stream = _LimitedStream(
             response.stream, self._calls, time.monotonic() + self._longest_response

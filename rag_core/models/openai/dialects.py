@@ -157,7 +157,6 @@ def _text(content: object) -> object:
 
 
 def _as_chunk(reply: dict[str, Any]) -> dict[str, Any]:
-    """A whole reply as one chunk, which ends it."""
     chunk = _chunk(reply)
     ended = [{**choice, "finish_reason": choice["finish_reason"] or COMPLETE} for choice in chunk["choices"]]
     return {**chunk, "choices": ended}

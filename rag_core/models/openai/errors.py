@@ -43,9 +43,9 @@ def to_provider_error(
     if isinstance(error.__cause__, ProviderError):
         error = error.__cause__
     told_us = " ".join(str(error).split())
-    what: str = (
-        Message("the call failed ({reason})", reason=told_us) if told_us else Message("the call failed")
-    )
+    what: str = Message("the call failed")
+    if told_us:
+        what = Message("the call failed ({reason})", reason=told_us)
     step: str = Message("Run `rag doctor`.")
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
@@ -57,13 +57,10 @@ def to_provider_error(
             what = Message("the server does not have this model")
             step = check(named_by) if named_by else CHOSEN
         case openai.RateLimitError():
-            wait = retry_after(error.response)
             what = Message("the provider's rate limit or quota was reached")
-            step = (
-                Message("Wait {seconds} s, or check your plan.", seconds=math.ceil(wait))
-                if wait
-                else Message("Wait, or check your plan.")
-            )
+            step = Message("Wait, or check your plan.")
+            if wait := retry_after(error.response):
+                step = Message("Wait {seconds} s, or check your plan.", seconds=math.ceil(wait))
         case openai.APITimeoutError() | httpx.TimeoutException():
             what, step = Message("the request timed out"), Message("Try again, or raise RAG_TIMEOUT.")
         case openai.APIConnectionError():
@@ -73,13 +70,10 @@ def to_provider_error(
             what = Message("the request was refused ({reason})", reason=told(error.body) or error.message)
             step = Message("Check the model's limits.")
         case openai.InternalServerError():
-            wait = retry_after(error.response)
             what = Message("the server failed (HTTP {status})", status=error.status_code)
-            step = (
-                Message("Try again in {seconds} s.", seconds=math.ceil(wait))
-                if wait
-                else Message("Try again later.")
-            )
+            step = Message("Try again later.")
+            if wait := retry_after(error.response):
+                step = Message("Try again in {seconds} s.", seconds=math.ceil(wait))
         case httpx.TransportError():
             what, step = Message("the connection was lost"), TRY_AGAIN
         case json.JSONDecodeError():

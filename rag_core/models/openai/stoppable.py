@@ -1,7 +1,7 @@
 """Connections that end as soon as the user stops the run."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import Future
 from threading import Thread
@@ -30,25 +30,11 @@ class StoppableBackend(httpcore.NetworkBackend):
         self._inner = inner
         self._stopped = stopped
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        stream = _unless_stopped(
-            lambda: self._inner.connect_tcp(host, port, timeout, local_address, socket_options),
-            self._stopped,
-            lambda late: late.close(),
-        )
-        return StoppableStream(stream, self._stopped)
+    def connect_tcp(self, host: str, port: int, *more: Any, **options: Any) -> httpcore.NetworkStream:
+        return _connected(lambda: self._inner.connect_tcp(host, port, *more, **options), self._stopped)
 
-    def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
-    ) -> httpcore.NetworkStream:
-        return StoppableStream(self._inner.connect_unix_socket(path, timeout, socket_options), self._stopped)
+    def connect_unix_socket(self, path: str, *more: Any, **options: Any) -> httpcore.NetworkStream:
+        return StoppableStream(self._inner.connect_unix_socket(path, *more, **options), self._stopped)
 
 
 class StoppableStream(httpcore.NetworkStream):
@@ -79,15 +65,14 @@ class StoppableStream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        stream = _unless_stopped(
-            lambda: self._inner.start_tls(ssl_context, server_hostname, timeout),
-            self._stopped,
-            lambda late: late.close(),
-        )
-        return StoppableStream(stream, self._stopped)
+        return _connected(lambda: self._inner.start_tls(ssl_context, server_hostname, timeout), self._stopped)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
+
+
+def _connected(connect: Callable[[], httpcore.NetworkStream], stopped: Stop) -> StoppableStream:
+    return StoppableStream(_unless_stopped(connect, stopped, lambda late: late.close()), stopped)
 
 
 def wait(seconds: float, stopped: Stop) -> None:

@@ -30,7 +30,6 @@ class Sent:
 
     @property
     def unanswered(self) -> bool:
-        """Whether it was sent, but got no response."""
         return self.complete and self.response is None
 
 
@@ -70,11 +69,9 @@ class CallTracker(threading.local):
         self.call = Call()
 
     def stopped(self) -> bool:
-        """Whether the user has stopped this thread's call."""
         return self.call.stopped()
 
     def on_request(self, request: httpx.Request) -> None:
-        """An httpx event hook: a request is about to be sent."""
         sent = Sent(request.content)
         self.call.requests.append(sent)
 
@@ -85,5 +82,4 @@ class CallTracker(threading.local):
         request.extensions["trace"] = trace  # httpcore extension: progress of the request
 
     def on_response(self, response: httpx.Response) -> None:
-        """An httpx event hook: a response has started."""
         self.call.requests[-1].response = response
