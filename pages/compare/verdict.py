@@ -302,7 +302,6 @@ def _lost(found: WhyNot) -> str:
     return t("lost it: {how}.", how=translated(found.fate.text))
 
 
-@st.fragment
 def ways(run: Comparison, columns: Sequence[Column]) -> None:
     """The buttons that the dashes of the table press: each opens the way of a passage through all columns."""
     for row in across.rows_of(columns):

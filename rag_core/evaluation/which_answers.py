@@ -197,17 +197,21 @@ def would_answer(
 ) -> Passage | None:
     """The section that the columns which do not answer should have quoted; None where it is not known.
 
-    For a judged question the first that says what an answer must say, otherwise what the best column begins with.
+    What the best column quotes first; for a judged question, of its passages the one that says what a column leaves out.
 
     Args:
         passages: of the corpus that was searched, by id.
     """
-    best = next((one for one in verdicts if one and one.kind in ("answers", "leads")), None)
-    if best and best.begins:
-        return best.begins
     known = next((known for trace in traces if trace and (known := judged_answer(trace, settings))), None)
-    needed = [key for one in known[0].must for key in one.passages] if known else []
+    must = known[0].must if known else ()
+    lacks = {one.lacks for one in verdicts if one}
+    lacking = {key for one in must if one.says in lacks for key in one.passages}
+    for trace, one in zip(traces, verdicts, strict=True):
+        if trace and trace.answer and one and one.kind in ("answers", "leads") and one.begins:
+            quoted = (passages.get(cited.context_id) for cited in trace.answer.citations)
+            return next((each for each in quoted if each and passage_key(each.id) in lacking), one.begins)
     keyed = {passage_key(name): one for name, one in passages.items()}
+    needed = (key for one in must for key in one.passages)
     return next((keyed[key] for key in needed if key in keyed), None)
 
 

@@ -107,6 +107,16 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser, app):
     page.get_by_test_id("stExpander").locator("summary").first.click()  # how it got here
     expect(page.locator(".rl-stages").first).to_be_visible()
     assert violations(page) == []
+    dialog = page.get_by_role("dialog")
+    for opener in (".st-key-verdict-why button", ".rl-absent button"):  # the one opens after the other
+        page.locator(opener).first.click()
+        expect(dialog.locator("h4")).to_have_count(3)
+        assert violations(page) == []
+        dialog.get_by_role("button", name=re.compile("Close|Cerrar")).click()
+        expect(dialog).to_have_count(0)
+    page.locator("[data-press^=without]").first.evaluate("one => one.click()")  # its passage is closed again
+    expect(page.locator(".rl-without")).to_be_visible()
+    assert violations(page) == []
     page.locator("button.rl-cite").first.click()
     page.locator(".rl-card:popover-open .rl-open").first.click()
     expect(page.locator(".rl-drawer:popover-open")).to_be_visible()

@@ -33,6 +33,11 @@ def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(
     assert "B lost it: cut by MMR: too similar to passage" in text(html(app))
 
 
+def test_the_section_is_the_one_that_says_what_is_left_out(drawn):
+    told = text(html(ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")))
+    assert "“Riesgos para la madre” answers it. C never found it." in told  # all begin with another
+
+
 def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(drawn):
     app = press(ask(drawn.run(), CONTRACTIONS), "How it was lost")
     way = text(html(app))
