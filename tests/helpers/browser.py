@@ -231,6 +231,8 @@ def tab(page: Page, name: str) -> Locator:
 def moved_by_run(page: Page) -> float:
     """When what the press of Run itself moves is in its place, in seconds of the page's clock."""
     expect(page.locator(".st-key-demo-9")).to_have_count(0)  # the demo questions are gone
+    expect(page.locator(".rl-verdict")).to_be_attached()  # and the room for the verdict is there
+    page.evaluate(TWO_FRAMES)
     return float(page.evaluate("performance.now() / 1000"))
 
 
