@@ -10,9 +10,8 @@ import rag_core
 from pages.drawing.pieces import opener
 from pages.drawing.translate import declared, plural, t, translated
 from pages.drawing.untrusted import bold, escape
-from pages.shared.lists import drawn_with_lists
 from rag_core.stages.remarks import perhaps_you_meant, what_differs
-from rag_core.values.answers import HOW_GROUNDED, Grounded, Remark
+from rag_core.values.answers import HOW_GROUNDED, Grounded, Remark, lists_as_html
 
 VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
 SUPPORT = {
@@ -145,7 +144,7 @@ def _written(answer: rag_core.Answer, position: int) -> str:
         parts.append(f'<span class="rl-sentence rl-{escape(one.support)}">{drawn}{mark}</span>')
         end = one.end
     parts.append(_linked(answer.written[end:], places, position))
-    return drawn_with_lists("".join(parts))
+    return lists_as_html("".join(parts))
 
 
 def _linked(

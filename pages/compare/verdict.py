@@ -21,7 +21,7 @@ from pages.drawing.untrusted import bold, escape, label
 from pages.shared import account, rooms, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
-from rag_core.explain import WhyNot, fates, flow_columns
+from rag_core.explain import Fate, WhyNot, fates, flow_columns
 from rag_core.runtime.context import Context
 from rag_core.runtime.spending import paying
 
@@ -101,15 +101,18 @@ def draw(run: Comparison) -> None:
 
         columns = presenter.seen(run)
         try:
-            found: Sequence[ev.ColumnVerdict | None] = ev.column_verdicts(
-                [column.trace for column in columns], rag_core.read_settings()
-            )
+            if run.verdicts is None:
+                run.verdicts = ev.column_verdicts(
+                    [column.trace for column in run.columns], rag_core.read_settings()
+                )
+            verdicts = run.verdicts
         except rag_core.RagError as error:  # the judgements cannot be read
             untrusted.say(problem(error))
-            found = (None,) * len(columns)
-        judged = any(one and one.basis == "judged" for one in found)
+            verdicts = (None,) * len(columns)
+        judged = any(one and one.basis == "judged" for one in verdicts)
         if run.by_model and not judged:
-            found = [run.by_model[0][place] for place in presenter.places(run)]
+            verdicts = run.by_model[0]
+        found = [verdicts[place] for place in presenter.places(run)]
         untrusted.draw(
             f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(run, found)}</p>'
         )
@@ -315,22 +318,31 @@ def ways(run: Comparison, columns: Sequence[Column]) -> None:
 def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) -> None:
     """The way of a section through the stages of every column, and the control values that would bring it back."""
     st.markdown(f"**{label(section.full_title)}**")
-    for letter, place, column in zip(LETTERS, presenter.places(run), columns, strict=False):
+    shown = zip(LETTERS, presenter.places(run), columns, st.columns(len(columns)), strict=False)
+    for letter, place, column, cell in shown:
         if (trace := column.trace) is None:
             continue
         lab = engine().wait(trace.corpus)
         fate = next((one for one in fates(trace) if one.passage.id == section.id), None)
-        flow = flow_columns(trace) if fate else ()
-        steps = " → ".join(  # its rank after every stage, and a cross at the one that lost it
-            f"{escape(translated(one.title))} {f'#{rank:d}' if rank else '✕'}"
-            for one, rank in zip(flow, fate.ranks(flow) if fate else (), strict=True)
-        )
-        untrusted.draw(
-            f"<h4>{escape(letter)} · {escape(setups.title(column.setup))}</h4>"
-            f'<p class="rl-note">{steps}</p><p>{escape(lost(trace, section.id, lab))}</p>'
-        )
-        if section.id in lab.passages and not (fate and fate.used) and not presenter.on():
-            _bring_back(run, place, lab, trace, section)
+        with cell:
+            untrusted.draw(
+                f"<h4>{escape(letter)} · {escape(setups.title(column.setup))}</h4>"
+                f"{_steps(trace, fate) if fate else ''}<p>{escape(lost(trace, section.id, lab))}</p>"
+            )
+            if section.id in lab.passages and not (fate and fate.used) and not presenter.on():
+                _bring_back(run, place, lab, trace, section)
+
+
+def _steps(trace: rag_core.Trace, fate: Fate) -> str:
+    """The rank of a passage after every step up to the one that lost it, which is marked."""
+    flow = flow_columns(trace)
+    ranks = fate.ranks(flow)
+    last = max(place for place, rank in enumerate(ranks) if rank)
+    rows = ""
+    for place, (step, rank) in enumerate(zip(flow[: last + 2], ranks, strict=False)):
+        found = f"<b>✕ {escape(t('lost here'))}</b>" if place > last else f"#{rank:d}" if rank else "–"
+        rows += f"<li>{escape(translated(step.title))} {found}</li>"
+    return f'<ol class="rl-way">{rows}</ol>'
 
 
 def _bring_back(

@@ -54,4 +54,4 @@ def colour(name: str) -> str:
 def css() -> str:
     """The colours as CSS variables that follow the theme: `--rl-NAME`."""
     names = "".join(f"--rl-{name}: light-dark({light}, {dark}); " for name, (light, dark) in PALETTE.items())
-    return f"<style>.stApp {{ {names}}}</style>"
+    return f"<style>:root {{ {names}}}</style>"

@@ -68,6 +68,14 @@ window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else 
     turn = now ?? turn;
   };
 
+  /* A dialog stands outside the app: it has the app's theme, and it takes the keys, also where the redraw that opened it
+     took away the button that had them. */
+  const enter = () => {
+    const app = document.querySelector(".stApp");
+    if (app) document.body.style.colorScheme = getComputedStyle(app).colorScheme;
+    if (document.activeElement === document.body) document.querySelector("section[role=dialog]")?.focus();
+  };
+
   addEventListener("toggle", ({ target, newState }) => { // the drawer of a document; this event does not bubble
     const mark = newState === "open" && target.matches(".rl-drawer") && target.querySelector("mark");
     if (!mark) return;
@@ -113,5 +121,6 @@ window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else 
   new MutationObserver(() => waiting ??= setTimeout(read, 300)).observe(document.body, { childList: true, subtree: true });
   setInterval(arrive, 250);
   setInterval(begin, 250);
+  setInterval(enter, 250);
   setInterval(keep, 250); // neither React's changes of a box nor the server's of the address make an event
 }

@@ -10,10 +10,10 @@ from pages.drawing.translate import language, plural, problem, t, translated, wh
 from pages.shared import account
 from pages.shared.engine import engine
 from pages.shared.history_sync import comparisons, history
-from pages.shared.lists import drawn_with_lists
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
 from rag_core.sessions.history import Entry, History
+from rag_core.values.answers import lists_as_html
 from rag_core.values.sources import listed
 
 AT_ONCE = 20
@@ -120,7 +120,7 @@ def _answers(kept: History, identity: str) -> None:
     for words, names in columns.items():
         untrusted.draw(
             f'<div class="rl-answered"><h3>{untrusted.escape(", ".join(names))}</h3>'
-            f'<div class="rl-answer">{drawn_with_lists(untrusted.bold(words))}</div></div>'
+            f'<div class="rl-answer">{lists_as_html(untrusted.bold(words))}</div></div>'
         )
     if asked.best is not None:
         best = [f"{LETTERS[place]} · {_title(asked.columns[place].strategy)}" for place in asked.best]

@@ -1,14 +1,10 @@
 """Text of documents and answers as HTML in which lines that begin with a dash are lists, as their authors wrote them."""
 
-import re
 from collections.abc import Iterable
-from itertools import groupby
-from operator import itemgetter
 
 from pages.drawing.untrusted import escape
 from rag_core.language.highlight import Segment
-
-_MARKER = re.compile(r"[-*•] +(?=\S)")
+from rag_core.values.answers import ITEM, lines_as_html
 
 Line = list[Segment]
 
@@ -19,27 +15,12 @@ def with_lists(segments: Iterable[Segment]) -> str:
     Args:
         segments: joined, they are the text.
     """
-    return _joined(map(_drawn, _lines(segments)))
-
-
-def drawn_with_lists(drawn: str) -> str:
-    """The same of a text that is HTML already, whose line breaks are those of the text."""
-    found = ((_MARKER.match(line), line) for line in drawn.split("\n"))
-    return _joined((marker is not None, line[marker.end() :] if marker else line) for marker, line in found)
-
-
-def _joined(lines: Iterable[tuple[bool, str]]) -> str:
-    """Drawn lines, each with whether it is an item of a list."""
-    parts = []
-    for item, group in groupby(lines, key=itemgetter(0)):
-        texts = [text for _, text in group]
-        parts.append(f"<ul><li>{'</li><li>'.join(texts)}</li></ul>" if item else "\n".join(texts).strip("\n"))
-    return "".join(parts)
+    return lines_as_html(map(_drawn, _lines(segments)))
 
 
 def _drawn(line: Line) -> tuple[bool, str]:
     """Whether a line is an item, and its pieces without its dash, which a mark may begin in; escaped and marked."""
-    found = _MARKER.match("".join(piece.text for piece in line))
+    found = ITEM.match("".join(piece.text for piece in line))
     left, drawn = found.end() if found else 0, ""
     for piece in line:
         if rest := piece.text[left:]:

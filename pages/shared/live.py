@@ -117,6 +117,7 @@ class Comparison:
             enough; None without a vote.
         revealed: whether presenter mode has shown its names, which ends the vote.
         presented: presenter mode as it stands, restored when the page is reloaded.
+        verdicts: on its answers without a model, in the order of `columns`; None until they are shown.
         by_model: a model's verdicts, in the order of `columns`, and the calls that they took; None until it is asked.
         without: (place, passage) -> the answer of a column without a passage, or why there is none.
         later: the model calls made since it was over, for its verdicts and without a passage.
@@ -137,6 +138,7 @@ class Comparison:
     best: tuple[int, ...] | None = field(default=None, init=False)
     revealed: bool = field(default=False, init=False)
     presented: Mapping[str, object] = field(default_factory=dict, init=False)
+    verdicts: Sequence[ColumnVerdict | None] | None = field(default=None, init=False)
     by_model: tuple[Sequence[ColumnVerdict | None], Sequence[rag_core.ModelCall]] | None = field(
         default=None, init=False
     )

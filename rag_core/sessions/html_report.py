@@ -21,7 +21,7 @@ from ..explain.flow import query_title, stage_title
 from ..language.highlight import Segment, highlight
 from ..safety.urgency.helplines import Helplines, helplines, urgent_notice
 from ..safety.urgency.triage import triage_for
-from ..values.answers import LEADING, bold_as_html
+from ..values.answers import LEADING, bold_as_html, lists_as_html
 from ..values.errors import SettingsError
 from ..values.notice import NOTICE
 from ..values.prompt_injection import GIVES_ORDERS
@@ -95,7 +95,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters["bold"] = lambda text: Markup(bold_as_html(str(escape(_visible(text)))))
+    made.filters["formatted"] = lambda text: Markup(lists_as_html(bold_as_html(str(escape(_visible(text))))))
     made.globals |= {
         "dollars": _dollars,
         "doubts": DOUBTS,

@@ -1,12 +1,16 @@
 """A cited answer: its citations, how well passages support its sentences, and what it says about its evidence."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from .message import Message
 
 BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # bold print as Markdown has it, within a line
+ITEM = re.compile(r"[-*•] +(?=\S)")  # begins a line that is an item of a list
 Support = Literal["supported", "weak", "unsupported"]
 LEADING = ("buried", "cut", "all_thin", "answer_language", "language")  # kinds to read before the answer
 
@@ -19,6 +23,23 @@ def without_bold(text: str) -> str:
 def bold_as_html(text: str) -> str:
     """An escaped text with its bold print as HTML."""
     return BOLD.sub(r"<b>\1</b>", text)
+
+
+def lists_as_html(drawn: str) -> str:
+    """A text that is HTML already, whose line breaks are those of the text, with its lists as lists."""
+    found = ((ITEM.match(line), line) for line in drawn.split("\n"))
+    return lines_as_html(
+        (marker is not None, line[marker.end() :] if marker else line) for marker, line in found
+    )
+
+
+def lines_as_html(lines: Iterable[tuple[bool, str]]) -> str:
+    """Drawn lines, each with whether it is an item of a list, as HTML for an element that keeps line breaks."""
+    parts = []
+    for item, group in groupby(lines, key=itemgetter(0)):
+        texts = [text for _, text in group]
+        parts.append(f"<ul><li>{'</li><li>'.join(texts)}</li></ul>" if item else "\n".join(texts).strip("\n"))
+    return "".join(parts)
 
 
 class Claim(NamedTuple):

@@ -108,11 +108,14 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser, app):
     expect(page.locator(".rl-stages").first).to_be_visible()
     assert violations(page) == []
     dialog = page.get_by_role("dialog")
-    for opener in (".st-key-verdict-why button", ".rl-absent button"):  # the one opens after the other
+    # The first takes its focused button away when the table is drawn anew; the keys work all the same.
+    for opener in (".rl-absent button", ".st-key-verdict-why button"):
         page.locator(opener).first.click()
         expect(dialog.locator("h4")).to_have_count(3)
+        wait_until_drawn(page)
+        expect(dialog).to_be_focused()
         assert violations(page) == []
-        dialog.get_by_role("button", name=re.compile("Close|Cerrar")).click()
+        page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
     page.locator("[data-press^=without]").first.evaluate("one => one.click()")  # its passage is closed again
     expect(page.locator(".rl-without")).to_be_visible()

@@ -6,8 +6,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.shared.lists import drawn_with_lists, with_lists
+from pages.shared.lists import with_lists
 from rag_core.language.highlight import Segment, highlight
+from rag_core.values.answers import lists_as_html
 
 
 def test_lines_with_a_dash_are_items_and_the_others_stay_text():
@@ -18,7 +19,7 @@ def test_lines_with_a_dash_are_items_and_the_others_stay_text():
 
 
 def test_a_text_that_is_drawn_already_has_the_same_lists():
-    assert drawn_with_lists("Take:\n\n- <b>notes</b>\n- a towel\n\n-5 °C") == (
+    assert lists_as_html("Take:\n\n- <b>notes</b>\n- a towel\n\n-5 °C") == (
         "Take:<ul><li><b>notes</b></li><li>a towel</li></ul>-5 °C"
     )
 

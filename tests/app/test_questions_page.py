@@ -23,9 +23,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import history_sync
 from pages.shared.history_sync import comparisons
-from pages.shared.lists import drawn_with_lists
 from rag_core.prompts.prompt import ANSWER
 from rag_core.sessions.history import Asked, AskedColumn, History
+from rag_core.values.answers import lists_as_html
 from rag_core.values.settings import Settings
 
 PRIVATE = "Ewa Nowak, b. 1986-04-30: when is anti-D given?"
@@ -116,7 +116,7 @@ def test_questions_are_found_opened_and_deleted(start, database, kept):
     answers = text(html(app.run()))
     record = kept.find(first)
     for column in record.columns:
-        listed = drawn_with_lists(column.trace.answer.written.replace("**", ""))  # dashes are items
+        listed = lists_as_html(column.trace.answer.written.replace("**", ""))  # dashes are items
         assert text(listed) in answers
     press(app, "Open again")
     assert f"Results for: {SPANISH}" in text(html(app))

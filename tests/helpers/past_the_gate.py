@@ -166,7 +166,7 @@ class Reader:
             return self._safe_message(module, function, call, kind)
         if dotted == f"{TONGUE}.translated":
             return all(self._safe(module, function, part, kind) for part in call.args)
-        if dotted in (*SAME, f"{LISTS}.drawn_with_lists"):
+        if dotted in (*SAME, "rag_core.values.answers.lists_as_html"):
             return all(self._safe(module, function, part, kind) for part in call.args)
         home, _, name = dotted.rpartition(".")
         there = self.modules.get(home or module.name)
