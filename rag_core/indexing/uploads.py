@@ -113,7 +113,7 @@ class UploadFolder:
         Raises:
             StorageError: the state folder cannot be written.
         """
-        lock = FileLock(self._home / UPLOADS / f".{self._corpus}.lock", timeout=0, mode=FILE)
+        lock = FileLock(self._home / UPLOADS / f".{self._corpus}.lock", mode=FILE)
         with self._writable():
             private_home(self._home)
             private_folder(self._home / UPLOADS)
