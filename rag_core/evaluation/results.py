@@ -396,26 +396,20 @@ class Change:
 
 def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[Change]:
     """Every question's change, worst first: what a mean hides."""
-    found = scores(run, metric)
-    rows = [
-        _change(run, metric, question.id, baseline, label, found)
-        for question in run.judged.measured
-        if question.id in run.records[baseline] and question.id in run.records[label]
-    ]
+    found, top = scores(run, metric), slice(metric.cutoff)
+    rows = []
+    for name in (question.id for question in run.judged.measured):
+        if name not in run.records[baseline] or name not in run.records[label]:
+            continue
+        before, after = found[baseline].get(name), found[label].get(name)
+        first, second = (run.records[one][name].ranked[top] for one in (baseline, label))
+        verdict: Verdict = "same" if first == second else "different"
+        if before is None or after is None:
+            verdict = "failed"
+        elif abs(after - before) > 1e-9:
+            verdict = "better" if after > before else "worse"
+        rows.append(Change(name, verdict, before, after))
     return sorted(rows, key=lambda change: (change.difference, change.question))
-
-
-def _change(
-    run: RunFolder, metric: Metric, question: str, baseline: str, label: str, found: Scores
-) -> Change:
-    before, after = found[baseline].get(question), found[label].get(question)
-    if before is None or after is None:
-        return Change(question, "failed", before, after)
-    if abs(after - before) > 1e-9:
-        return Change(question, "better" if after > before else "worse", before, after)
-    top = slice(metric.cutoff)
-    same = run.records[baseline][question].ranked[top] == run.records[label][question].ranked[top]
-    return Change(question, "same" if same else "different", before, after)
 
 
 @dataclass(frozen=True, slots=True)
