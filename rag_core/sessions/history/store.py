@@ -104,9 +104,16 @@ class History(Kept):
             limit: the most to return; all by default.
         """
         columns = [column for column in QUESTIONS.c if column.name not in ("folded", "record")]
-        chosen = _chosen(self._own(select(*columns)), words, strategy, since, until)
-        if oldest := self._oldest:
-            chosen = chosen.where(QUESTIONS.c.asked >= oldest)
+        chosen = self._own(select(*columns))
+        for word in _folded(words).split():
+            chosen = chosen.where(QUESTIONS.c.folded.contains(word, autoescape=True))
+        if strategy:
+            chosen = chosen.where(QUESTIONS.c.strategies.contains(f" {strategy} ", autoescape=True))
+        for first in (since and _midnight(since), self._oldest):
+            if first:
+                chosen = chosen.where(QUESTIONS.c.asked >= first)
+        if until:
+            chosen = chosen.where(QUESTIONS.c.asked < _midnight(until + timedelta(days=1)))
         with self._begin() as connection:
             rows = connection.execute(
                 chosen.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id).limit(limit)
@@ -167,20 +174,6 @@ def _row(asked: Asked) -> dict[str, Any]:
         "finished": asked.finished,
         "record": to_bytes(asked),
     }
-
-
-def _chosen(
-    query: Select[Any], words: str, strategy: str, since: date | None, until: date | None
-) -> Select[Any]:
-    for word in _folded(words).split():
-        query = query.where(QUESTIONS.c.folded.contains(word, autoescape=True))
-    if strategy:
-        query = query.where(QUESTIONS.c.strategies.contains(f" {strategy} ", autoescape=True))
-    if since:
-        query = query.where(QUESTIONS.c.asked >= _midnight(since))
-    if until:
-        query = query.where(QUESTIONS.c.asked < _midnight(until + timedelta(days=1)))
-    return query
 
 
 def _midnight(day: date) -> str:
