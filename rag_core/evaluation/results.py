@@ -41,7 +41,6 @@ class StrategyResult(Stored):
 
     Args:
         queries: questions without a failure; all means are over these.
-        failed: questions that failed.
         failures: their distinct reasons.
         judged_at_10: mean share of the first ten documents that were judged; None without a success.
         seconds_per_query: mean; None without a success, and for run files, which have no times.
@@ -205,16 +204,11 @@ def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
             run_files[label] = path.name
         except InputError as error:  # the format cannot express such an id
             run_files[label] = f"not written: {error.message}"
-    results = summarise(run, metrics).model_copy(
-        update={"peak_memory_mb": _peak_memory_mb(), "run_files": run_files}
-    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # macOS counts bytes
+    results = summarise(run, metrics).model_copy(update={"peak_memory_mb": memory, "run_files": run_files})
     write_atomically(run.results_file, as_json(results.as_json(), indent=1))
     return results
-
-
-def _peak_memory_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # macOS counts bytes
 
 
 def summarise(run: RunFolder, metrics: Sequence[Metric]) -> Results:

@@ -40,8 +40,6 @@ class RunFolder:
     """The folder of one evaluation, open for reading and appending.
 
     Attributes:
-        manifest: what is measured with what.
-        judged: the questions and their judgements.
         records: label -> question id -> record, for the questions asked so far.
     """
 

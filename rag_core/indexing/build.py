@@ -41,10 +41,8 @@ class Report:
         orders: the documents that give orders to language models, which are indexed; only of `rag index`.
         embedded: number of passages embedded; the rest were cached.
         calls: the embedding calls, without those for the enriched index.
-        profile: the corpus's profile.
         enriched: the update of the enriched index; None when there was none.
         questions: what a model was asked for; None when it was not.
-        notes: further remarks for the user.
     """
 
     corpus: str
@@ -177,7 +175,6 @@ class CorpusStore(IndexFolder):
     """The index of one corpus for one embedding model, with its enriched index.
 
     Args:
-        home: the state folder.
         corpus: name of the corpus: letters, digits, ".", "_" and "-".
         shipped: folder of precomputed vectors.
         before: see `VectorCache`.

@@ -54,7 +54,6 @@ class PassageParser(NodeParser):
 
     Args:
         count: counts word pieces.
-        chunking: how long passages are.
         progress: called with the documents done and their number; may raise to stop.
     """
 

@@ -84,11 +84,7 @@ class Upload:
 
 
 class UploadFolder:
-    """The uploaded files of one corpus.
-
-    Args:
-        home: the state folder.
-    """
+    """The uploaded files of one corpus."""
 
     def __init__(self, home: Path, corpus: str) -> None:
         self._home = home

@@ -39,7 +39,6 @@ class KeyValueCache:
 
     Args:
         path: the SQLite file, created on first use.
-        table: name of its only table.
         what: what it caches, for error messages.
     """
 
