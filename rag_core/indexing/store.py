@@ -39,7 +39,6 @@ from . import chroma
 from .backends import MAPPED_FILE, Lexical, OpenVectors
 from .bm25 import Bm25Index
 from .manifest import CHECKED, Manifest, check_files, check_listed
-from .mapped import MappedTexts
 from .passages import Passages
 from .stores import CHROMA, STORES, Stores
 
@@ -145,9 +144,17 @@ class CorpusIndex:
             check_listed(generation, manifest, stores)
             check_files(generation, manifest, CHECKED)
             passages = Passages(generation)
-            vectors = _once(
-                functools.partial(_open_vectors, generation, manifest, passages.ids, stores, resources)
-            )
+
+            def opened() -> OpenVectors:
+                check_files(generation, manifest, manifest.checksums.keys() & {MAPPED_FILE})
+                store = stores[manifest.store]
+                try:
+                    return store.open(generation, passages.ids, manifest.dimensions, resources)
+                except IndexDamaged as error:
+                    what = Message("{name}: {what}", name=generation.name, what=error.message)
+                    raise IndexDamaged(what) from error
+
+            vectors = _once(opened)
             lexical = stores[manifest.store].lexical(Bm25Index.load(generation), vectors)
             if not vectors_later:
                 vectors()
@@ -300,19 +307,3 @@ def _once(opened: Callable[[], OpenVectors]) -> Callable[[], OpenVectors]:
             return first()
 
     return vectors
-
-
-def _open_vectors(
-    generation: Path, manifest: Manifest, ids: MappedTexts, stores: Stores, resources: ExitStack
-) -> OpenVectors:
-    """The vectors of a generation, checked.
-
-    Raises:
-        IndexDamaged: they cannot be opened, or are not those of the passages.
-        StorageError: there is no room for a copy that can be opened.
-    """
-    check_files(generation, manifest, manifest.checksums.keys() & {MAPPED_FILE})
-    try:
-        return stores[manifest.store].open(generation, ids, manifest.dimensions, resources)
-    except IndexDamaged as error:
-        raise IndexDamaged(Message("{name}: {what}", name=generation.name, what=error.message)) from error
