@@ -79,10 +79,9 @@ class History(Kept):
         Raises:
             DataError: it is damaged, or of a version that this one cannot read.
         """
+        this = self._own(select(QUESTIONS)).where(QUESTIONS.c.id == identity)
         with self._begin() as connection:
-            found = connection.execute(
-                self._own(select(QUESTIONS)).where(QUESTIONS.c.id == identity)
-            ).one_or_none()
+            found = connection.execute(this).one_or_none()
         if found is None:
             return None
         return from_bytes(found.id, datetime.fromisoformat(found.asked), found.record)
@@ -114,10 +113,9 @@ class History(Kept):
                 chosen = chosen.where(QUESTIONS.c.asked >= first)
         if until:
             chosen = chosen.where(QUESTIONS.c.asked < _midnight(until + timedelta(days=1)))
+        latest = chosen.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id).limit(limit)
         with self._begin() as connection:
-            rows = connection.execute(
-                chosen.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id).limit(limit)
-            ).all()
+            rows = connection.execute(latest).all()
         return [
             Entry(
                 row.id,
@@ -130,18 +128,15 @@ class History(Kept):
         ]
 
     def count(self) -> int:
+        counted = self._own(select(func.count()).select_from(QUESTIONS))
         with self._begin() as connection:
-            return int(
-                connection.execute(self._own(select(func.count()).select_from(QUESTIONS))).scalar_one()
-            )
+            return int(connection.execute(counted).scalar_one())
 
     def delete(self, identity: str) -> bool:
         """Delete a question and its results; False if there is none with this id."""
+        this = self._own(delete(QUESTIONS)).where(QUESTIONS.c.id == identity)
         with self._begin() as connection:
-            return (
-                connection.execute(self._own(delete(QUESTIONS)).where(QUESTIONS.c.id == identity)).rowcount
-                > 0
-            )
+            return connection.execute(this).rowcount > 0
 
     def delete_all(self) -> int:
         """Delete every question; returns how many there were."""
