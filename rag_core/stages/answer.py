@@ -20,7 +20,7 @@ from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from .base import Flow, RerankStage, Stage, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence, unmarked
 from .grounding import grounded, reconciled, remarks_on_reply, why_cut
-from .remarks import not_enough, remarks_on, suggestions
+from .remarks import abstention, not_enough, remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
 COMPARED = 20  # passages of each of the usual searches that a label compares with
@@ -258,5 +258,5 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:
-    text = translate(language, "There is not enough evidence in this collection to answer the question.")
+    text = abstention(language)
     return Answer(text, abstained=True, reason=reason, evidence=evidence, suggestions=near)

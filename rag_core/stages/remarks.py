@@ -13,6 +13,11 @@ from ..values.types import Hit, Passage
 from .citations import cited_claims, unmarked
 
 
+def abstention(language: str) -> str:
+    """The text of an answer that abstains."""
+    return translate(language, "There is not enough evidence in this collection to answer the question.")
+
+
 def not_enough(language: str, found: EvidenceScore) -> str:
     """Why an answer abstains; the score is rounded down, so never to what is needed."""
     return translate(
