@@ -184,7 +184,7 @@ def _result(result: ev.SweepResult) -> None:
             "{count} settings, from best to worst, were run again from scratch, one at a time, to time them; "
             "{reproduced:,} of {count} gave exactly the scores of the sweep.",
             count=len(points),
-            reproduced=result.reproduced,
+            reproduced=sum(row.same for row in result.finalists),
         )
     )
 

@@ -25,10 +25,9 @@ from ..values.types import spent_so_far
 from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep, trust
-from .export import export
 from .index import index
 from .interrupt import interruptible
-from .kept import forget, history
+from .kept import export, forget, history
 from .layout import complain, progress, say, say_json
 from .options import (
     AsJson,

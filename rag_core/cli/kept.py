@@ -1,17 +1,20 @@
-"""`rag history` and `rag forget`: what is kept of questions and documents, listed and deleted."""
+"""`rag history`, `rag forget` and `rag export`: what is kept of questions and documents, listed, deleted and exported."""
 
+import re
 import sys
-from datetime import date
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..values.errors import InputError, RagError
 from .interrupt import at_a_prompt, interruptible
-from .layout import agreed, paragraph, questions, say, say_json
-from .options import AsJson
+from .layout import agreed, paragraph, questions, say, say_as_written, say_json
+from .options import AsJson, a_path
 
 ALL = "all"
+_UNUSUAL = re.compile(r"[^\w.@-]")  # in the name of a file
 Day = Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", show_default=False)]
 
 
@@ -139,3 +142,39 @@ def forget(
                 notes = []
             for note in [f"{one.corpus}: forgotten.", *notes]:
                 say(note)
+
+
+def export(
+    file: Annotated[
+        Path,
+        typer.Argument(help="Saved output of `rag query --json` or `rag compare --json`.", parser=a_path),
+    ],
+    as_html: Annotated[bool, typer.Option("--html", help="A report that opens without a network.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Passages, one row each.")] = False,
+    as_trec: Annotated[
+        bool, typer.Option("--trec", help="TREC runs of the passages, one file per strategy.")
+    ] = False,
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for the files.", show_default="that of FILE", parser=a_path),
+    ] = None,
+) -> None:
+    """Write a saved session as an HTML report, a CSV of passages, or TREC runs."""
+    from ..sessions import passages_csv, read_session, report, trec_runs
+    from ..values.owner_only import write_atomically
+
+    if not (as_html or as_csv or as_trec):
+        raise typer.BadParameter("give --html, --csv or --trec")
+    traces = read_session(file)
+    written: dict[str, str] = {}
+    if as_html:
+        written[f"{file.stem}.html"] = report(traces, datetime.now(UTC))
+    if as_csv:
+        written[f"{file.stem}.csv"] = passages_csv(traces)
+    if as_trec:
+        runs = trec_runs(traces).items()
+        written |= {f"{file.stem}.{_UNUSUAL.sub('_', name)}.trec": run for name, run in runs}
+    folder = into or file.parent
+    for name, text in written.items():
+        write_atomically(folder / name, text)
+        say_as_written(str(folder / name))

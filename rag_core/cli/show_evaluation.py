@@ -137,11 +137,7 @@ def sweep(result: SweepResult) -> None:
     say("\nRun again from scratch", bold=True)
     for finalist in result.finalists:
         settings = describe_changes((result.strategy, finalist.controls)) or "as the catalogue has it"
-        marks = [
-            mark
-            for mark, applies in (("default", finalist.default), ("on the Pareto front", finalist.front))
-            if applies
-        ]
+        marks = ["default"] * finalist.default + ["on the Pareto front"] * finalist.front
         same = "same scores" if finalist.same else "OTHER SCORES"
         seconds = f"{1000 * finalist.seconds:6.1f} ms"
         say(f"  {finalist.mean:.3f}  {seconds}  {same}  {settings}  {' '.join(marks)}")
@@ -188,12 +184,8 @@ def _dollars(cost: float | None) -> str:
 
 
 NAMES: dict[AnswerVerdict, str] = {
-    "acceptable": "acceptable",
-    "incomplete": "incomplete",
-    "off_topic": "off topic",
-    "harmful": "harmful",
-    "abstained_wrongly": "abstained",
-    "abstained_rightly": "abstained",
+    verdict: verdict.removesuffix("_wrongly").removesuffix("_rightly").replace("_", " ")
+    for verdict in get_args(AnswerVerdict)
 }
 
 
@@ -252,18 +244,14 @@ def judged_answers(report: AnswerReport) -> None:
                     f"  {assessment.verdict.replace('_', ' ')}",
                     fg=None if assessment.verdict in RIGHT else "yellow",
                 )
-                _statements("missing", assessment.missing)
-                _statements("unwanted", assessment.unwanted)
+                for what in ("missing", "unwanted"):
+                    for statement in getattr(assessment, what):
+                        say(f"  {what}: {statement}", hang=4)
             if outcome.trace.answer:
                 several_lines(without_bold(outcome.trace.answer.text))
 
 
 RIGHT: tuple[AnswerVerdict, ...] = ("acceptable", "abstained_rightly")
-
-
-def _statements(what: str, statements: Sequence[str]) -> None:
-    for statement in statements:
-        say(f"  {what}: {statement}", hang=4)
 
 
 def _shares(title: str, verdicts: Sequence[AnswerVerdict], groups: Mapping[str, VerdictShares]) -> None:
@@ -318,12 +306,9 @@ def _said(one: SafetyCheck | RagError) -> str:
     if isinstance(one, RagError):
         return f"failed: {one}"
     found = f"passage at rank {one.rank}" if one.rank else "no passage" if one.signs else "sign not named"
-    leads = (
-        ("begins with our notice" if one.by_notice else "begins with it")
-        if one.leads
-        else "does not begin with it"
-    )
-    return f"{found}; {leads}"
+    if not one.leads:
+        return f"{found}; does not begin with it"
+    return f"{found}; begins with {'our notice' if one.by_notice else 'it'}"
 
 
 def share(one: Interval | None) -> str:

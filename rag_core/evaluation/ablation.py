@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ..language.questions import form_of
 from .metrics import Metric
-from .records import Record, StageRanking
+from .records import Record
 from .run_folder import RunFolder
 from .statistics import Interval, interval, randomisation_p
 
@@ -146,31 +146,31 @@ def _length(lists: Lists) -> float:
 
 def rewrite_effects(run: RunFolder, label: str) -> list[RewriteEffect]:
     """Error rates and unique relevant documents of each kind of query; empty for single-query strategies."""
-    found: dict[str, list[tuple[Record, StageRanking]]] = {}
+    rows: dict[str, list[_Retrieved]] = {}
     for record in _successful(run, label):
         searched = next((stage for stage in record.stages if stage.kind == "retrieve"), None)
         if searched and len({lane.origin for lane in searched.lanes}) > 1:
+            grades = run.judged.qrels[record.question]
             for lane in searched.lanes:
-                found.setdefault(lane.origin, []).append((record, lane))
+                relevant = {document for document in lane.documents if grades.get(document, 0) > 0}
+                others = (other.documents for other in searched.lanes if other.origin != lane.origin)
+                unique = relevant.difference(*others)
+                rows.setdefault(lane.origin, []).append(
+                    _Retrieved(record.question, len(lane.documents), len(relevant), len(unique))
+                )
     forms = {question.id: form_of(question.text)[0] for question in run.judged.questions}
     effects = []
-    for origin, pairs in found.items():
-        of_form = {
-            form: [(record, lane) for record, lane in pairs if forms[record.question] == form]
-            for form in FORMS
-        }
+    for origin, found in rows.items():
+        of_form = {form: [row for row in found if forms[row.question] == form] for form in FORMS}
         effects.append(
             RewriteEffect(
                 origin,
-                _questions(pairs),
-                sum(len(lane.documents) for _, lane in pairs),
-                _error_rate(run, pairs),
-                sum(
-                    len(_relevant(run, record, lane) - _found_by_other_queries(record, origin))
-                    for record, lane in pairs
-                ),
+                len({row.question for row in found}),
+                sum(row.documents for row in found),
+                _error_rate(found),
+                sum(row.unique for row in found),
                 {
-                    form: FormErrors(_questions(some), _error_rate(run, some))
+                    form: FormErrors(len({row.question for row in some}), _error_rate(some))
                     for form, some in of_form.items()
                     if some
                 },
@@ -179,25 +179,18 @@ def rewrite_effects(run: RunFolder, label: str) -> list[RewriteEffect]:
     return effects
 
 
-def _questions(pairs: Sequence[tuple[Record, StageRanking]]) -> int:
-    return len({record.question for record, _ in pairs})
+class _Retrieved(NamedTuple):
+    """Numbers of documents that one search retrieved: all, the relevant, and those of them that no other query found."""
+
+    question: str
+    documents: int
+    relevant: int
+    unique: int
 
 
-def _error_rate(run: RunFolder, pairs: Sequence[tuple[Record, StageRanking]]) -> float:
-    """The share of the documents found that are not relevant."""
-    retrieved = sum(len(lane.documents) for _, lane in pairs)
-    relevant = sum(len(_relevant(run, record, lane)) for record, lane in pairs)
-    return 1 - relevant / retrieved if retrieved else 0.0
-
-
-def _relevant(run: RunFolder, record: Record, lane: StageRanking) -> set[str]:
-    grades = run.judged.qrels[record.question]
-    return {document for document in lane.documents if grades.get(document, 0) > 0}
-
-
-def _found_by_other_queries(record: Record, origin: str) -> set[str]:
-    searched = next(stage for stage in record.stages if stage.kind == "retrieve")
-    return {one for lane in searched.lanes if lane.origin != origin for one in lane.documents}
+def _error_rate(found: Sequence[_Retrieved]) -> float:
+    retrieved = sum(row.documents for row in found)
+    return 1 - sum(row.relevant for row in found) / retrieved if retrieved else 0.0
 
 
 def _successful(run: RunFolder, label: str) -> list[Record]:

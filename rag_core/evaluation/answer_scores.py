@@ -133,7 +133,6 @@ class CheckedAnswer:
 
     Args:
         judgement: the judge's scores, or the error that prevented them; None without a judge.
-        judge_calls: the judge's model calls.
         assessment: by the data's judged answers; None for a question without one.
         baselines: the same of the answer that each of `baselines.BASELINES` makes of its passages.
     """
@@ -289,7 +288,6 @@ class AnswerScores:
         Args:
             outcomes: by question id.
             unanswerable: ids of the questions without a relevant document.
-            judging: whether answers were judged.
             interrupted: calls for a question that the user interrupted; they are billed too.
             answer_set: the data's judged answers, if it has them.
         """

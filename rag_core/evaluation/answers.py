@@ -38,7 +38,6 @@ class AnswerReport:
 
     Args:
         outcomes: label -> question id -> outcome.
-        judging: whether answers were judged.
         remaining: questions without an outcome because the run was stopped.
         interrupted: label -> model calls for the question in progress at the stop; it counts as remaining.
         answer_set: the judged answers behind the verdicts, if the data has them.

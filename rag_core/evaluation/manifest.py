@@ -120,7 +120,7 @@ class Manifest(Stored):
 
     @property
     def minute(self) -> str:
-        """When the run started, to the minute: "2026-05-01 09:30"."""
+        """When the run started, such as "2026-05-01 09:30"."""
         return self.started[:16].replace("T", " ")
 
     def conflicts(self, other: Manifest) -> list[str]:
@@ -185,10 +185,7 @@ def _checksum(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError as error:
-        raise DataError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=error.strerror),
-            Message("Check the path."),
-        ) from error
+        raise unreadable(path, error, Message("Check the path.")) from error
 
 
 def titles(manifest: Manifest) -> dict[str, str]:

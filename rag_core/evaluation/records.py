@@ -23,7 +23,6 @@ class StageRanking:
     Args:
         origin: the transform that wrote its query; "question" for the user's own words.
         retriever: the retriever that made it; empty once rankings have been fused.
-        query: the text searched for.
         documents: distinct ids, best first: each at the rank of its best passage.
     """
 

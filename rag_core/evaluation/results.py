@@ -41,7 +41,6 @@ class StrategyResult(Stored):
 
     Args:
         queries: questions without a failure; all means are over these.
-        failed: questions that failed.
         failures: their distinct reasons.
         judged_at_10: mean share of the first ten documents that were judged; None without a success.
         seconds_per_query: mean; None without a success, and for run files, which have no times.
@@ -205,16 +204,11 @@ def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
             run_files[label] = path.name
         except InputError as error:  # the format cannot express such an id
             run_files[label] = f"not written: {error.message}"
-    results = summarise(run, metrics).model_copy(
-        update={"peak_memory_mb": _peak_memory_mb(), "run_files": run_files}
-    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # macOS counts bytes
+    results = summarise(run, metrics).model_copy(update={"peak_memory_mb": memory, "run_files": run_files})
     write_atomically(run.results_file, as_json(results.as_json(), indent=1))
     return results
-
-
-def _peak_memory_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # macOS counts bytes
 
 
 def summarise(run: RunFolder, metrics: Sequence[Metric]) -> Results:
@@ -396,26 +390,20 @@ class Change:
 
 def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[Change]:
     """Every question's change, worst first: what a mean hides."""
-    found = scores(run, metric)
-    rows = [
-        _change(run, metric, question.id, baseline, label, found)
-        for question in run.judged.measured
-        if question.id in run.records[baseline] and question.id in run.records[label]
-    ]
+    found, top = scores(run, metric), slice(metric.cutoff)
+    rows = []
+    for name in (question.id for question in run.judged.measured):
+        if name not in run.records[baseline] or name not in run.records[label]:
+            continue
+        before, after = found[baseline].get(name), found[label].get(name)
+        first, second = (run.records[one][name].ranked[top] for one in (baseline, label))
+        verdict: Verdict = "same" if first == second else "different"
+        if before is None or after is None:
+            verdict = "failed"
+        elif abs(after - before) > 1e-9:
+            verdict = "better" if after > before else "worse"
+        rows.append(Change(name, verdict, before, after))
     return sorted(rows, key=lambda change: (change.difference, change.question))
-
-
-def _change(
-    run: RunFolder, metric: Metric, question: str, baseline: str, label: str, found: Scores
-) -> Change:
-    before, after = found[baseline].get(question), found[label].get(question)
-    if before is None or after is None:
-        return Change(question, "failed", before, after)
-    if abs(after - before) > 1e-9:
-        return Change(question, "better" if after > before else "worse", before, after)
-    top = slice(metric.cutoff)
-    same = run.records[baseline][question].ranked[top] == run.records[label][question].ranked[top]
-    return Change(question, "same" if same else "different", before, after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,6 @@ class RunFolder:
     """The folder of one evaluation, open for reading and appending.
 
     Attributes:
-        manifest: what is measured with what.
-        judged: the questions and their judgements.
         records: label -> question id -> record, for the questions asked so far.
     """
 
@@ -83,17 +81,12 @@ class RunFolder:
             ) from None
         except OSError as error:
             raise unwritable(folder, error, Message("Check folder and disk.")) from error
-        try:
-            return cls._locked(folder, manifest, judged, lock)
-        except BaseException:
-            lock.release()
-            raise
-
-    @classmethod
-    def _locked(cls, folder: Path, manifest: Manifest, judged: Benchmark, lock: FileLock) -> RunFolder:
-        """The run in a folder that this process has locked: a new one, or the same one resumed."""
         path = folder / "manifest.json"
-        if path.is_file():
+        try:
+            if not path.is_file():
+                write_atomically(folder / "questions.jsonl", _questions(judged))
+                write_atomically(path, as_json(manifest.as_json(), indent=1))
+                return cls(folder, manifest, judged, lock)
             stored = Manifest.read(path)
             if conflicts := stored.conflicts(manifest):
                 raise ConfigError(
@@ -105,9 +98,9 @@ class RunFolder:
                     Message("Name another folder, or delete this one."),
                 )
             return cls(folder, stored, judged, lock)
-        write_atomically(folder / "questions.jsonl", _questions(judged))
-        write_atomically(path, as_json(manifest.as_json(), indent=1))
-        return cls(folder, manifest, judged, lock)
+        except BaseException:
+            lock.release()
+            raise
 
     def __enter__(self) -> Self:
         return self

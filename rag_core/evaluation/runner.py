@@ -116,17 +116,19 @@ def evaluate(
         ConfigError: the models or an index changed since the run was created.
         Stopped: the user stopped it. Every error carries the calls made since the start.
     """
-    stop = stop or threading.Event()
+    stopping = stop or threading.Event()
     calls: list[ModelCall] = []
     work = [
         (question, [label for label in strategies if run.is_open(label, question.id)])
         for question in run.judged.measured
     ]
 
-    def checked_services(question: Question) -> Services:
+    def ask(question: Question, labels: Sequence[str]) -> list[tuple[str, Record]]:
+        """The records of a question, or those finished before the run was stopped; adds their calls to `calls`."""
+        if stopping.is_set():
+            return []
         current = services()
-        changed = engine_changes(run.manifest.engine, current.engine)
-        if changed:
+        if changed := engine_changes(run.manifest.engine, current.engine):
             raise ConfigError(
                 Message(
                     "The run in {folder} was begun with another engine: {names} changed.",
@@ -135,7 +137,21 @@ def evaluate(
                 ),
                 Message("Run the same command again: it begins a new run."),
             )
-        return services_for(question, run.judged, current)
+        current, common = services_for(question, run.judged, current), Run(stop=stopping)
+        records: list[tuple[str, Record]] = []
+        for label in labels:
+            try:
+                trace = strategies[label].run(question.text, current, common if share else Run(stop=stopping))
+                calls.extend(trace.calls)
+                records.append((label, Record.of(question.id, trace)))
+            except RagError as error:
+                calls.extend(error.calls)
+                stopped = isinstance(error, Stopped)
+                if error.calls or not stopped:
+                    records.append((label, Record.failed(question.id, error)))
+                if stopped:
+                    break
+        return records
 
     total = len(strategies) * len(work)
     done = total - sum(len(labels) for _, labels in work)
@@ -143,11 +159,7 @@ def evaluate(
     started, before = time.monotonic(), done
     yielded: set[Future[list[tuple[str, Record]]]] = set()
     with attach_calls_to_errors(calls), ThreadPoolExecutor(workers) as pool:
-        pending = [
-            pool.submit(_ask, question, labels, strategies, checked_services, share, stop, calls)
-            for question, labels in work
-            if labels
-        ]
+        pending = [pool.submit(ask, question, labels) for question, labels in work if labels]
         try:
             for future in as_completed(pending):
                 yielded.add(future)
@@ -161,36 +173,5 @@ def evaluate(
                 if not future.cancel() and future not in yielded and not future.exception():
                     for label, record in future.result():  # it was in progress, and is paid for
                         run.append(label, record)
-    if stop.is_set():
+    if stopping.is_set():
         raise Stopped(tuple(calls))
-
-
-def _ask(
-    question: Question,
-    labels: Sequence[str],
-    strategies: Mapping[str, Strategy],
-    services: Callable[[Question], Services],
-    share: bool,
-    stop: threading.Event,
-    calls: list[ModelCall],
-) -> list[tuple[str, Record]]:
-    """The records of one question, or those finished before the run was stopped; adds their calls to `calls`."""
-    if stop.is_set():
-        return []
-    current, common = services(question), Run(stop=stop)
-    records: list[tuple[str, Record]] = []
-    for label in labels:
-        own = common if share else Run(stop=stop)
-        try:
-            trace = strategies[label].run(question.text, current, own)
-            calls += trace.calls
-            records.append((label, Record.of(question.id, trace)))
-        except Stopped as stopped:
-            calls += stopped.calls
-            if stopped.calls:
-                records.append((label, Record.failed(question.id, stopped)))
-            break
-        except RagError as error:
-            calls += error.calls
-            records.append((label, Record.failed(question.id, error)))
-    return records

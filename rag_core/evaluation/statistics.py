@@ -253,56 +253,39 @@ def compare_all(
         if n >= FEWEST:
             p_values.update(zip(group, randomisation_ps(columns).tolist(), strict=True))
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    return [
-        _compare(
-            metric_title,
-            pair,
-            differences[index],
-            spans.get(index),
-            (p_values[index], adjusted[index]) if index in p_values else None,
-            len(p_values),
+    found = []
+    for index, (a, b) in enumerate(pairs):
+        values, span = differences[index], spans.get(index)
+        p, p_holm, tested = p_values.get(index), adjusted.get(index), max(len(p_values), 1)
+        n, wins, losses = len(values), int((values > 0).sum()), int((values < 0).sum())
+        different = p_holm is not None and p_holm <= LEVEL
+        detectable = needed = None
+        if p is not None and (wins or losses):
+            # the level Holm applies to the smallest p, so that "enough questions" is enough for any pair
+            detectable = minimum_detectable(values, level=LEVEL / tested)
+            total = None if different else questions_needed(values, level=LEVEL / tested)
+            needed = None if total is None else max(total - n, 1)
+        made = Comparison(
+            metric=metric_title,
+            a=a,
+            b=b,
+            n=n,
+            difference=span.mean if span else None,
+            low=span.low if span else None,
+            high=span.high if span else None,
+            p=p,
+            p_holm=p_holm,
+            wins=wins,
+            ties=n - wins - losses,
+            losses=losses,
+            minimum_detectable=detectable,
+            more_questions=needed,
+            different=different,
+            verdict="",
+            tested=tested,
         )
-        for index, pair in enumerate(pairs)
-    ]
-
-
-def _compare(
-    metric: str,
-    pair: tuple[str, str],
-    values: Floats,
-    span: Interval | None,
-    p_values: tuple[float, float] | None,
-    tested: int,
-) -> Comparison:
-    """Compare one pair; `p_values` are the raw p and the one corrected for `tested` pairs."""
-    n, wins, losses = len(values), int((values > 0).sum()), int((values < 0).sum())
-    different = p_values is not None and p_values[1] <= LEVEL
-    detectable = needed = None
-    if span and p_values and (wins or losses):
-        # the level Holm applies to the smallest p, so that "enough questions" is enough for any pair
-        detectable = minimum_detectable(values, level=LEVEL / tested)
-        total = None if different else questions_needed(values, level=LEVEL / tested)
-        needed = None if total is None else max(total - n, 1)
-    made = Comparison(
-        metric=metric,
-        a=pair[0],
-        b=pair[1],
-        n=n,
-        difference=span.mean if span else None,
-        low=span.low if span else None,
-        high=span.high if span else None,
-        p=p_values[0] if p_values else None,
-        p_holm=p_values[1] if p_values else None,
-        wins=wins,
-        ties=n - wins - losses,
-        losses=losses,
-        minimum_detectable=detectable,
-        more_questions=needed,
-        different=different,
-        verdict="",
-        tested=max(tested, 1),
-    )
-    return replace(made, verdict=verdict(made))
+        found.append(replace(made, verdict=verdict(made)))
+    return found
 
 
 def verdict(pair: Comparison, names: Mapping[str, str] | None = None) -> Message:

@@ -142,11 +142,6 @@ class SweepResult(Stored):
     def cost(self) -> Cost:
         return Cost(self.cost_known_usd, self.calls_without_price)
 
-    @property
-    def reproduced(self) -> int:
-        """How many finalists scored exactly the same from scratch."""
-        return sum(row.same for row in self.finalists)
-
     def title_of(self, controls: dict[str, Any]) -> str:
         """The strategy with these settings, in words."""
         return describe((self.strategy, controls))

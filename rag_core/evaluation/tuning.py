@@ -1,10 +1,8 @@
 """Tuning: a sweep on one split, its winner reported on another, with the gap between the two."""
 
-import itertools
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -94,13 +92,13 @@ def tune(
         )  # fmt: skip
         calls += swept.calls
         seconds = time.perf_counter() - started
-        order = np.argsort(-swept.scores.mean(axis=1), kind="stable")
+        order = np.argsort(-swept.scores.mean(axis=1), kind="stable").tolist()
+        best = swept.strategies[order[0]]
         spans = _intervals(swept.scores, stop, partial(progress, "computing the intervals"))
         rows = [
             Setting(controls=dict(strategy.controls), score=span, cost_usd_per_query=swept.cost_of(row))
             for row, (strategy, span) in enumerate(zip(swept.strategies, spans, strict=True))
         ]
-        best = swept.strategies[order[0]]
         cut = _at_default_k(recipe, best, default)
         reported = list(dict.fromkeys(strategy for strategy in (best, cut, default) if strategy))
         on_test = sweep(
@@ -108,8 +106,11 @@ def tune(
             progress=partial(progress, f"reporting on {test.split}"),
         )  # fmt: skip
         calls += on_test.calls
-        rerun = _Rerun(swept, dev, metric, services, finals.questions, stop, calls)
-        finalists = rerun.finalists(order, default, progress)
+        places = np.linspace(0, len(order) - 1, FINALISTS).astype(int)  # evenly from the best to the worst
+        chosen = dict.fromkeys([*(swept.strategies[order[place]] for place in places), default])
+        finalists = _finalists(
+            list(chosen), default, swept, dev, metric, services, finals.questions, stop, progress, calls
+        )
     cost = Cost.of(calls)
     report = dict(zip(on_test.strategies, _intervals(on_test.scores), strict=True))
     compared = {
@@ -173,64 +174,52 @@ def _intervals(
     return spans
 
 
-@dataclass(frozen=True, slots=True)
-class _Rerun:
-    """Runs settings of a sweep again from scratch on a few questions.
+def _finalists(
+    chosen: Sequence[Strategy],
+    default: Strategy,
+    swept: ScoreMatrix,
+    judged: Benchmark,
+    metric: Metric,
+    services: Callable[[], Services],
+    questions: Sequence[Question],
+    stop: threading.Event | None,
+    progress: TuningProgress,
+    calls: list[ModelCall],
+) -> tuple[Finalist, ...]:
+    """Settings of a sweep run again from scratch on a few questions.
 
     Args:
         calls: receives the billed calls as they are made.
     """
-
-    swept: ScoreMatrix
-    judged: Benchmark
-    metric: Metric
-    services: Callable[[], Services]
-    questions: Sequence[Question]
-    stop: threading.Event | None
-    calls: list[ModelCall]
-
-    def finalists(
-        self, order: NDArray[np.intp], default: Strategy, progress: TuningProgress
-    ) -> tuple[Finalist, ...]:
-        """`FINALISTS` settings evenly spaced from best to worst, and the defaults."""
-        places = np.linspace(0, len(order) - 1, FINALISTS).astype(int)
-        chosen = list(dict.fromkeys([self.swept.strategies[order[place]] for place in places] + [default]))
-        total = len(chosen) * len(self.questions)
-        done = itertools.count(1)
-        rows = [
-            self._finalist(
-                strategy,
-                is_default=strategy == default,
-                progress=lambda: progress("running again from scratch", next(done), total),
-            )
-            for strategy in chosen
-        ]
-        front = on_front([Point("", row.mean, row.seconds, row.cost_usd) for row in rows])
-        return tuple(row.model_copy(update={"front": on}) for row, on in zip(rows, front, strict=True))
-
-    def _finalist(self, strategy: Strategy, *, is_default: bool, progress: Callable[[], None]) -> Finalist:
-        row = self.swept.strategies.index(strategy)
+    rows: list[Finalist] = []
+    for strategy in chosen:
+        row = swept.strategies.index(strategy)
         seconds, same = [], True
-        for question in self.questions:
-            if self.stop and self.stop.is_set():
+        for question in questions:
+            if stop and stop.is_set():
                 raise Stopped
-            current = services_for(question, self.judged, self.services())
-            trace = strategy.run(question.text, current, Run(stop=self.stop))
-            self.calls.extend(call for call in trace.calls if call.cost_usd != 0)
+            current = services_for(question, judged, services())
+            trace = strategy.run(question.text, current, Run(stop=stop))
+            calls.extend(call for call in trace.calls if call.cost_usd != 0)
             seconds.append(trace.seconds)
             ranked = document_ids(hit.passage for hit in trace.ranking)
-            score = self.metric(ranked, self.judged.qrels[question.id])
-            same &= bool(score == self.swept.scores[row, self.swept.questions.index(question.id)])
-            progress()
-        return Finalist(
-            controls=dict(strategy.controls),
-            default=is_default,
-            mean=float(self.swept.scores[row].mean()),
-            seconds=float(np.median(seconds)),
-            cost_usd=self.swept.cost_of(row),
-            same=same,
-            front=False,
+            score = metric(ranked, judged.qrels[question.id])
+            same &= bool(score == swept.scores[row, swept.questions.index(question.id)])
+            done = len(rows) * len(questions) + len(seconds)
+            progress("running again from scratch", done, len(chosen) * len(questions))
+        rows.append(
+            Finalist(
+                controls=dict(strategy.controls),
+                default=strategy == default,
+                mean=float(swept.scores[row].mean()),
+                seconds=float(np.median(seconds)),
+                cost_usd=swept.cost_of(row),
+                same=same,
+                front=False,
+            )
         )
+    front = on_front([Point("", row.mean, row.seconds, row.cost_usd) for row in rows])
+    return tuple(row.model_copy(update={"front": on}) for row, on in zip(rows, front, strict=True))
 
 
 def _at_default_k(recipe: Recipe, strategy: Strategy, default: Strategy) -> Strategy | None:

@@ -196,14 +196,12 @@ class VerdictScores:
 Pick = Callable[[Sequence[Hit], str], Sequence[Hit]]
 
 
-def _two_sections(hits: Sequence[Hit], language: str) -> Sequence[Hit]:
-    """The first two in a language; without any, the first two."""
-    return ([hit for hit in hits if hit.passage.language == language] or hits)[:2]
-
-
 BASELINES: Mapping[str, Pick] = {
     "top section": lambda hits, language: hits[:1],
-    "two sections": _two_sections,  # in the asker's language
+    # in the asker's language; without any, the first two
+    "two sections": lambda hits, language: (
+        [hit for hit in hits if hit.passage.language == language] or hits
+    )[:2],
 }
 
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
 
 
+Stored = Callable[[int], None]  # called with the number of vectors kept so far
+
+
 class OpenVectors(Protocol):
     """The vectors of one generation, open for reading. Thread-safe."""
 
@@ -39,14 +42,12 @@ class VectorBackend(Protocol):
     """A place that keeps vectors. A generation's are searched once CURRENT names it."""
 
     def write(
-        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
-        stored: Callable[[int], None],
-    ) -> None:  # fmt: skip
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
+    ) -> None:
         """Keep (n, d) vectors, whose rows have length 1, under the ids of their nodes.
 
         Args:
             bm25: of the same passages; its files are in the generation's folder.
-            stored: called with the number of vectors kept so far.
         """
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
@@ -144,9 +145,8 @@ class MappedVectors(VectorBackend):
     """(n, d) float32 in one file; rows are read where a search or a lookup touches them."""
 
     def write(
-        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
-        stored: Callable[[int], None],
-    ) -> None:  # fmt: skip
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
+    ) -> None:
         stored(0)
         np.save(generation / MAPPED_FILE, np.ascontiguousarray(vectors, np.float32))
 

@@ -41,10 +41,8 @@ class Report:
         orders: the documents that give orders to language models, which are indexed; only of `rag index`.
         embedded: number of passages embedded; the rest were cached.
         calls: the embedding calls, without those for the enriched index.
-        profile: the corpus's profile.
         enriched: the update of the enriched index; None when there was none.
         questions: what a model was asked for; None when it was not.
-        notes: further remarks for the user.
     """
 
     corpus: str
@@ -177,7 +175,6 @@ class CorpusStore(IndexFolder):
     """The index of one corpus for one embedding model, with its enriched index.
 
     Args:
-        home: the state folder.
         corpus: name of the corpus: letters, digits, ".", "_" and "-".
         shipped: folder of precomputed vectors.
         before: see `VectorCache`.
@@ -248,8 +245,16 @@ class CorpusStore(IndexFolder):
         old, read, sound, lost = self._old()
         fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
         kept = _kept(self.corpus, old, fresh, reading)
-        report = _report(self.corpus, old, kept, fresh, reading)
-        report.failed += report_lost_documents(self.corpus, lost, fresh, reading.root)
+        lost_now = report_lost_documents(self.corpus, lost, fresh, reading.root)
+        report = Report(self.corpus, failed=[*reading.failed, *lost_now], skipped=list(reading.skipped))
+        for name, entry in fresh.items():
+            if name not in old:
+                report.added.append(name)
+            else:
+                same = old[name]["hash"] == entry["hash"]
+                (report.unchanged if same else report.changed).append(name)
+        report.hidden = [(document.id, piece) for document in reading.documents for piece in document.hidden]
+        report.removed = sorted(old.keys() - fresh.keys() - kept.keys())
         report.profile = self.profile if reading.profile is None else reading.profile
         chunking = self.chunking if reading.chunking is None else reading.chunking
         same = not (report.added or report.changed or report.removed)
@@ -423,17 +428,3 @@ def _kept(corpus: str, old: Entries, fresh: Entries, reading: SourceFiles) -> En
         if name not in fresh
         and (name in others or entry["file"] in unread or entry["file"].startswith(folders))
     }
-
-
-def _report(corpus: str, old: Entries, kept: Entries, fresh: Entries, reading: SourceFiles) -> Report:
-    report = Report(corpus, failed=list(reading.failed), skipped=list(reading.skipped))
-    for name, entry in fresh.items():
-        if name not in old:
-            report.added.append(name)
-        elif old[name]["hash"] != entry["hash"]:
-            report.changed.append(name)
-        else:
-            report.unchanged.append(name)
-    report.hidden = [(document.id, piece) for document in reading.documents for piece in document.hidden]
-    report.removed = sorted(old.keys() - fresh.keys() - kept.keys())
-    return report

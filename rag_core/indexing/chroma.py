@@ -6,7 +6,7 @@ import itertools
 import os
 import sqlite3
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.types import Vectors
-from .backends import MappedVectors, other_passages
+from .backends import MappedVectors, Stored, other_passages
 from .bm25 import Bm25Index
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ class ChromaVectors(MappedVectors):
     """A collection for other programs, beside the mapped file that questions search."""
 
     def write(
-        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
-        stored: Callable[[int], None],
-    ) -> None:  # fmt: skip
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
+    ) -> None:
         """Keep the file, then nodes with their vectors in batches as large as Chroma takes."""
         from chromadb.errors import ChromaError
         from llama_index.vector_stores.chroma import ChromaVectorStore

@@ -15,6 +15,7 @@ from ..values.message import Message
 from ..values.types import Vectors
 from .backends import (
     OpenVectors,
+    Stored,
     VectorBackend,
     check_dimensions,
     collection_name,
@@ -57,9 +58,8 @@ class ChromaServer(VectorBackend):
         self.address = f"{parts.scheme}://{self._host}:{self._port}"
 
     def write(
-        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
-        stored: Callable[[int], None],
-    ) -> None:  # fmt: skip
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
+    ) -> None:
         """Keep vectors in a new collection, and mark it ready once the server has them all.
 
         Raises:
@@ -80,17 +80,26 @@ class ChromaServer(VectorBackend):
             collection.modify(metadata={READY: True})
 
     def _check(self, collection: Any, ids: Sequence[str]) -> None:
-        try:
-            _check_ids(collection, ids)
-        except IndexDamaged as error:
-            raise StorageError(
-                Message(
-                    "The Chroma server {address} has not kept every vector: {what} The current index is unchanged.",
-                    address=self.address,
-                    what=error.message,
-                ),
-                Message("Try again, or unset RAG_VECTORS to keep vectors in files."),
-            ) from error
+        """Check that a collection compares by cosine, and has these ids and no others."""
+        configured = collection.configuration_json
+        pages = range(0, collection.count(), PAGE)
+        found = {
+            one for start in pages for one in collection.get(limit=PAGE, offset=start, include=[])["ids"]
+        }
+        if (configured.get("hnsw") or configured["spann"])["space"] != "cosine":  # SPANN in a cluster
+            what: str = Message("the vector store does not use cosine distance.")
+        elif found != set(ids):
+            what = other_passages(collection.count(), len(ids)).message
+        else:
+            return
+        raise StorageError(
+            Message(
+                "The Chroma server {address} has not kept every vector: {what} The current index is unchanged.",
+                address=self.address,
+                what=what,
+            ),
+            Message("Try again, or unset RAG_VECTORS to keep vectors in files."),
+        )
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         client = resources.enter_context(self._client())
@@ -170,21 +179,6 @@ class _Asked:
                 page = self._collection.get(ids=list(ids[start : start + PAGE]), include=["embeddings"])
             found.update(zip(page["ids"], page["embeddings"], strict=True))
         return found
-
-
-def _check_ids(collection: Any, ids: Sequence[str]) -> None:
-    """Check that a collection compares by cosine, and has these ids and no others.
-
-    Raises:
-        IndexDamaged: it does not.
-    """
-    configured = collection.configuration_json
-    if (configured.get("hnsw") or configured["spann"])["space"] != "cosine":  # SPANN in a cluster
-        raise IndexDamaged(Message("the vector store does not use cosine distance."))
-    pages = range(0, collection.count(), PAGE)
-    found = {one for start in pages for one in collection.get(limit=PAGE, offset=start, include=[])["ids"]}
-    if found != set(ids):
-        raise other_passages(collection.count(), len(ids))
 
 
 def _names(client: Any) -> list[str]:

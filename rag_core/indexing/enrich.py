@@ -85,7 +85,7 @@ class EnrichmentEstimate:
     Args:
         known: passages that have it already, at no cost.
         cost_usd: approximate US dollars; None when the model's price is unknown.
-        what: is written.
+        what: what the model writes.
     """
 
     model: str

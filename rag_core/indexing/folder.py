@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 _POLL = 0.1  # seconds
 
 
-@contextmanager
-def locked(lock: FileLock, waiting: Callable[[], None] | None) -> Iterator[None]:
-    """Hold a lock that was made not to wait by itself.
+def locked(lock: FileLock, waiting: Callable[[], object] | None) -> AbstractContextManager[object]:
+    """Take a lock until the `with` block ends.
 
     Args:
         waiting: called again and again while another process has it; may raise to stop. None does not wait.
@@ -55,19 +54,9 @@ def locked(lock: FileLock, waiting: Callable[[], None] | None) -> Iterator[None]
     Raises:
         Timeout: another process has it.
     """
-    while True:
-        try:
-            lock.acquire()
-            break
-        except Timeout:
-            if waiting is None:
-                raise
-            waiting()
-            time.sleep(_POLL)
-    try:
-        yield
-    finally:
-        lock.release()
+    if waiting is None:
+        return lock.acquire(timeout=0)
+    return lock.acquire(timeout=-1, poll_interval=_POLL, cancel_check=lambda: bool(waiting()))
 
 
 # seconds that a generation stays after its successor came, where machines share an index: the locks of their readers
@@ -166,7 +155,7 @@ class IndexFolder:
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
         """Take the write lock and yield a list for model calls, which errors will carry."""
-        lock = FileLock(self.folder / "LOCK", timeout=0, mode=FILE)
+        lock = FileLock(self.folder / "LOCK", mode=FILE)
         bills: list[ModelCall] = []
         try:
             private_home(self.home)

@@ -113,7 +113,9 @@ def forget_documents(
     _forget_contexts(home, folder, stores, what.documents)
     drop_asked(asked_folder(home, what.corpus), lambda one: one.document in what.documents)
     # first: only the indexes tell a second call, after a kill, what is left to do
-    UploadFolder(home, what.corpus).remove(_files_of(folder, what.documents))
+    sources = dict(_sources(folder))
+    uploaded = {sources[name] for name in what.documents if name in sources}
+    UploadFolder(home, what.corpus).remove({file for root, file in uploaded if root == UPLOADS})
     notes = []
     for index in _indexes(folder):
         if "+" not in index.name and index.name != embedder.weights and _contains(index, what.documents):
@@ -162,11 +164,6 @@ def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
         with suppress(IndexDamaged, AttributeError):
             for name, entry in Manifest.read(generation).documents.items():
                 yield name, (str(entry.get("root", "")), str(entry.get("file", "")))
-
-
-def _files_of(corpus: Path, documents: Collection[str]) -> set[str]:
-    sources = dict(_sources(corpus))
-    return {sources[name][1] for name in documents if name in sources and sources[name][0] == UPLOADS}
 
 
 def _within(source: tuple[str, str], places: Collection[str]) -> bool:

@@ -34,15 +34,12 @@ class Manifest:
 
     Args:
         documents: document id -> {"hash", "root", "file"}.
-        passages: number of passages.
         checksums: file name -> SHA-256.
-        profile: the corpus's profile, as given.
         languages: detected languages of the documents, used if the profile names none.
         spoken: the main languages of the passages, in which a question's words are read.
         enricher: key of the enricher; empty for a plain index.
         context_prompt: the enricher's own prompt; empty for the standard one.
         without_context: number of passages whose context failed.
-        chunking: how long its passages are.
         store: the name of the store that has the vectors.
         probe: the probe sentence's vector from a server's model; see `models.same_model`.
     """

@@ -22,6 +22,7 @@ from ..values.types import Vectors
 from .backends import (
     Lexical,
     OpenVectors,
+    Stored,
     VectorBackend,
     check_dimensions,
     collection_name,
@@ -77,9 +78,8 @@ class Milvus(VectorBackend):
         self._more = {"token": unquote(userinfo), "db_name": parts.path.strip("/")} if served else {}
 
     def write(
-        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index,
-        stored: Callable[[int], None],
-    ) -> None:  # fmt: skip
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
+    ) -> None:
         """Keep vectors, and what each word adds to a score, in a new collection; then index and load it."""
         name = _name(generation)
         if not self._more:

@@ -54,7 +54,6 @@ class PassageParser(NodeParser):
 
     Args:
         count: counts word pieces.
-        chunking: how long passages are.
         progress: called with the documents done and their number; may raise to stop.
     """
 
@@ -143,14 +142,15 @@ class PassageParser(NodeParser):
         for section in sections:
             if pending is not None:
                 joined = _joined(pending, section)
-                if len(joined.text) <= LONGEST and self._fits(joined, title, largest):
-                    pending = None
+                if len(joined.text) <= LONGEST and self._count(joined.text) <= self._room(
+                    joined, title, largest
+                ):
                     section = joined
                 else:
                     yield pending
-                    pending = None
+                pending = None
             room, overlap = self._room(section, title, largest), self._chunking.overlap
-            if overlap and not self._fits(section, title, largest):
+            if overlap and self._count(section.text) > room:
                 parts = overlapping(
                     cut(section.text, language, max(room - overlap, room // 2), self._count),
                     language, overlap, self._count,
@@ -163,9 +163,6 @@ class PassageParser(NodeParser):
                 yield from (replace(section, text=part) for part in parts)
         if pending is not None:
             yield pending
-
-    def _fits(self, section: Section, title: str, largest: int) -> bool:
-        return self._count(section.text) <= self._room(section, title, largest)
 
     def _room(self, section: Section, title: str, largest: int) -> int:
         """Word pieces left for the text; a title of any length leaves half."""

@@ -18,6 +18,7 @@ where machines share the folder also one that was just replaced; see `folder.dro
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 import threading
 import weakref
@@ -143,7 +144,17 @@ class CorpusIndex:
             check_listed(generation, manifest, stores)
             check_files(generation, manifest, CHECKED)
             passages = Passages(generation)
-            vectors = _Vectors(generation, manifest, passages, stores, resources)
+
+            def opened() -> OpenVectors:
+                check_files(generation, manifest, manifest.checksums.keys() & {MAPPED_FILE})
+                store = stores[manifest.store]
+                try:
+                    return store.open(generation, passages.ids, manifest.dimensions, resources)
+                except IndexDamaged as error:
+                    what = Message("{name}: {what}", name=generation.name, what=error.message)
+                    raise IndexDamaged(what) from error
+
+            vectors = _once(opened)
             lexical = stores[manifest.store].lexical(Bm25Index.load(generation), vectors)
             if not vectors_later:
                 vectors()
@@ -287,38 +298,12 @@ def _in_use(generation: Path, resources: ExitStack) -> Identity | None:
     return _identity(os.fstat(manifest.fileno()))
 
 
-class _Vectors:
-    """The vectors of a generation, opened and checked when first used: BM25 alone never needs them. Thread-safe."""
+def _once(opened: Callable[[], OpenVectors]) -> Callable[[], OpenVectors]:
+    """Vectors that are opened when first used: BM25 alone never needs them. Thread-safe; tried again after an error."""
+    lock, first = threading.Lock(), functools.cache(opened)
 
-    def __init__(
-        self, generation: Path, manifest: Manifest, passages: Passages, stores: Stores, resources: ExitStack
-    ) -> None:
-        self._generation = generation
-        self._manifest = manifest
-        self._ids = passages.ids
-        self._stores = stores
-        self._resources = resources
-        self._opened: OpenVectors | None = None
-        self._lock = threading.Lock()
+    def vectors() -> OpenVectors:
+        with lock:
+            return first()
 
-    def __call__(self) -> OpenVectors:
-        """Open them.
-
-        Raises:
-            IndexDamaged: they cannot be opened, or are not those of the passages.
-            StorageError: there is no room for a copy that can be opened.
-        """
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open()
-            return self._opened
-
-    def _open(self) -> OpenVectors:
-        generation, manifest = self._generation, self._manifest
-        check_files(generation, manifest, manifest.checksums.keys() & {MAPPED_FILE})
-        try:
-            return self._stores[manifest.store].open(
-                generation, self._ids, manifest.dimensions, self._resources
-            )
-        except IndexDamaged as error:
-            raise IndexDamaged(Message("{name}: {what}", name=generation.name, what=error.message)) from error
+    return vectors

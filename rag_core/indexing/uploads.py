@@ -48,23 +48,18 @@ def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:
 
 def clear_leftovers(place: Path, prefix: str) -> None:
     """Remove our folders whose process is gone."""
+    leftovers: list[Path] = []
     with suppress(OSError):
-        for folder in place.glob(f"{prefix}*"):
-            with suppress(OSError):
-                _remove_if_left(folder)
-
-
-def _remove_if_left(folder: Path) -> None:
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        made = os.fstat(lock)
-        just_made = time.time() - made.st_mtime < UNLOCKED_S and not os.listdir(lock)
-        if made.st_uid != os.geteuid() or just_made:
-            return  # somebody else's, or perhaps not locked yet
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(lock)
+        leftovers += place.glob(f"{prefix}*")
+    for folder in leftovers:
+        with suppress(OSError), ExitStack() as resources:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            resources.callback(os.close, lock)
+            made = os.fstat(lock)
+            just_made = time.time() - made.st_mtime < UNLOCKED_S and not os.listdir(lock)
+            if made.st_uid == os.geteuid() and not just_made:  # ours, and surely locked while it is used
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
@@ -84,11 +79,7 @@ class Upload:
 
 
 class UploadFolder:
-    """The uploaded files of one corpus.
-
-    Args:
-        home: the state folder.
-    """
+    """The uploaded files of one corpus."""
 
     def __init__(self, home: Path, corpus: str) -> None:
         self._home = home
@@ -113,7 +104,7 @@ class UploadFolder:
         Raises:
             StorageError: the state folder cannot be written.
         """
-        lock = FileLock(self._home / UPLOADS / f".{self._corpus}.lock", timeout=0, mode=FILE)
+        lock = FileLock(self._home / UPLOADS / f".{self._corpus}.lock", mode=FILE)
         with self._writable():
             private_home(self._home)
             private_folder(self._home / UPLOADS)

@@ -39,7 +39,6 @@ class KeyValueCache:
 
     Args:
         path: the SQLite file, created on first use.
-        table: name of its only table.
         what: what it caches, for error messages.
     """
 
@@ -213,36 +212,9 @@ class VectorCache:
             ProviderError: the model failed. Every error carries the calls made so far.
         """
         calls: list[ModelCall] = []
-        with attach_calls_to_errors(calls):
-            vectors, fresh = self._vectors(texts, progress, calls)
-        return vectors, fresh, tuple(calls)
-
-    def probe(self) -> tuple[float, ...]:
-        """The vector of the probe sentence from a server's model that made the vectors; empty if not known."""
-        if not self.path.is_file():
-            return ()
-        with self._cache.open() as database:
-            known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY, b"")
-        return tuple(np.frombuffer(known, np.float32).tolist())
-
-    def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
-        if not self._served:
-            return
-        vector, bills = probe(self.embedder)
-        calls += bills
-        known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY)
-        if known is None:
-            self._cache.write(database, [(PROBE_KEY, vector.tobytes())])
-        elif not same(vector, np.frombuffer(known, np.float32)):
-            renew = "delete that file, run `rag forget CORPUS` for each corpus indexed with that model, and index it again"
-            raise another_model(self.embedder.name, f"the vectors in {self.path}", renew, ())
-
-    def _vectors(
-        self, texts: Sequence[LanguageText], progress: Progress, calls: list[ModelCall]
-    ) -> tuple[Vectors, int]:
         read = [self.embedder.read(*text) for text in texts]
         keys = [text_key(text) for text in read]
-        with self._cache.open() as database:
+        with attach_calls_to_errors(calls), self._cache.open() as database:
             shipped = read_shipped(self.shipped) if self.shipped else {}
             found = {key: shipped[key] for key in keys if key in shipped}
             found.update(self._cache.read(database, [key for key in keys if key not in found]))
@@ -264,4 +236,25 @@ class VectorCache:
                 self._cache.write(database, rows)
                 found.update(rows)
             progress(len(missing), len(missing))
-        return np.array([np.frombuffer(found[key], np.float32) for key in keys]), len(missing)
+        vectors = np.array([np.frombuffer(found[key], np.float32) for key in keys])
+        return vectors, len(missing), tuple(calls)
+
+    def probe(self) -> tuple[float, ...]:
+        """The vector of the probe sentence from a server's model that made the vectors; empty if not known."""
+        if not self.path.is_file():
+            return ()
+        with self._cache.open() as database:
+            known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY, b"")
+        return tuple(np.frombuffer(known, np.float32).tolist())
+
+    def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
+        if not self._served:
+            return
+        vector, bills = probe(self.embedder)
+        calls += bills
+        known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY)
+        if known is None:
+            self._cache.write(database, [(PROBE_KEY, vector.tobytes())])
+        elif not same(vector, np.frombuffer(known, np.float32)):
+            renew = "delete that file, run `rag forget CORPUS` for each corpus indexed with that model, and index it again"
+            raise another_model(self.embedder.name, f"the vectors in {self.path}", renew, ())

@@ -11,11 +11,9 @@ class WriteReport:
     """The outcome of writing a generation.
 
     Args:
-        passages: number of passages.
         embedded: number of passages embedded; the rest were cached.
         enricher: key of the enricher; empty for a plain index.
         calls: the enricher's calls.
-        embeddings: the embedding calls.
         without_context: number of passages whose context, or questions, failed; `reason` says why.
         damage: damage found in the previous index; empty when there was none.
     """

@@ -35,7 +35,6 @@ class Llm(Protocol):
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply piece by piece and the bill last, even when the reply is stopped or cut off."""
-        ...
 
 
 class Embedder(Protocol):
@@ -52,7 +51,6 @@ class Embedder(Protocol):
 
     def read(self, text: str, language: str = "") -> str:
         """The text as the model reads it, for example a gloss; the language is detected if not given."""
-        ...
 
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
@@ -62,7 +60,6 @@ class Embedder(Protocol):
         Args:
             languages: of each text; detected if not given.
         """
-        ...
 
 
 class EmbedderOver:
@@ -91,7 +88,6 @@ class Reranker(Protocol):
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], ModelCall]:
         """One score per hit, in order, and the bill."""
-        ...
 
 
 class Assessor(Protocol):
@@ -100,11 +96,9 @@ class Assessor(Protocol):
     @property
     def name(self) -> str:
         """The name its label thresholds are stored under."""
-        ...
 
     def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float]:
         """One value per hit, 0 to 1, independent of the other hits."""
-        ...
 
     def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> Sequence[float]:
         """How likely each hit is to answer, 0 to 1, for labels.
@@ -112,7 +106,6 @@ class Assessor(Protocol):
         Args:
             among: what they are compared with; by default the hits.
         """
-        ...
 
 
 class Evidence(Protocol):
@@ -127,7 +120,6 @@ class Evidence(Protocol):
     @property
     def fitted(self) -> bool:
         """Whether it can decide."""
-        ...
 
     def score(
         self,
@@ -144,7 +136,6 @@ class Evidence(Protocol):
             triage: of the question.
             asked: the questions that the corpus's passages are known to answer.
         """
-        ...
 
 
 class Grounder(Protocol):
@@ -154,7 +145,6 @@ class Grounder(Protocol):
         self, claims: Sequence[Claim], passages: Sequence[Passage], language: str
     ) -> Sequence[Grounded]:
         """The claims with their support; in order, but it may leave out the last of many."""
-        ...
 
 
 class Reader(Protocol):
@@ -162,7 +152,6 @@ class Reader(Protocol):
 
     def read(self, question: str) -> str:
         """The question as read; the same text if there is nothing to change."""
-        ...
 
 
 class Index(Protocol):
@@ -171,23 +160,18 @@ class Index(Protocol):
     @property
     def name(self) -> str:
         """Corpus and generation."""
-        ...
 
     def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
         """The k passages nearest to one (d,) vector, by cosine similarity."""
-        ...
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
         """The k best BM25 hits; each contains a term of the text."""
-        ...
 
     def document_frequency(self, text: str) -> int:
         """Number of passages that contain a term of the text."""
-        ...
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) stored vectors of n passages, rows L2-normalised; KeyError if one is not here."""
-        ...
 
 
 class AskedQuestions(Protocol):
@@ -195,15 +179,12 @@ class AskedQuestions(Protocol):
 
     def search(self, question: str, k: int) -> Sequence[Hit]:
         """The k passages with the questions nearest to one, by cosine; each hit's note is its nearest question."""
-        ...
 
     def of(self, passage: str) -> Sequence[Asked]:
         """The questions of a passage, by its id."""
-        ...
 
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
         """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""
-        ...
 
 
 @dataclass(frozen=True)

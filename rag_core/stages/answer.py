@@ -20,7 +20,7 @@ from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from .base import Flow, RerankStage, Stage, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence, unmarked
 from .grounding import grounded, reconciled, remarks_on_reply, why_cut
-from .remarks import abstention, none_found, not_enough, remarks_on, suggestions
+from .remarks import abstention, not_enough, remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
 COMPARED = 20  # passages of each of the usual searches that a label compares with
@@ -73,7 +73,7 @@ class Generate(Stage):
         hits = labelled(state, language, ctx)
         ranking = Ranking(state.question, hits)
         if not hits:
-            reason = state.shortfall or none_found(spoken)
+            reason = state.shortfall or translate(spoken, "No passage was found for this question.")
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
         elif (weak := _too_weak(question, weighed(state, ctx), urgency.as_read, ctx)) is not None:

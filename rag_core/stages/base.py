@@ -100,7 +100,6 @@ class Retriever(ABC):
 
     Attributes:
         name: the name in rankings, weights and results.
-        scale: the scale of its scores.
         waits: whether a search waits for a model or a server.
     """
 

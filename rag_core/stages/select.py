@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ..language.analysis import detect_language, language_of
 from ..runtime.context import Context
 from ..values.errors import ConfigError
+from ..values.translation import translate
 from ..values.types import Hit, Outranked, Ranking, State, Term, Vectors, ordered_votes
 from .base import Flow, SelectStage
-from .remarks import below_threshold
 
 ABSOLUTE = frozenset(
     {"cosine", "judge", "s_final"}
@@ -109,8 +109,12 @@ class Threshold(SelectStage):
             return after
         best = max(hit.score for hit in dropped)
         shown = math.floor(1000 * best) / 1000  # not rounded up to the threshold that it missed
-        spoken = detect_language(state.question.text)
-        shortfall = below_threshold(spoken, shown, self.theta)
+        shortfall = translate(
+            detect_language(state.question.text),
+            "The best passage reaches {best:.3f}, which is below the threshold θ = {theta:g}.",
+            best=shown,
+            theta=self.theta,
+        )
         return replace(after, shortfall=shortfall, dropped=dropped)
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:

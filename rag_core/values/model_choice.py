@@ -17,8 +17,6 @@ class ModelChoice:
     Args:
         model: writes the answers, and plays the other two roles unless those are chosen; `OFFLINE_MODEL` is the
             offline engine.
-        rewriter_model: rewrites questions.
-        judge_model: judges passages.
         reranker: scores passages against the question; `OFFLINE_MODEL` is the offline scorer.
 
     Raises:

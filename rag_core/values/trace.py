@@ -150,7 +150,6 @@ class Trace:
         controls: every control of the strategy and its value in this run.
         fingerprint: id of the stages, their parameters, and the models chosen.
         engine: names of the models and the index behind this run.
-        triage: how urgent the question is.
         models: the language models chosen for this run in place of the settings'; `engine` has those that ran.
     """
 

@@ -43,7 +43,6 @@ class Passage:
 
     Args:
         id: document id, position and content hash.
-        doc_id: the document it comes from.
         title: title of the document; may be empty.
         heading: path of headings below the title, joined by " › "; may be empty.
         text: the text itself, without title and heading.
@@ -143,7 +142,6 @@ class Query:
     """A text to search with.
 
     Args:
-        text: the query text.
         origin: the transform that wrote it; "question" for the user's own words.
         weight: its weight in fusion, >= 0.
         passages: texts to embed instead of `text`, averaged (HyDE); empty for an ordinary query.

@@ -54,7 +54,7 @@ MIN_SURE = 0.22
 # Fewest words of a text that is urgent by its wording alone: bare keywords ("visiting hours", "jaundice first 24 hours") tell
 # nothing of anybody, and the labelled messages that only the wording finds have 9 or more.
 LEAST_WORDS = 5
-# The same as MIN_URGENT for a general question ("are clots normal after birth?"), where nobody has the sign now.
+# MIN_URGENT of a general question ("are clots normal after birth?"): its asker does not say that anybody has the sign now.
 MIN_URGENT_GENERAL = 0.5
 
 # Signs of the mother whose words also describe a baby: hot, limp, green.

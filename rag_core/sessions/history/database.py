@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from sqlalchemy import Column, Connection, Engine, create_engine, delete, event, select
 from sqlalchemy.engine import URL, make_url
@@ -129,7 +129,11 @@ class Kept(ABC):
         """A transaction; rolled back on any error."""
         connected = False
         try:
-            self._make_private()
+            if self._file:  # of an SQLite database; only its owner can read it
+                if self._home:
+                    private_home(self._home)
+                    private_folder(self._home / FILE.parent)
+                private_file(self._file)
             with self._engine.begin() as connection:
                 connected = True
                 if connection.dialect.name == "postgresql":
@@ -154,14 +158,6 @@ class Kept(ABC):
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
                 connection.commit()
-
-    def _make_private(self) -> None:
-        """Create the file of an SQLite database, which only its owner can read."""
-        if self._file:
-            if self._home:
-                private_home(self._home)
-                private_folder(self._home / FILE.parent)
-            private_file(self._file)
 
     @property
     def _named(self) -> str:
@@ -209,13 +205,9 @@ def _engine(url: URL) -> Engine:
     # errors without the parameters, which are questions
     engine = create_engine(url, poolclass=NullPool, connect_args=timeout, hide_parameters=True)
     if url.get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _overwrite_deleted)
+        # SQLite leaves deleted rows in the file otherwise
+        event.listen(engine, "connect", lambda made, _: made.execute("PRAGMA secure_delete = ON"))
     return engine
-
-
-def _overwrite_deleted(connection: Any, _record: Any) -> None:
-    """SQLite leaves deleted rows in the file otherwise."""
-    connection.execute("PRAGMA secure_delete = ON")
 
 
 def _reason(error: SQLAlchemyError | OSError, *, connected: bool) -> str:

@@ -51,7 +51,6 @@ class Asked:
         id: cannot be guessed; the address of a comparison has it too.
         asked: when, in UTC.
         country: whose guidance led; empty for none.
-        corpus: the documents that were searched.
         calls: the model calls it paid for; those of reused stages are not among them.
         best: the columns, from 0, voted best while their names were hidden: several for a tie, empty if none was good
             enough; None without a vote.

@@ -79,10 +79,9 @@ class History(Kept):
         Raises:
             DataError: it is damaged, or of a version that this one cannot read.
         """
+        this = self._own(select(QUESTIONS)).where(QUESTIONS.c.id == identity)
         with self._begin() as connection:
-            found = connection.execute(
-                self._own(select(QUESTIONS)).where(QUESTIONS.c.id == identity)
-            ).one_or_none()
+            found = connection.execute(this).one_or_none()
         if found is None:
             return None
         return from_bytes(found.id, datetime.fromisoformat(found.asked), found.record)
@@ -104,13 +103,19 @@ class History(Kept):
             limit: the most to return; all by default.
         """
         columns = [column for column in QUESTIONS.c if column.name not in ("folded", "record")]
-        chosen = _chosen(self._own(select(*columns)), words, strategy, since, until)
-        if oldest := self._oldest:
-            chosen = chosen.where(QUESTIONS.c.asked >= oldest)
+        chosen = self._own(select(*columns))
+        for word in _folded(words).split():
+            chosen = chosen.where(QUESTIONS.c.folded.contains(word, autoescape=True))
+        if strategy:
+            chosen = chosen.where(QUESTIONS.c.strategies.contains(f" {strategy} ", autoescape=True))
+        for first in (since and _midnight(since), self._oldest):
+            if first:
+                chosen = chosen.where(QUESTIONS.c.asked >= first)
+        if until:
+            chosen = chosen.where(QUESTIONS.c.asked < _midnight(until + timedelta(days=1)))
+        latest = chosen.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id).limit(limit)
         with self._begin() as connection:
-            rows = connection.execute(
-                chosen.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id).limit(limit)
-            ).all()
+            rows = connection.execute(latest).all()
         return [
             Entry(
                 row.id,
@@ -123,18 +128,15 @@ class History(Kept):
         ]
 
     def count(self) -> int:
+        counted = self._own(select(func.count()).select_from(QUESTIONS))
         with self._begin() as connection:
-            return int(
-                connection.execute(self._own(select(func.count()).select_from(QUESTIONS))).scalar_one()
-            )
+            return int(connection.execute(counted).scalar_one())
 
     def delete(self, identity: str) -> bool:
         """Delete a question and its results; False if there is none with this id."""
+        this = self._own(delete(QUESTIONS)).where(QUESTIONS.c.id == identity)
         with self._begin() as connection:
-            return (
-                connection.execute(self._own(delete(QUESTIONS)).where(QUESTIONS.c.id == identity)).rowcount
-                > 0
-            )
+            return connection.execute(this).rowcount > 0
 
     def delete_all(self) -> int:
         """Delete every question; returns how many there were."""
@@ -167,20 +169,6 @@ def _row(asked: Asked) -> dict[str, Any]:
         "finished": asked.finished,
         "record": to_bytes(asked),
     }
-
-
-def _chosen(
-    query: Select[Any], words: str, strategy: str, since: date | None, until: date | None
-) -> Select[Any]:
-    for word in _folded(words).split():
-        query = query.where(QUESTIONS.c.folded.contains(word, autoescape=True))
-    if strategy:
-        query = query.where(QUESTIONS.c.strategies.contains(f" {strategy} ", autoescape=True))
-    if since:
-        query = query.where(QUESTIONS.c.asked >= _midnight(since))
-    if until:
-        query = query.where(QUESTIONS.c.asked < _midnight(until + timedelta(days=1)))
-    return query
 
 
 def _midnight(day: date) -> str:

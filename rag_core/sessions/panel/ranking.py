@@ -143,9 +143,9 @@ def parts(rounds: Collection[Round]) -> dict[tuple[str, str], list[Round]]:
 def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
     """The order of the strategies that were judged.
 
-    Strengths are those of Bradley and Terry's model, a tie being half a vote for each, as is "neither is good" (by the iteration of Newman,
-    "Efficient computation of rankings from pairwise comparisons", JMLR 24, 2023). Half a vote each way is added to every
-    two strategies of a group, so that one that wins every vote has a finite strength.
+    Strengths follow Bradley and Terry's model, computed by the iteration of Newman, "Efficient computation of rankings from
+    pairwise comparisons", JMLR 24, 2023. A tie, and "neither is good", count as half a vote for each. Half a vote each way
+    is added to every two strategies of a group, so that a strategy that wins every vote has a finite strength.
 
     Votes of one person resemble each other, and so do votes on one question. The variance is therefore the bootstrap's
     over questions, plus that over people, less that over cells (one person's votes on one question), which both contain
