@@ -23,7 +23,7 @@ from ..values.types import ModelCall, Vectors
 from .events import start_event
 from .minilm import MINILM, MINILM_WEIGHTS, MiniLM, bundled_minilm
 from .openai.batches import Batches, in_order
-from .openai.errors import TRY_AGAIN, api_key_of, to_provider_error
+from .openai.errors import TRY_AGAIN, api_key_of, rejected_option, to_provider_error
 from .openai.transport import Call, CallTracker, Sent
 from .reply import token_count
 from .sentence_models import SentenceModel, load_sentence_model, weights_key
@@ -31,6 +31,7 @@ from .tokenizer import count_tokens
 
 SPANISH = "es"  # the language of the gloss
 UNUSABLE = "Check the server of RAG_EMBEDDING, or use another model."
+ENCODING = "encoding_format"  # the option of OpenAI's protocol
 PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
 # Published as English-only. A model that is not listed and has no card that says so reads Spanish itself.
 _ENGLISH = re.compile(
@@ -161,11 +162,22 @@ class LlamaEmbedder:
         return vectors, calls
 
     def _query(self, texts: list[str]) -> list[list[float]]:
-        return [self.model.get_query_embedding(text) for text in texts]
+        return self._as_floats(lambda: [self.model.get_query_embedding(text) for text in texts])
+
+    def _as_floats(self, ask: Callable[[], list[list[float]]]) -> list[list[float]]:
+        """Vectors as the server gives them; in plain numbers where it refuses base64, for which OpenAI's client asks."""
+        options = getattr(self.model, "additional_kwargs", {})
+        try:
+            return ask()
+        except Exception as error:
+            if ENCODING in options or not rejected_option(error, (ENCODING, "base64")):
+                raise
+        options[ENCODING] = "float"
+        return ask()
 
     def _passages(self, texts: list[str]) -> list[list[float]]:
         assert self._tracker
-        vectors = self.model.get_text_embedding_batch(texts)
+        vectors = self._as_floats(lambda: self.model.get_text_embedding_batch(texts))
         # per request: what one lacks, another could have too many of
         _check_count(vectors, len(texts), self.name)
         return in_order(vectors, self._tracker.call, self.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
@@ -35,12 +36,15 @@ if TYPE_CHECKING:
 
 
 CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
-NO_TEMPERATURE = "the server does not accept a temperature; the model's default was used"
+NO_TEMPERATURE = Message("the server does not accept a temperature; the model's default was used")
 SCHEMA = "response_format"
 # what servers say to a schema that they cannot follow, often without naming it
 SCHEMA_REFUSED = (400, 422, 500)
 STILL_REASONING = Message("the reply ended before the model had finished its reasoning")
-SENSELESS_USAGE = "the server's token counts make no sense; tokens were counted here"
+MOST_READ = 2 / 3  # of the tokens counted here; tokenizers differ by less
+# what ends the name of one version of a model, as in gpt-4o-2024-08-06, mistral-large-2411, llama3.2:latest
+_VERSION = re.compile(r"[-:@](?:latest|\d{4}-\d{2}-\d{2}|\d{3,8})$|\.gguf$")
+SENSELESS_USAGE = Message("the server's token counts make no sense; tokens were counted here")
 
 
 class LlamaLlm:
@@ -188,12 +192,22 @@ class LlamaLlm:
     def _bill(self, prompt: Prompt, text: str, reply: Reply | None = None) -> ModelCall:
         """The call for one request, noted as spent; without a reply, one that got none."""
         reported = reply.usage(len(prompt.system) + len(text)) if reply else None
-        sent, received = reported or (
-            count_tokens(prompt.system + text, self.name),
-            count_tokens(reply.whole if reply else "", self.name),
-        )
+        counted = count_tokens(prompt.system + text, self.name)
+        sent, received = reported or (counted, count_tokens(reply.whole if reply else "", self.name))
         notes = [NO_TEMPERATURE] if "temperature" in self._refused else []
-        notes += [SENSELESS_USAGE] if reply and reply.reports_usage and not reported else []
+        if reply and reply.reports_usage and not reported:
+            notes.append(SENSELESS_USAGE)
+        if reply and reported and not reply.cached and sent < counted * MOST_READ:
+            notes.append(
+                Message(
+                    "the server read {read} of about {sent} tokens, so that instructions or passages may be missing; raise "
+                    "the length of its context (num_ctx in Ollama)",
+                    read=sent,
+                    sent=counted,
+                )
+            )
+        if reply and reply.model and _without_version(reply.model) != _without_version(self.name):
+            notes.append(Message("the server says that its model {other} answered", other=reply.model))
         call = ModelCall(
             prompt.purpose,
             self.name,
@@ -201,11 +215,16 @@ class LlamaLlm:
             received,
             self._prices.cost_usd(self.name, sent, received),
             "provider" if reported else "tokenizer",
-            "; ".join(notes),
+            Message.joined(notes, "; ") if notes else "",
             reply.finish if reply else COMPLETE,
         )
         spent([call])
         return call
+
+
+def _without_version(name: str) -> str:
+    """A model's name without its folder or organisation, and without its version."""
+    return _VERSION.sub("", re.split(r"[/\\]", name.casefold())[-1])
 
 
 def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, Any]:

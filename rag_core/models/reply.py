@@ -32,6 +32,8 @@ class Reply:
         text: what has arrived, without the model's reasoning.
         whole: what has arrived, as it is billed.
         finish: why it ended, empty until then; see `ModelCall`.
+        model: the name that the server gives the model; empty if none.
+        cached: whether the provider read a part of the prompt from its cache, which some do not count.
     """
 
     def __init__(self, *, says_end: bool, begins_inside: bool = False) -> None:
@@ -39,7 +41,9 @@ class Reply:
         self.whole = ""
         self.reasoning = WithoutReasoning(begun=begins_inside)
         self.finish = "" if says_end else COMPLETE
+        self.model = ""
         self._usage: tuple[object, object] | None = None
+        self.cached = False
         # joins surrogate pairs that were sent in two pieces, and replaces lone halves
         self._utf16 = codecs.getincrementaldecoder("utf-16-le")("replace")
 
@@ -65,12 +69,18 @@ class Reply:
         return piece
 
     def note(self, raw: object, counts: dict[str, Any]) -> None:
-        """Note the finish reason of a chunk, and the token counts in it."""
+        """Note the finish reason of a chunk, its model, and the token counts in it."""
         for choice in getattr(raw, "choices", None) or ():
+            if getattr(
+                getattr(choice, "delta", None), "content", None
+            ):  # some name what was asked for elsewhere
+                self.model = str(getattr(raw, "model", None) or self.model)
             if reason := getattr(choice, "finish_reason", None):
                 self.finish = self.finish if self.finish == TOO_LONG else _why_ended(str(reason))
         if "prompt_tokens" in counts:
             self._usage = counts["prompt_tokens"], counts.get("completion_tokens")
+            details = getattr(getattr(raw, "usage", None), "prompt_tokens_details", None)
+            self.cached = bool(getattr(details, "cached_tokens", 0))
 
     @property
     def reports_usage(self) -> bool:

@@ -372,7 +372,7 @@ class Context:
         self.run.budget.spend(calls)
         for call in calls:
             if call.note:
-                self.warn(f"{call.model}: {call.note}.")
+                self.warn("{model}: {note}.", model=call.model, note=call.note)
 
 
 def _exchange(

@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 from helpers.behaviours import Body, Events, Reply, Status
 from helpers.looping import for_each
-from helpers.openai_server import role_of, vector_of
-from helpers.provider_calls import ask, billed, failure_of, never
+from helpers.openai_server import role_of, serve, vector_of
+from helpers.provider_calls import ASK, ask, billed, failure_of, never
 from helpers.provider_lab import aimed
 
 from rag_core.models import load_embedder
 from rag_core.models.embedding import shortened
 from rag_core.models.llm import load_openai
 from rag_core.models.openai.dialects import readable
+from rag_core.models.tokenizer import count_tokens
 from rag_core.prompts.prompt import JUDGE_PASSAGE
 from rag_core.prompts.templates import STANDALONE
 from rag_core.stages import Rewrite
 from rag_core.testing import sample_context, sample_services
-from rag_core.values.errors import ProviderError, StageError
+from rag_core.values.errors import ProviderError, SettingsError, StageError
 from rag_core.values.settings import Settings
 from rag_core.values.types import Query
 
@@ -45,6 +46,17 @@ ENDS = {
     "no choices in the last": (said({"content": "Dogs bark."}, "stop"), '{"choices": null}', "[DONE]"),
     "a ping": ("{}", said({"content": "Dogs bark."}, "stop"), "[DONE]"),
     "a message, not a delta": (json.dumps(WHOLE), "[DONE]"),
+    "the whole message at the end": (
+        said({"content": "Dogs "}),
+        said({"content": "bark."}),
+        json.dumps({"choices": [{**WHOLE["choices"][0], "delta": {}, "finish_reason": "stop"}]}),
+        "[DONE]",
+    ),
+    "the whole text in the last delta": (
+        said({"content": "Dogs "}),
+        said({"content": "bark."}),
+        said({"content": "Dogs bark."}, "stop"),
+    ),
     "a separator that is no line break in JSON": (
         said({"content": "Dogs bark."}, "stop", note="a\u2028b"),
         "[DONE]",
@@ -70,6 +82,14 @@ class TestReplies:
             40,
             4,
         )
+
+    @for_each("behaviour", [
+        Events((said({"refusal": "I cannot "}), said({"refusal": "help."}), said({}, "stop"), "[DONE]")),
+        Body(json.dumps({"choices": [{"index": 0, "message": {"content": None, "refusal": "I cannot help."}}]})),
+    ], ids=["streamed", "plain"])  # fmt: skip
+    def test_a_refusal_is_a_failure_in_the_models_words(self, base, llm, behaviour):
+        base.script.append(behaviour)
+        assert failure_of(llm).message == "Model gpt-4o: the model refused to answer: “I cannot help.”."
 
     def test_a_plain_reply_that_was_cut_off_is_cut_off(self, base, llm):
         cut = {"choices": [{**WHOLE["choices"][0], "finish_reason": "length"}]}
@@ -245,6 +265,18 @@ class TestEmbeddings:
         embedder.embed(long, "query")
         assert not any(one.refused for one in base.requests[asked:]), "what it reads is remembered"
 
+    def test_vectors_come_as_numbers_where_base64_is_refused_from_then_on(self, base, embedder, expected):
+        def plainly(body: dict[str, Any]) -> Reply | Status:
+            refused = body.get("encoding_format") == "base64"
+            return Status(400, "base64 encoding is not currently supported") if refused else Reply()
+
+        base.choose = plainly
+        for _ in range(2):
+            vectors, calls = embedder.embed(TEXTS, "passage")
+            assert np.allclose(vectors, expected)
+            assert len(calls) == 1
+        assert [one.body["encoding_format"] for one in base.requests] == ["base64", "float", "float"]
+
     def test_a_short_text_that_is_refused_is_not_shortened(self, base, embedder):
         base.choose = lambda body: Status(400, "unknown dimensions")
         with pytest.raises(ProviderError, match=r"refused \(unknown dimensions\)"):
@@ -295,3 +327,70 @@ class TestRewrites:
         base.choose = aimed(Reply("I rate it highly."), lambda body: role_of(body) == "judge")
         with pytest.raises(StageError, match=r"The last one: “I rate it highly\.”"):
             animals.run(QUESTION, ("rag_msr", {"theta": 0}))
+
+
+class TestSelfReports:
+    @for_each(("asked", "answered"), [
+        ("gpt-4o", "gpt-4o-2024-08-06"), ("gpt-4", "gpt-4-0613"), ("llama3.2", "llama3.2:latest"),
+        ("mistral-large", "mistral-large-2411"), ("qwen", "Org/Qwen"), ("small", "/models/small.gguf"),
+    ])  # fmt: skip
+    def test_a_version_of_the_same_model_is_no_other(self, base, prices, asked, answered):
+        base.script.append(Events((said({"content": "Dogs bark."}, "stop", model=answered), "[DONE]")))
+        assert ask(load_openai(Settings(timeout=20), asked, prices))[1].note == ""
+
+    def test_another_model_than_was_asked_for_is_named(self, base, llm):
+        base.script.append(Events((
+            said({"role": "assistant", "content": ""}, model="gpt-4o"), said({"content": "Dogs"}, model="gpt-4o-mini"),
+            said({}, "stop", model="gpt-4o"), "[DONE]",
+        )))  # fmt: skip
+        assert ask(llm)[1].note == "the server says that its model gpt-4o-mini answered"
+
+    @for_each(("share", "cached", "noted"), [(0.5, 0, True), (0.8, 0, False), (0.5, 300, False)])
+    def test_a_server_that_read_far_fewer_tokens_than_were_sent_is_named(
+        self, base, llm, share, cached, noted
+    ):
+        prompt = ASK.fill(question="Do cats purr? " * 200)
+        sent = count_tokens(prompt.system + prompt.render())
+        usage = {"prompt_tokens": int(sent * share), "completion_tokens": 2, "total_tokens": sent + 2}
+        usage |= {"prompt_tokens_details": {"cached_tokens": cached}}
+        base.script.append(
+            Events((said({"content": "Yes."}, "stop"), json.dumps({"choices": [], "usage": usage}), "[DONE]"))
+        )
+        words = f"the server read {sent // 2} of about {sent} tokens"
+        assert (words in ask(llm, prompt)[1].note) == noted
+
+    def test_what_a_server_says_of_itself_stands_on_the_column(self, base, animals):
+        base.choose = lambda body: Events(
+            (said({"content": "Dogs bark [1]."}, "stop", model="other"), "[DONE]")
+        )
+        trace = animals.run(QUESTION, "bm25")
+        assert "gpt-4o: the server says that its model other answered." in trace.warnings
+        assert "other" in json.dumps(trace.as_json()["warnings"])
+
+
+class TestSurroundings:
+    @for_each("status", [301, 302, 307, 308])
+    def test_a_redirect_on_the_same_host_is_followed_with_the_question(self, base, llm, status):
+        base.script.append(Status(status, headers={"location": "/v1/chat/completions"}))
+        assert "".join(ask(llm)[0]) == Reply().text
+        assert base.requests[0].body == base.requests[1].body
+
+    def test_another_host_gets_neither_key_nor_question(self, base, llm):
+        with serve() as elsewhere:
+            host = elsewhere.url.replace("127.0.0.1", "localhost")
+            base.script.append(Status(307, headers={"location": f"{host}/chat/completions"}))
+            failure_of(llm)
+            assert not elsewhere.requests
+
+    @for_each(("variable", "value", "words"), [
+        ("ALL_PROXY", "socks5://127.0.0.1:1", "a SOCKS proxy needs the package socksio"),
+        ("HTTPS_PROXY", "carrier-pigeon://127.0.0.1", "carrier-pigeon"),
+        ("SSL_CERT_FILE", "/nowhere/certificates.pem", "No such file"),
+    ])  # fmt: skip
+    def test_what_the_environment_gets_wrong_is_named(
+        self, base, prices, monkeypatch, variable, value, words
+    ):
+        monkeypatch.setenv(variable, value)
+        with pytest.raises(SettingsError, match=words) as caught:
+            load_openai(Settings(), "gpt-4o", prices)
+        assert variable in caught.value.message

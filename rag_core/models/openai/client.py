@@ -13,7 +13,7 @@ import openai
 from pydantic import SecretStr
 
 from ...runtime.spending import payer
-from ...values.errors import ProviderError, Stopped
+from ...values.errors import ProviderError, SettingsError, Stopped
 from ...values.message import Message
 from ...values.settings import Settings
 from .dialects import readable
@@ -25,6 +25,8 @@ MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 ATTEMPTS = 2  # at a request
 BACK_OFF = 0.5  # seconds before the second, unless the provider asks for another wait
 RETRIED = (408, 409, 429)  # HTTP statuses, beside those of server faults
+MOST_REDIRECTS = 3
+PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")  # environment variables, in small letters too
 MAX_BODY = 64_000_000  # bytes of a response; more than any batch of vectors
 
 # the DEBUG lines of OpenAI's client have the whole request, and so the question
@@ -38,8 +40,22 @@ def _certificates(file: str, folder: str) -> ssl.SSLContext:
     Args:
         file: SSL_CERT_FILE, which httpx reads itself, as it does the next; here they only tell contexts apart.
         folder: SSL_CERT_DIR.
+
+    Raises:
+        SettingsError: they cannot be read.
     """
-    return httpx.create_ssl_context()
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:  # also a file that has no certificate
+        raise SettingsError(
+            Message(
+                "{name} cannot be read ({reason}): {path}.",
+                name="SSL_CERT_FILE" if file else "SSL_CERT_DIR",
+                reason=error,
+                path=file or folder,
+            ),
+            Message("Set it to a file of certificates, or unset it."),
+        ) from error
 
 
 def client_options(settings: Settings, key: SecretStr | None, calls: CallTracker) -> dict[str, Any]:
@@ -62,13 +78,20 @@ class ProviderClient(openai.DefaultHttpxClient):
         longest_wait: seconds; a provider that asks for a longer wait gets no second request.
         longest_response: seconds from its first to its last byte. The read timeout applies between two pieces
             only, and a server can keep a connection alive forever with comments (": ping").
+
+    Raises:
+        SettingsError: a proxy or certificates of the environment cannot be used.
     """
 
     def __init__(self, calls: CallTracker, longest_wait: float, longest_response: float) -> None:
-        super().__init__(
-            verify=_certificates(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")),
-            event_hooks={"request": [calls.on_request], "response": [calls.on_response, self._limit]},
-        )
+        try:
+            super().__init__(
+                verify=_certificates(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")),
+                event_hooks={"request": [calls.on_request], "response": [calls.on_response, self._limit]},
+                follow_redirects=False,
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise _of_proxy(error) from error
         self._calls = calls
         self._longest_wait = longest_wait
         self._longest_response = longest_response
@@ -78,7 +101,7 @@ class ProviderClient(openai.DefaultHttpxClient):
                 pool._network_backend = StoppableBackend(pool._network_backend, calls.stopped)
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Send a request, and once more if it fails in a way that may pass.
+        """Send a request, and once more if it fails in a way that may pass; redirects are followed on its host.
 
         Raises:
             Stopped: the user stopped the run.
@@ -92,6 +115,11 @@ class ProviderClient(openai.DefaultHttpxClient):
             payer.get().start_call()
             try:
                 response = super().send(request, **options)
+                for _ in range(MOST_REDIRECTS):
+                    if (moved := _moved(response)) is None:
+                        break
+                    response.close()
+                    response = super().send(moved, **options)
             except httpx.TransportError:
                 if attempt == ATTEMPTS:
                     raise
@@ -117,6 +145,37 @@ class ProviderClient(openai.DefaultHttpxClient):
         response.stream = _LimitedStream(
             response.stream, self._calls, time.monotonic() + self._longest_response
         )
+
+
+def _moved(response: httpx.Response) -> httpx.Request | None:
+    """The same request at the address that a server moved it to; None where that is another host, which gets no key.
+
+    httpx would turn the POST into a GET for most redirects, as browsers do.
+    """
+    old, location = response.request, response.headers.get("location")
+    if not (response.is_redirect and location):
+        return None
+    url = old.url.join(location)
+    if url.host != old.url.host or (old.url.scheme, url.scheme) == ("https", "http"):
+        return None
+    headers = {name: value for name, value in old.headers.items() if name != "host"}
+    return httpx.Request(old.method, url, headers=headers, content=old.content, extensions=old.extensions)
+
+
+def _of_proxy(error: Exception) -> SettingsError:
+    """The error for a proxy of the environment that httpx cannot use."""
+    proxies = {name: os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES}
+    reason = error.args[0] if error.args else error
+    step = Message("Correct it, or unset it.")
+    if isinstance(error, ImportError):
+        reason, step = (
+            Message("a SOCKS proxy needs the package socksio"),
+            Message("Install it with pip, or unset the proxy."),
+        )
+    names = ", ".join(name for name, value in proxies.items() if value)
+    return SettingsError(
+        Message("The proxy of {names} cannot be used ({reason}).", names=names, reason=reason), step
+    )
 
 
 class _LimitedStream(httpx.SyncByteStream):

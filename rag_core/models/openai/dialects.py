@@ -56,15 +56,17 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The lines of a stream of events, or of a whole reply as such a stream.
 
     Raises:
-        ProviderError: it is an error or a page.
+        ProviderError: it is an error, a page or the model's refusal.
     """
     lines = _lines(pieces)
     first = next((line for line in lines if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
     if first and not _FIELD.match(first):
-        yield _event(_as_chunk(_reply_in(b"\n".join([first, *lines]))))
+        reply = _as_chunk(_reply_in(b"\n".join([first, *lines])))
+        _raise_refusal(_said(reply, "refusal"))
+        yield _event(reply)
         yield DONE
         return
-    finished = False
+    finished, answer, refusal = False, "", ""
     for line in itertools.chain([first], lines):
         data = line[5:].strip() if line.startswith(b"data:") else b""
         if data.startswith(b"[DONE]") and not finished:
@@ -74,8 +76,12 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
         except (ValueError, RecursionError):  # also what is no data; the client says what is malformed
             chunk = None
         if isinstance(chunk, dict):
-            chunk = _chunk(chunk)
+            chunk = _chunk(chunk, answer)
+            answer += _said(chunk, "content")
+            refusal += _said(chunk, "refusal")
             finished |= any(choice.get("finish_reason") for choice in chunk["choices"])
+            if finished:
+                _raise_refusal(refusal)
             line = b"data: " + json.dumps(chunk).encode()
         yield line + b"\n"
 
@@ -120,8 +126,25 @@ def _instead(words: str, step: Message) -> ProviderError:
     return ProviderError(Message("instead of a reply, the server said {words}", words=excerpt(words)), step)
 
 
-def _chunk(chunk: dict[str, Any]) -> dict[str, Any]:
+def _said(chunk: dict[str, Any], field: str) -> str:
+    """The text of a field in a chunk's deltas."""
+    deltas = [choice["delta"] for choice in chunk["choices"]]
+    return "".join(
+        text for one in deltas if isinstance(one, dict) and isinstance(text := one.get(field), str)
+    )
+
+
+def _raise_refusal(words: str) -> None:
+    if words.strip():
+        step = Message("Ask in other words, or use another model.")
+        raise ProviderError(Message("the model refused to answer: {words}", words=excerpt(words)), step)
+
+
+def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
     """A chunk whose choices are a list, and whose content is text.
+
+    Args:
+        answer: what came before it; a last chunk that repeats it all adds nothing.
 
     Raises:
         ProviderError: it is an error.
@@ -130,18 +153,20 @@ def _chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     if chunk.get("error") or (choices is None and any(chunk.get(name) for name in ("message", "detail"))):
         raise _instead(told(chunk), TRY_AGAIN)
     kept = (
-        [_choice(choice) for choice in choices if isinstance(choice, dict)]
+        [_choice(choice, answer) for choice in choices if isinstance(choice, dict)]
         if isinstance(choices, list)
         else []
     )
     return {**chunk, "choices": kept}
 
 
-def _choice(choice: dict[str, Any]) -> dict[str, Any]:
-    # some send the whole message at the end, or instead
-    said = choice.get("delta") or choice.get("message") or {}
-    delta = {**said, "content": _text(said.get("content"))} if isinstance(said, dict) else said
+def _choice(choice: dict[str, Any], answer: str) -> dict[str, Any]:
     reason = choice.get("finish_reason")
+    # some send the whole message instead of deltas, or once more at the end
+    delta = choice.get("delta") or (not answer and choice.get("message")) or {}
+    if isinstance(delta, dict):
+        content = _text(delta.get("content"))
+        delta = {**delta, "content": "" if reason and answer and content == answer else content}
     return {**choice, "delta": delta, "finish_reason": None if reason in ("", "null") else reason}
 
 
