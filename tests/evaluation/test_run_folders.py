@@ -1,5 +1,3 @@
-"""Runs on disk: resuming, locks, damaged records, and what is read back from them."""
-
 import dataclasses
 import json
 import os
@@ -63,14 +61,6 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path, strategies):
     holder.wait()
     assert (tmp_path / "run" / "LOCK").exists()
     opened(tmp_path / "run", strategies).close()
-
-
-def test_two_processes_do_not_write_one_run(tmp_path, strategies):
-    held = opened(tmp_path / "run", strategies)
-    with pytest.raises(StorageError, match="is being written by another run"):
-        opened(tmp_path / "run", strategies)
-    held.close()
-    opened(tmp_path / "run", strategies)
 
 
 @pytest.mark.parametrize("label", ["a b", "a/b", "", "../x"])
