@@ -1,5 +1,3 @@
-"""Lines that fit: no wider than the terminal, in columns as it counts them."""
-
 import pytest
 from helpers.looping import for_each
 from rich.cells import cell_len
