@@ -1,5 +1,3 @@
-"""Strategies: checked when built, fingerprinted, run stage by stage; the stage kinds one can add."""
-
 import json
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""Columns side by side: the stream of events, stopping, sharing, and what-if."""
-
 import itertools
 import threading
 import time

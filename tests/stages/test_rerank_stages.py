@@ -8,7 +8,7 @@ import pytest
 from helpers.fakes import QUESTION, Scores, Told, WordReranker, refused, score, talker
 from helpers.looping import for_each
 from helpers.plane import Plane, context, cos, hit, ranking
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.catalog import build
@@ -323,7 +323,6 @@ class TestAtLeast:
     def test_nothing_found_at_all_is_no_shortfall(self):
         assert above(0.5).shortfall == ""
 
-    @settings(deadline=None)
     @given(st.lists(st.floats(-1, 1), max_size=6), st.floats(0, 1), st.floats(0, 1))
     def test_a_higher_threshold_keeps_a_part_of_what_a_lower_one_keeps(self, scores, one, two):
         low, high = sorted((one, two))
