@@ -1,5 +1,3 @@
-"""The measuring pages: empty, running, done, on a phone."""
-
 import itertools
 import json
 import re

@@ -1,5 +1,3 @@
-"""Lists of documents drawn as lists, with marks, whatever their text is."""
-
 import html
 import re
 
