@@ -1,5 +1,4 @@
 import dataclasses
-import json
 import os
 import signal
 import subprocess
@@ -9,10 +8,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from helpers.beir import beir_folder
 from helpers.judged import JUDGED, finish, opened
 from helpers.processes import open_store
 from helpers.processes import run as in_another_process
-from helpers.small import DOCUMENTS, WordEmbedder
+from helpers.small import WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.run_folder import RunFolder
@@ -152,10 +152,7 @@ def test_differences_of_two_runs_are_named(tmp_path, strategies):
 
 
 def test_titles_come_from_where_the_documents_are(tmp_path, strategies):
-    folder = tmp_path / "beir"
-    folder.mkdir()
-    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
-    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    folder = beir_folder(tmp_path / "beir", [])
     manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source=str(folder))
     run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
     assert ev.document_titles(run, Settings())["a"] == "Cats"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.beir import beir_folder
 from helpers.openai_server import serve
 from helpers.small import DOCUMENTS
 
@@ -213,18 +213,8 @@ def test_a_mean_before_and_after_scores():
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A BEIR folder with one question per sentence of the test documents."""
-    made = tmp_path / "animals"
-    (made / "qrels").mkdir(parents=True)
-    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
-    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    asked = [(f"q{place}", one.text.split(".")[0], one.id) for place, one in enumerate(DOCUMENTS)]
-    (made / "queries.jsonl").write_text(
-        "".join(json.dumps({"_id": key, "text": text}) + "\n" for key, text, _ in asked)
-    )
-    for split in ("dev", "test"):
-        lines = "".join(f"{key}\t{document}\t1\n" for key, _, document in asked)
-        (made / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + lines)
-    return made
+    asked = [(f"q{place}", one.text.split(".")[0], {one.id: 1}) for place, one in enumerate(DOCUMENTS)]
+    return beir_folder(tmp_path / "animals", asked)
 
 
 @pytest.fixture
