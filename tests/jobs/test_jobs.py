@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,6 @@ from helpers.small import DOCUMENTS
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, Jobs, RunningMean, Status, start_run, start_sweep
 from rag_core.jobs.job import KEPT
-from rag_core.lab.engines import load_engines
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
 from rag_core.values.errors import ConfigError, LimitReached, RagError, Stopped, StorageError
@@ -310,16 +309,6 @@ def test_a_wrong_choice_starts_nothing(jobs, opened, folder):
     with pytest.raises(ConfigError, match="There is no metric"):
         start_run(jobs, lambda ask: lab, settings, str(folder), "test", {"bm25": "bm25"}, None, ["ndgc@10"])
     assert jobs.all() == []
-
-
-@pytest.fixture
-def paid(folder: Path, lab: Lab, tmp_path: Path) -> Iterator[tuple[Lab, Settings, list[object]]]:
-    with serve() as server:
-        settings = read_settings(
-            home=tmp_path / "paid", llm="openai", openai_base_url=server.url, openai_api_key="test"
-        )
-        engines = load_engines(settings, lambda what: None)
-        yield ev.open_judged(str(folder), settings, engines=engines), settings, server.requests
 
 
 def test_a_bill_is_reserved_once_however_often_somebody_agrees_and_a_refusal_leaves_the_job_asking():
