@@ -50,7 +50,7 @@ bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
 	$(RUN) -m pytest tests/benchmarks -s
 	FUZZ=all $(RUN) -m pytest tests/documents/test_fuzzed_files.py tests/prompts/test_hostile_prompts.py \
 	  tests/models/test_reply_contract.py tests/stages/test_judge_scales.py tests/values/test_settings_faults.py
-	HOSTILE=all $(RUN) -m pytest tests/app/test_hostile_suite.py tests/app/test_hostile_texts.py
+	HOSTILE=all $(RUN) -m pytest tests/app/test_hostile_texts.py
 
 results: .venv/indexed .venv/tested ## Measure the strategies on the built-in questions and write data/RESULTS.md
 	$(RUN) -m rag_core eval --strategies "$(MEASURED)" $(SETTINGS:%=--set %) $(PAIRS:%=--pair %) --json > .results.json

@@ -3,7 +3,6 @@
 import functools
 import gc
 import importlib
-import json
 import os
 import shutil
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from filelock import FileLock
+from helpers.beir import beir_folder
 from helpers.browser import CHROMIUM
 from helpers.fakes import MANY, WordReranker, talker
 from helpers.openai_server import OpenAIServer, serve
@@ -114,6 +114,13 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     # where AppTest puts its script, which the processes of later tests would then run
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
 
 
 @pytest.fixture
@@ -297,24 +304,18 @@ def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("hostile-home")
 
 
-QUERIES = {"q1": "cats sleep", "q2": "dogs guard the house", "q3": "birds that swim"}
-GRADES = [("q1", "a", 2), ("q1", "e", 1), ("q2", "b", 2), ("q3", "c", 1)]
+ASKED = [
+    ("q1", "cats sleep", {"a": 2, "e": 1}),
+    ("q2", "dogs guard the house", {"b": 2}),
+    ("q3", "birds that swim", {"c": 1}),
+]
 
 
 @pytest.fixture
 def beir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A BEIR folder of DOCUMENTS, with a dev and a test split; measured without a provider."""
     monkeypatch.setenv("RAG_LLM", "offline")
-    made = tmp_path / "animals"
-    (made / "qrels").mkdir(parents=True)
-    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
-    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    asked = [{"_id": key, "text": text} for key, text in QUERIES.items()]
-    (made / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
-    lines = "".join(f"{question}\t{document}\t{grade}\n" for question, document, grade in GRADES)
-    for split in ("dev", "test"):
-        (made / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + lines)
-    return made
+    return beir_folder(tmp_path / "animals", ASKED)
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-"""A browser, and the app it visits."""
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -20,6 +18,7 @@ from pages.shared.engine import engine
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.engines import Engines, PaidModels
 from rag_core.lab.lab import Lab
+from rag_core.values.errors import MissingResource
 from rag_core.values.settings import Settings
 
 SOON_MS = 60_000  # for what is drawn without a model; the machine may be busy
@@ -170,6 +169,18 @@ def start(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setattr("rag_core.lab.warming.warm_up", lambda *_: None)
     yield started
     fresh()
+
+
+@pytest.fixture
+def without_models(monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """A visitor of an app whose engine cannot be opened, which no page may mind; a test calls its `run`."""
+
+    def open_no_lab(**_: object) -> None:
+        raise MissingResource("no models in this test.")
+
+    monkeypatch.setattr("rag_core.open_lab", open_no_lab, raising=False)
+    fresh()
+    return visitor()
 
 
 @pytest.fixture

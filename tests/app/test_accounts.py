@@ -1,5 +1,3 @@
-"""Visitors who sign in: nothing without it, each with their own history, and some who operate the server."""
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,4 @@
-"""The measuring pages: empty, running, done, on a phone."""
-
 import itertools
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -9,6 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
+from helpers.beir import beir_folder
 from helpers.browser import errors_of, tab
 from helpers.in_process import press, visitor
 from helpers.small import DOCUMENTS, ROOT
@@ -30,19 +28,9 @@ MEASURED_MS = 1000 * MEASURED_S
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small BEIR folder: measuring it takes no time."""
-    made = tmp_path_factory.mktemp("sets") / "animals"
-    (made / "qrels").mkdir(parents=True)
-    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
-    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = [line.strip() for one in DOCUMENTS for line in one.text.split(".") if line.strip()]
-    queries = [(f"q{i}", text, DOCUMENTS[i % len(DOCUMENTS)].id) for i, text in enumerate(words * 2)]
-    (made / "queries.jsonl").write_text(
-        "".join(json.dumps({"_id": key, "text": text}) + "\n" for key, text, _ in queries)
-    )
-    for split in ("dev", "test"):
-        lines = "".join(f"{key}\t{document}\t1\n" for key, _, document in queries)
-        (made / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + lines)
-    return made
+    asked = [(f"q{i}", text, {DOCUMENTS[i % len(DOCUMENTS)].id: 1}) for i, text in enumerate(words * 2)]
+    return beir_folder(tmp_path_factory.mktemp("sets") / "animals", asked)
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,7 @@
-"""Widgets of every kind of control, presets, templates, and the guide: the pages run without a browser."""
-
 import json
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from helpers.in_process import ask
 from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
@@ -14,21 +11,13 @@ from pages.frame.addresses import PAGES
 from rag_core.catalog import Choice, Number, PromptText, Recipe, Switch, Templates, Weights
 from rag_core.explain import stage_title
 from rag_core.stages import Bm25, Generate, Retrieve
-from rag_core.values.errors import MissingResource
 
 TITLES = [recipe.title for recipe in rag_core.RECIPES.values()]
 
 
 @pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """The app; its engine cannot be opened, which no page may mind."""
-
-    def no_lab(**_: object) -> None:
-        raise MissingResource("no models in this test.")
-
-    monkeypatch.setattr("rag_core.open_lab", no_lab, raising=False)
-    st.cache_resource.clear()
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+def app(without_models: AppTest) -> AppTest:
+    return without_models.run()
 
 
 def chosen(app: AppTest, name: str) -> AppTest:

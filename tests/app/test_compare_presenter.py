@@ -1,9 +1,6 @@
-"""Presenter mode in a real browser, by keyboard alone."""
-
 import itertools
 import re
 import tomllib
-from collections.abc import Callable
 from threading import Semaphore
 
 import pytest
@@ -12,11 +9,9 @@ from helpers.browser import ANSWER_MS, ENGLISH, SPANISH
 from helpers.in_process import html, press
 from helpers.small import ROOT
 from playwright.sync_api import expect
-from streamlit.testing.v1 import AppTest
 
 from pages.compare import asking
 
-Start = Callable[..., AppTest]
 DEMOS = [
     entry["text"]
     for entry in tomllib.loads((ROOT / "data" / "demo.toml").read_text(encoding="utf-8"))["question"]

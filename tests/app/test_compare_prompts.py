@@ -1,5 +1,3 @@
-"""Prompts on Compare: edited in the side panel, refused when wrong, sent as edited, and read again."""
-
 from html import unescape
 
 from helpers.behaviours import Reply

@@ -1,5 +1,6 @@
 """One comparison in a real browser: the question, the results, and what a changed setting reruns."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -109,13 +110,14 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
 def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit):
     page = visit.page
     box = page.locator("textarea").first
+    expect(box).to_have_attribute("placeholder", re.compile("Enter runs, Shift"))
     box.click()
     page.keyboard.type("When should I go in?")
     expect(page.get_by_text("20/2000")).to_be_visible()
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("My waters broke.")
     expect(page.locator(".rl-question")).to_have_count(0)
-    page.keyboard.press("Control+Enter")
+    page.keyboard.press("Enter")
     expect(visit.results_for("When should I go in? My waters broke.")).to_have_count(1, timeout=ANSWER_MS)
     visit.wait_until_done()
     visit.type("x" * 2_001)  # more than a question may have: the box keeps what it holds
@@ -124,7 +126,7 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit):
     )
     hostile = "<img src=x onerror=alert(1)> **bold**"
     visit.type(hostile)
-    visit.run()
+    page.keyboard.press("Control+Enter")
     expect(visit.results_for(hostile)).to_have_count(1)
     visit.wait_until_done()
     visit.assert_clean()

@@ -1,7 +1,5 @@
 """Comparisons over time in a real browser: a second question, the way back, another session."""
 
-import re
-
 import pytest
 from helpers.browser import ENGLISH, SPANISH, Visit
 from playwright.sync_api import expect
@@ -75,17 +73,3 @@ def test_sessions_never_see_each_other_but_by_an_address(browser, app):
     third.context.close()
     first.context.close()
     second.context.close()
-
-
-@pytest.mark.browser
-def test_enter_runs_a_question_and_shift_enter_breaks_its_line(visit):
-    box = visit.page.locator(".st-key-question-row textarea")
-    expect(box).to_have_attribute("placeholder", re.compile("Enter runs, Shift"))
-    box.click()
-    box.type("When is labour")
-    box.press("Shift+Enter")
-    box.type("induced?")
-    expect(box).to_have_value("When is labour\ninduced?")
-    box.press("Enter")
-    visit.page.wait_for_url("**/*run=*")
-    expect(box).to_have_value("When is labour\ninduced?")

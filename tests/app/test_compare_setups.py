@@ -1,5 +1,3 @@
-"""Two language models, and two corpora, beside each other on Compare."""
-
 from collections import Counter
 
 import pytest

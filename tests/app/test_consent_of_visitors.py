@@ -1,5 +1,3 @@
-"""A paid measurement is agreed to by the visitor who started it, within the budgets."""
-
 import threading
 from pathlib import Path
 

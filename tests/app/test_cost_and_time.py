@@ -1,5 +1,3 @@
-"""Cost and time on Compare: the bars, the bill, other prices and a month."""
-
 import re
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""The country selector, and the sides and ages on the passages."""
-
 import re
 
 from helpers.in_process import ask, html, text

@@ -150,8 +150,6 @@ def test_five_entries_and_addresses_of_what_is_not_here(browser, app):
     expect(named).to_have_text(["Compare", "Strategies", "Documents", "Evaluate", "History"])
     for address, shown in (
         ("evaluate?split=dev", "Every question has documents judged relevant."),
-        ("evaluate?view=results&run=gone", "There is no measured run 'gone' here."),
-        ("evaluate?view=search-settings&sweep=gone", "There is no sweep 'gone' here."),
         ("history?lang=es", "Preguntas hechas"),
     ):
         page.goto(f"{app}/{address}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply, Status
+from helpers.beir import beir_folder
 from helpers.browser import ANSWER_MS, Watched, serving, tab, wait_for_models
 from helpers.hostile_suite import NOTHING_HELD, SHOWN
 from helpers.openai_server import OpenAIServer, role_of, serve
@@ -95,17 +96,13 @@ def data(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
 def questions(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
     """A BEIR folder whose name, ids, titles, texts and questions are hostile."""
     made = tmp_path_factory.mktemp("sets") / "![cats](x) <b>"
-    (made / "qrels").mkdir(parents=True)
     ids = ["".join(trick.split()) for trick in tricks]
     rows = [
         {"_id": key, "title": trick, "text": f"Cats purr {trick}"}
         for key, trick in zip(ids, tricks, strict=True)
     ]
-    asked = [{"_id": f"q{row['_id']}", "text": f"Why do cats purr {row['title']}?"} for row in rows[:6]]
-    for name, lines in (("corpus", rows), ("queries", asked)):
-        (made / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    judged = "".join(f"q{key}\t{key}\t1\n" for key in ids[:6])
-    (made / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    asked = [(f"q{row['_id']}", f"Why do cats purr {row['title']}?", {row["_id"]: 1}) for row in rows[:6]]
+    beir_folder(made, asked, rows, ["test"])
     (made / "judgements.toml").write_text(f"judged_by = {json.dumps(one_line(tricks[0]))}\n")
     return made
 

@@ -1,5 +1,3 @@
-"""What Compare says of a question that the lab measures with."""
-
 import re
 from dataclasses import replace
 

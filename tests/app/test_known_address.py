@@ -3,14 +3,11 @@
 from datetime import UTC, datetime
 
 import pytest
-import streamlit as st
-from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.shared.history_sync import comparisons
 from pages.shared.live import Column, Comparison
-from rag_core.values.errors import MissingResource
 
 
 def compared(identity: str) -> Comparison:
@@ -19,15 +16,9 @@ def compared(identity: str) -> Comparison:
 
 
 @pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> AppTest:
+def app(without_models: AppTest) -> AppTest:
     """Compare after a second comparison was begun, of which the browser has not heard: it sends the first's address."""
-
-    def open_no_lab(**_: object) -> None:
-        raise MissingResource("no models in this test.")
-
-    monkeypatch.setattr("rag_core.open_lab", open_no_lab, raising=False)
-    st.cache_resource.clear()
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = without_models
     comparisons().keep(compared("first"))
     app.query_params["run"] = "first"
     app.run()

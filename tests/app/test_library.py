@@ -1,5 +1,3 @@
-"""The Documents page finds passages by their words and shows how each document was cut."""
-
 import re
 import shutil
 from urllib.parse import parse_qs, urlsplit

@@ -10,7 +10,6 @@ from helpers.small import ROOT
 from helpers.source_files import without_corpus
 from streamlit.testing.v1 import AppTest
 
-import rag_core
 from pages.frame.addresses import PAGES
 from pages.shared.engine import engine
 
@@ -63,17 +62,3 @@ def test_a_damaged_index_is_told_by_what_is_damaged(served, tmp_path):
     manifest.write_bytes(whole)
     (index / "CURRENT").write_text("gen-000099")
     assert_lost(served.run(), "CURRENT names")
-
-
-def test_an_open_lab_finds_an_index_that_another_process_made_again(lab, real_home, tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    shutil.copytree(real_home, home)
-    monkeypatch.setenv("RAG_HOME", str(home))
-    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
-    served = rag_core.open_lab()
-    assert served.run("When is anti-D given?", "hybrid_rrf").ranking.hits
-    shutil.rmtree(home)
-    with pytest.raises(rag_core.RagError, match="no index"):
-        served.run("When is anti-D given?", "hybrid_rrf")
-    shutil.copytree(real_home, home)  # the same names, other files
-    assert served.run("When is anti-D given?", "hybrid_rrf").ranking.hits

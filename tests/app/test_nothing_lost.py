@@ -5,53 +5,11 @@ import threading
 
 import pytest
 from helpers.behaviours import Held, Reply
-from helpers.browser import ANSWER_MS, ENGLISH, Visit, tab, wait_for_models, wait_until_drawn
+from helpers.browser import ANSWER_MS, Visit, wait_for_models, wait_until_drawn
 from helpers.source_files import write
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
-DRAFT = "¿Y después? A & B"
-
-
-def asked(page: Page, question: str) -> None:
-    expect(page.get_by_label("Question", exact=True)).to_have_value(question)
-
-
-def visit_documents(page: Page) -> None:
-    tab(page, "Documents").click()
-    expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
-
-
-def test_a_question_that_was_not_run_and_the_settings_survive_a_reload_and_another_page(visit):
-    page = visit.page
-    visit.type(DRAFT)
-    visit.wait_for_draft(DRAFT)
-    page.reload()
-    asked(page, DRAFT)
-    wait_for_models(page)
-    visit.pick(ENGLISH)
-    visit.wait_for_draft(ENGLISH)
-    page.reload()
-    asked(page, ENGLISH)
-    visit.settings("A").get_by_role("slider", name="k_final").press("ArrowLeft")
-    page.keyboard.press("Escape")
-    visit_documents(page)
-    tab(page, "Compare").click()
-    asked(page, ENGLISH)
-    visit_documents(page)
-    page.go_back()
-    asked(page, ENGLISH)
-    expect(visit.settings("A").get_by_role("slider", name="k_final")).to_have_value("7")
-    page.keyboard.press("Escape")
-    visit.run()
-    visit.wait_until_done()
-    visit.type(DRAFT)
-    visit.wait_for_draft(DRAFT)
-    page.reload()
-    expect(visit.results_for(ENGLISH)).to_have_count(1)
-    asked(page, DRAFT)
-    visit.run()  # and what was brought back can be run
-    expect(visit.results_for(DRAFT)).to_have_count(1)
 
 
 def test_contexts_are_written_through_reloads(browser, paid, model, tmp_path):

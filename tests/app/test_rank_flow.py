@@ -1,5 +1,3 @@
-"""The rank flow as a chart, and the explanations under a result."""
-
 import json
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""A comparison that ends while its page is being drawn."""
-
 import threading
 from collections.abc import Callable
 

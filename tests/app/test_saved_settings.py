@@ -1,14 +1,10 @@
 """A setting saved under a name in the app: found on every page that has settings, renamed, deleted, never lost."""
 
-from pathlib import Path
-
 import pytest
-import streamlit as st
-from helpers.in_process import press, visitor
+from helpers.in_process import press
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from rag_core.values.errors import MissingResource
 
 PAGES = {
     "tune": "pages/compare/tune.py",
@@ -18,16 +14,9 @@ PAGES = {
 
 
 @pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AppTest:
-    """The app with the hybrid's settings open; its engine cannot be opened, and its state folder is its own."""
-
-    def no_lab(**_: object) -> None:
-        raise MissingResource("no models in this test.")
-
-    monkeypatch.setattr("rag_core.open_lab", no_lab, raising=False)
-    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    st.cache_resource.clear()
-    app = visitor().run()
+def app(without_models: AppTest) -> AppTest:
+    """The app with the hybrid's settings open."""
+    app = without_models.run()
     app.selectbox(key="strategy.0").set_value("hybrid_rrf").run()
     return press(app, "Settings A")
 

@@ -1,5 +1,3 @@
-"""Teaching a section on Compare, and reading, adding and deleting its questions on Documents."""
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The map of vectors: which documents have a colour, the question and its rewrites, and foreign text as text."""
-
 import rag_core
 from pages.documents.vector_plot import COLOURS, figure
 from rag_core.lab.vector_map import PlacedPassage, PlacedQuery, VectorMap

@@ -1,5 +1,3 @@
-"""A passage left out on Compare: the answer again from the others, shown in the passage."""
-
 import re
 
 import pytest

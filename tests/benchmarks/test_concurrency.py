@@ -178,6 +178,3 @@ def test_four_strategies_side_by_side_take_as_long_as_the_slowest(lab, questions
     results.note("model calls of four strategies: one by one", "calls", [apart.total()])
     results.note("four strategies side by side, first question", "×", shares[:1])
     results.goal(6, "four strategies side by side", "the slowest alone", shares[1:], MOST)
-
-
-# behaviours, timeout in seconds, most timeouts that may pass

@@ -66,32 +66,23 @@ def test_eval_of_a_beir_folder(rag, beir, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("strategies", "arguments", "code", "says"),
     [
-        (("--strategies", "nothing"), "There is no strategy 'nothing'"),
-        (("--strategies", "bm25,bm25"), "The label 'bm25' is used twice"),
-        (("--strategies", "bm25", "--set", "hybrid_rrf.rrf_k=1"), "does not match any chosen strategy"),
-        (("--strategies", "bm25", "--set", "bm25.k1=9"), "k1 must be a number from 0 to 3"),
-        (("--strategies", "bm25", "--metrics", "ndgc@10"), "There is no metric 'ndgc@10'"),
-        (("--strategies", "bm25", "--baseline", "x"), "The baseline 'x' is not measured"),
-        (("--strategies", "bm25", "--run-file", "x"), "is not LABEL=FILE"),
-        (("--strategies", "bm25", "--depth", "101"), "from 1 to 100"),
+        ("nothing", (), 2, "There is no strategy 'nothing'"),
+        ("bm25,bm25", (), 2, "The label 'bm25' is used twice"),
+        ("bm25", ("--set", "hybrid_rrf.rrf_k=1"), 2, "does not match any chosen strategy"),
+        ("bm25", ("--set", "bm25.k1=9"), 2, "k1 must be a number from 0 to 3"),
+        ("bm25", ("--metrics", "ndgc@10"), 2, "There is no metric 'ndgc@10'"),
+        ("bm25", ("--baseline", "x"), 2, "The baseline 'x' is not measured"),
+        ("bm25", ("--run-file", "x"), 2, "is not LABEL=FILE"),
+        ("bm25", ("--depth", "101"), 2, "from 1 to 100"),
+        ("bm25", ("--split", "train"), 1, "train"),
+        ("bm25", ("--run-file", "x=/nowhere.trec"), 1, "/nowhere.trec cannot be read"),
     ],
 )
-def test_wrong_usage_is_one_line_before_any_model_is_loaded(rag, beir, arguments, says):
-    ran = rag("eval", "--data", str(beir), *arguments)
-    assert ran.code == 2
-    assert says in ran.err
-    assert ran.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [(("--split", "train"), "train"), (("--run-file", "x=/nowhere.trec"), "/nowhere.trec cannot be read")],
-)
-def test_a_file_that_is_missing_is_one_line(rag, beir, arguments, says):
-    ran = rag("eval", "--data", str(beir), "--strategies", "bm25", *arguments)
-    assert ran.code == 1
+def test_wrong_usage_and_a_missing_file_are_one_line(rag, beir, strategies, arguments, code, says):
+    ran = rag("eval", "--data", str(beir), "--strategies", strategies, *arguments)
+    assert ran.code == code
     assert says in ran.err
     assert ran.err.count("\n") == 1
 

@@ -1,5 +1,3 @@
-"""What every command prints for people fits the terminal, and fills it."""
-
 from pathlib import Path
 
 import pytest

@@ -101,20 +101,11 @@ def test_query_for_people_shows_answer_sources_and_that_it_is_no_advice(ready, r
 
 
 @pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ("", ["question is empty"]),
-        (" \n\t ", ["question is empty"]),
-        ("x" * 10_000, ["10,000 characters", "2,000"]),
-        ("😀🤰👶", ["no letter or digit"]),
-        ("?!", ["no letter or digit"]),
-        ("what\udcff now", ["question"]),
-    ],
-    ids=["empty", "blank", "long", "emoji", "signs", "bytes"],
+    ("question", "words"), [(" \n", "question is empty"), ("what\udcff now", "question")]
 )
 def test_a_question_that_cannot_be_asked_is_one_line(ready, rag, question, words):
     for command in (["query", "--json"], ["compare", "--strategies", "bm25,hybrid_rrf"], ["triage"]):
-        assert_one_line(rag(*command, "--", question), *words, code=2)
+        assert_one_line(rag(*command, "--", question), words, code=2)
 
 
 @pytest.mark.parametrize(
@@ -123,15 +114,12 @@ def test_a_question_that_cannot_be_asked_is_one_line(ready, rag, question, words
         (["query", "q", "--strategy", "magic"], ["no strategy 'magic'", *RECIPES]),
         (["query", "q", "--strategy", "bm25", "--set", "rrf_k=3"], ["no control 'rrf_k'", "k1"]),
         (["query", "q", "--set", "k_final=0"], ["k_final", "1 to 100", "'0'"]),
-        (["query", "q", "--set", "k_final="], ["k_final", "''"]),
-        (["query", "q", "--set", "=5"], ["no control ''"]),
         (["compare", "q", "--strategies", "bm25,magic"], ["no strategy 'magic'"]),
         (["compare", "q", "--strategies", "bm25", "--set", "k1=1"], ["LABEL.CONTROL=VALUE", "bm25"]),
         (["compare", "q", "--strategies", "bm25,bm25"], ["label 'bm25' is used twice", "LABEL=STRATEGY"]),
         (["compare", "q", "--strategies", "=bm25"], ["'=bm25' has no label"]),
         (["compare", "q", "--strategies", "rag_msr@rare"], ["no preset 'rare'", "raw"]),
         (["compare", "q", "--strategies", "bm25", "--set", "hybrid_rrf.k_final=1"], ["hybrid_rrf.k_final"]),
-        (["compare", "q", "--strategies", "bm25", "--set", "bm25.k1=9"], ["k1", "0 to 3"]),
         (["index", ".", "--corpus", "../notes"], ["'../notes' is not a valid corpus name"]),
         (["query", "q", "--corpus", "a/b"], ["'a/b' is not a valid corpus name"]),
     ],

@@ -1,5 +1,3 @@
-"""The country at the command line, and our notice in all that it exports."""
-
 import json
 
 import pytest
@@ -7,7 +5,6 @@ import pytest
 from rag_core import NOTICE
 
 CORD = "When is the cord clamped after birth?"
-NO_WISH_TO_LIVE = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 
 
 @pytest.mark.usefixtures("ready")

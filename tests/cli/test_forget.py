@@ -1,5 +1,3 @@
-"""`rag forget` as a command: it asks first, removes nothing on a no, and what it names can be indexed again."""
-
 import io
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""`rag history`: what was asked in the app, listed and deleted."""
-
 from datetime import UTC, datetime
 from pathlib import Path
 

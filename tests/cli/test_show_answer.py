@@ -1,5 +1,3 @@
-"""What the commands print about an answer's evidence, and its bill."""
-
 from dataclasses import replace
 
 import pytest

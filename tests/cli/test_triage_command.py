@@ -1,5 +1,3 @@
-"""`rag triage`: how urgent a question is, as JSON and in words."""
-
 import pytest
 
 from rag_core import NOTICE, triage

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.documents.benchmark import (
@@ -182,7 +182,6 @@ class TestWhatIsNotAsItShouldBe:
 ids = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(str.strip)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(ids, st.dictionaries(ids, st.integers(-9, 9), min_size=1), min_size=1))
 def test_judgements_written_by_csv_are_read_back(tmp_path_factory, qrels):
     """BEIR's own loader is csv.reader: ids with quotes and any letters come back as they were."""

@@ -25,8 +25,6 @@ from rag_core.lab.opening import open_lab
 from rag_core.values.errors import DataError, InputError, Stopped
 from rag_core.values.settings import Settings
 
-SLOW = front_matter("b: [" + ", ".join(f"{{k{n}: v}}" for n in range(3_000)) + "]")
-
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[object]:
@@ -81,21 +79,19 @@ def test_a_title_is_cut_and_the_text_is_not(hostile):
     assert len(long.text) > 500_000
 
 
-def test_a_file_that_takes_too_long_fails_and_the_next_one_is_read(tmp_path):
-    pages = "<p>word <b>word</b></p>" * 200_000
-    write(tmp_path, {"a.txt": "Good words.", "slow.html": pages, "z.txt": "More words."})
-    reading = read_path(tmp_path, limits=replace(READING, seconds=1))
+@pytest.mark.parametrize(
+    ("name", "content", "limit", "reason"),
+    [
+        ("slow.html", lambda: "<p>word <b>word</b></p>" * 200_000, {"seconds": 1}, "longer than 1 seconds"),
+        ("slow.docx", lambda: zip_bomb("word/document.xml", 190), {"memory": 150_000_000}, "more than 150 MB of memory"),
+    ],
+    ids=["time", "memory"],
+)  # fmt: skip
+def test_a_file_that_takes_too_much_fails_and_the_next_one_is_read(tmp_path, name, content, limit, reason):
+    write(tmp_path, {"a.txt": "Good words.", name: content(), "z.txt": "More words."})
+    reading = read_path(tmp_path, limits=replace(READING, **limit))
     assert [document.id for document in reading.documents] == ["a.txt", "z.txt"]
-    assert failures(reading) == {"slow.html": "reading it takes longer than 1 seconds"}
-
-
-def test_a_file_that_needs_too_much_memory_fails_and_the_next_one_is_read(tmp_path):
-    write(
-        tmp_path, {"a.txt": "Good words.", "big.docx": zip_bomb("word/document.xml", 190), "z.txt": "More."}
-    )
-    reading = read_path(tmp_path, limits=replace(READING, memory=150_000_000))
-    assert [document.id for document in reading.documents] == ["a.txt", "z.txt"]
-    assert failures(reading) == {"big.docx": "reading it takes more than 150 MB of memory"}
+    assert failures(reading) == {name: f"reading it takes {reason}"}
 
 
 def test_one_process_reads_many_files_and_is_replaced_when_it_is_killed(tmp_path):

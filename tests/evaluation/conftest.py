@@ -1,5 +1,3 @@
-"""Fixtures of the evaluation tests."""
-
 import pytest
 
 from rag_core import evaluation as ev

@@ -1,5 +1,3 @@
-"""Answer checks: support by words, citations, abstention, the judge and its failures, the RAGAS export."""
-
 import json
 import math
 import threading
@@ -255,39 +253,15 @@ class TestRagas:
 GOOD = '{"faithfulness": 80, "relevance": 60.5}'
 BAD = {
     "prose": "I would say 80.",
-    "cut off": '{"faithfulness": 80',
-    "empty": "",
-    "a list": "[80, 60]",
-    "a number": "80",
     "a score missing": '{"faithfulness": 80}',
     "too high": '{"faithfulness": 101, "relevance": 60}',
     "negative": '{"faithfulness": 80, "relevance": -1}',
-    "no number": '{"faithfulness": "eighty", "relevance": 60}',
-    "not a number": '{"faithfulness": NaN, "relevance": 60}',
-    "infinite": '{"faithfulness": Infinity, "relevance": 60}',
-    "a truth value": '{"faithfulness": true, "relevance": 60}',
-    "null": '{"faithfulness": null, "relevance": 60}',
     "nested": '{"scores": {"faithfulness": 80, "relevance": 60}}',
-    "two objects": f"{GOOD} or {GOOD}",
-}
-EITHER = (
-    "Faithful.",
-    GOOD.replace("80", "101"),
-)  # no JSON, and a number out of range: TestParse has all of BAD
+}  # what is no object and no score at all: tests/prompts/test_replies.py
 
 
 class TestParse:
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            GOOD,
-            GOOD.replace("80", '"80/100"'),
-            f" {GOOD}\n",
-            f"```json\n{GOOD}\n```",
-            f"```{GOOD}```",
-            GOOD[:-1] + ', "why": "x"}',
-        ],
-    )
+    @pytest.mark.parametrize("reply", [GOOD, f"```json\n{GOOD}\n```", GOOD[:-1] + ', "why": "x"}'])
     def test_scores_are_read(self, reply):
         assert parse_judgement(reply) == Judgement(80, 60.5)
 
@@ -328,7 +302,7 @@ class TestJudge:
         assert (found["relevance"], found["relevance_low"], found["relevance_high"]) == (60.5, 60.5, 60.5)
         assert found["cost_usd"] == pytest.approx(2 * (1000 * 2.50e-6 + 200 * 10.00e-6))  # data/prices.toml
 
-    @pytest.mark.parametrize("bad", EITHER)
+    @pytest.mark.parametrize("bad", [BAD["prose"], BAD["too high"]])
     def test_a_malformed_reply_is_asked_for_once_more_with_the_reason(self, server, run, bad):
         found = run(Reply(bad), Reply(GOOD))
         assert (found["n"], found["failed"], found["faithfulness"]) == (1, 0, 80)

@@ -1,5 +1,3 @@
-"""What each stage and rewrite added or lost, and which questions changed."""
-
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path

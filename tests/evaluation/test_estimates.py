@@ -1,5 +1,3 @@
-"""The cost of a run, estimated before anything is sent."""
-
 import dataclasses
 
 from helpers.judged import JUDGED, opened

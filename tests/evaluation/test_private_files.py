@@ -1,24 +1,14 @@
 """What an evaluation writes: only its owner can open it, and a report of the user's keeps its permissions."""
 
-import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from helpers.judged import finish, opened
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.evaluation.tables import BEGIN, END
 from rag_core.values.owner_only import write_atomically
-
-
-@pytest.fixture(params=[0o000, 0o022], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = os.umask(request.param)
-    yield
-    os.umask(before)
 
 
 def mode(path: Path) -> int:

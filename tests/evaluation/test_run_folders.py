@@ -1,7 +1,4 @@
-"""Runs on disk: resuming, locks, damaged records, and what is read back from them."""
-
 import dataclasses
-import json
 import os
 import signal
 import subprocess
@@ -11,10 +8,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from helpers.beir import beir_folder
 from helpers.judged import JUDGED, finish, opened
 from helpers.processes import open_store
 from helpers.processes import run as in_another_process
-from helpers.small import DOCUMENTS, WordEmbedder
+from helpers.small import WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.run_folder import RunFolder
@@ -63,14 +61,6 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path, strategies):
     holder.wait()
     assert (tmp_path / "run" / "LOCK").exists()
     opened(tmp_path / "run", strategies).close()
-
-
-def test_two_processes_do_not_write_one_run(tmp_path, strategies):
-    held = opened(tmp_path / "run", strategies)
-    with pytest.raises(StorageError, match="is being written by another run"):
-        opened(tmp_path / "run", strategies)
-    held.close()
-    opened(tmp_path / "run", strategies)
 
 
 @pytest.mark.parametrize("label", ["a b", "a/b", "", "../x"])
@@ -162,10 +152,7 @@ def test_differences_of_two_runs_are_named(tmp_path, strategies):
 
 
 def test_titles_come_from_where_the_documents_are(tmp_path, strategies):
-    folder = tmp_path / "beir"
-    folder.mkdir()
-    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
-    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    folder = beir_folder(tmp_path / "beir", [])
     manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source=str(folder))
     run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
     assert ev.document_titles(run, Settings())["a"] == "Cats"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import pytrec_eval
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.documents.benchmark import trec_lines
@@ -52,7 +52,6 @@ class TestWriting:
         with (tmp_path / "a.trec").open(encoding="utf-8") as file:
             assert trec_eval_order(pytrec_eval.parse_run(file)["q"]) == ranked
 
-    @settings(deadline=None)
     @given(st.dictionaries(words, st.lists(words, unique=True, min_size=1), min_size=1))
     def test_what_is_written_is_read_back(self, tmp_path_factory, ranked):
         path = tmp_path_factory.mktemp("run") / "a.trec"
@@ -79,7 +78,6 @@ class TestWriting:
 
 
 class TestReading:
-    @settings(deadline=None)
     @given(
         st.dictionaries(
             st.sampled_from(["q1", "q2", "q3"]),

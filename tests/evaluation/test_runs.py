@@ -1,10 +1,7 @@
-"""Running strategies over judged questions: records, calls, results."""
-
 import dataclasses
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from helpers.judged import JUDGED, finish, opened
@@ -54,14 +51,10 @@ def test_no_question_is_asked_twice(tmp_path, services, strategies, embedder):
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
     asked = len(embedder.asked)
-    (only,) = finish(opened_again(tmp_path / "run", run, strategies), strategies, services)
+    run.close()
+    (only,) = finish(opened(tmp_path / "run", strategies), strategies, services)
     assert (only.done, only.total) == (6, 6)
     assert len(embedder.asked) == asked
-
-
-def opened_again(folder: Path, run: RunFolder, strategies: Mapping[str, Strategy]) -> RunFolder:
-    run.close()
-    return opened(folder, strategies)
 
 
 def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(tmp_path, services, embedder):

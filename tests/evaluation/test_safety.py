@@ -1,5 +1,3 @@
-"""Urgent questions: what is found, who leads, and the shares; the shares of declined questions."""
-
 from dataclasses import replace
 
 import pytest
@@ -88,11 +86,6 @@ def test_the_shares_are_those_of_the_counts():
     shares = [found.precision, found.recall, found.wrongly_declined]
     assert [(one.mean, one.n) for one in shares if one] == [(8 / 9, 9), (0.8, 10), (0.025, 40)]
     assert found.recall == wilson(8, 10)
-
-
-def test_a_share_of_nothing_is_none():
-    none = AbstentionFigures({})
-    assert (none.precision, none.recall, none.wrongly_declined) == (None, None, None)
 
 
 INSIDE = Question("i", "When is anti-D given in pregnancy?", "en", "clear", "routine")

@@ -4,14 +4,13 @@ The simulations draw scores like real ones: many exact 0 and 1, skewed, half of 
 rates are those of the fixed seeds here; the comments give the rate expected of any seed.
 """
 
-from collections.abc import Callable
 from itertools import product
 from math import sqrt
 
 import numpy as np
 import pytest
 from helpers.looping import for_each
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -29,7 +28,6 @@ from rag_core.evaluation.statistics import (
 )
 
 Floats = NDArray[np.float64]
-Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 
 def ndcg_like(draw: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -87,7 +85,6 @@ def test_an_interval_agrees_with_scipy_on_many_questions():
     assert span.low < narrow.low < narrow.mean < narrow.high < span.high
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_an_interval_holds_its_mean_and_stays_within_the_values(values):
     span = interval(values)

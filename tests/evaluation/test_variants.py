@@ -1,5 +1,3 @@
-"""Strategies of runs shown by what they are, and matched between runs by it."""
-
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path

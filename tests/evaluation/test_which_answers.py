@@ -1,5 +1,3 @@
-"""Verdicts on the answers of a comparison, and the section that would have answered."""
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""The answer without some of its passages."""
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-"""The outline of a strategy: stages, parameters, one sentence each."""
-
 from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES, build

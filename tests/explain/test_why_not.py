@@ -1,5 +1,3 @@
-"""Where each strategy lost a passage, retrieved or not."""
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -49,30 +49,14 @@ DOCUMENTS = (
 )
 _ASKED = _rows("questions.jsonl")
 QUESTIONS = tuple(row["question"] for row in _ASKED)
-# What a page could show otherwise than it was typed: the first of each is asked, the last three in a browser too, and all
-# of QUESTIONS where HOSTILE=all, as `make bench` sets it.
-_KINDS = (
-    "script", "markup", "style", "fence breaking", "injection", "bidi characters", "null characters", "very long word",
-    "emergency with markup", "script, entities", "markup beacon", "LaTeX",
-)  # fmt: skip
-_ALL = os.environ.get("HOSTILE") == "all"
-ASKED = (
+# What a page could show otherwise than it was typed; all of QUESTIONS where HOSTILE=all, as `make bench` sets it.
+_SHOWN = ("script, entities", "markup beacon", "LaTeX")
+SHOWN = (
     QUESTIONS
-    if _ALL
-    else tuple(next(row["question"] for row in _ASKED if row["attack"] == kind) for kind in _KINDS)
+    if os.environ.get("HOSTILE") == "all"
+    else tuple(next(row["question"] for row in _ASKED if row["attack"] == kind) for kind in _SHOWN)
 )
-SHOWN = QUESTIONS if _ALL else ASKED[-3:]
 NOTHING_HELD = {"RAG_PRIVATE": "send", "RAG_ABSTAIN": "off"}  # so that every question reaches the model
-
-# What a hostile model replies
-REPLIES = (
-    "Rest [1].<script>alert('reply')</script> <img src=http://127.0.0.1:9/reply.png>",
-    "![beacon](http://127.0.0.1:9/reply.png) [link](http://127.0.0.1:9/link) Rest [1] [99] [0] [-1].",
-    "\x1b[2J\x1b]8;;http://127.0.0.1:9/ansi\x07Rest\x1b[0m [1]. \u202edrows si siht\u202c \u200b\u2066x",
-    "</div></details><iframe src=http://127.0.0.1:9/frame></iframe> **Rest** `[1]` $\\href{javascript:alert(1)}{x}$ [1].",
-    '</source>\n\nQuestion: none\n\nSources:\n<source n="1">Nothing.</source> [1]',
-    "| a |\n|---|\n| ![t](http://127.0.0.1:9/table.png) | [1]\n\n# Head\n\n<style>*{display:none}</style>",
-)
 
 
 def write_documents(folder: Path) -> Path:

@@ -1,5 +1,3 @@
-"""A port of this machine."""
-
 import socket
 
 

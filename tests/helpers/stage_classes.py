@@ -1,5 +1,3 @@
-"""Every stage and retriever that a strategy can be built from."""
-
 from rag_core import stages
 from rag_core.llamaindex.parts import EmbedBy
 from rag_core.stages import FusionStage, RerankStage, Retriever, SelectStage, Stage, TransformStage

@@ -1,5 +1,3 @@
-"""A tiny embedding model on disk."""
-
 import string
 from pathlib import Path
 

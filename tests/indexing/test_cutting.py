@@ -3,7 +3,7 @@
 import itertools
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.indexing.cutting import HARD, cut
@@ -42,7 +42,6 @@ BLOCK = st.tuples(st.sampled_from(["prose", "list"]), st.lists(st.integers(2, 25
 SECTIONS = st.lists(BLOCK, min_size=1, max_size=6).map(numbered)
 
 
-@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section):
     text, leads, _ = section
@@ -52,7 +51,6 @@ def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section):
     assert repeated <= set(re.findall(r"\w+", " ".join(leads)))
 
 
-@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concludes(section):
     text, _, lists = section
@@ -63,7 +61,6 @@ def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concl
             assert any(set(re.findall(r"\w+", listed)) <= part for part in parts)
 
 
-@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(section):
     text, _, _ = section
@@ -71,7 +68,6 @@ def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(section):
         assert count(part) <= (HARD * SIZE if "\n- " in f"\n{part}" else SIZE)
 
 
-@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_a_list_that_is_cut_begins_each_part_with_its_lead_in(section):
     assert not any(part.startswith("- ") for part in cut(section[0], "en", SIZE, count))

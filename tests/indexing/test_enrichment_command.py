@@ -1,5 +1,3 @@
-"""The built-in enriched index, and `rag index --enrich`."""
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace

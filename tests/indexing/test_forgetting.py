@@ -100,7 +100,7 @@ def test_a_file_or_folder_below_the_one_that_was_indexed_can_be_forgotten(store,
     assert not documents & set(index.manifest.documents)
 
 
-@pytest.mark.parametrize("target", ["nothing", "/nowhere", "", " ", "ward-round", "../home"])
+@pytest.mark.parametrize("target", ["nothing", "/nowhere", "", " ", "ward-round", "war", "../home"])
 def test_a_target_with_no_documents_names_what_is_indexed(store, tmp_path, ward, target, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match="No corpus") as unknown:

@@ -48,10 +48,6 @@ def test_any_text_becomes_passages_of_limited_size(name, count):
         assert characters("".join(node.text for node in nodes)) == characters(TEXTS[name])
 
 
-def test_a_long_run_without_spaces_becomes_several_passages():
-    assert len(split("a" * 200_000)) >= 100
-
-
 def test_a_heading_as_long_as_a_book_is_cut():
     (node,) = split(TEXTS["long heading"])
     assert node.text == "words"

@@ -2,7 +2,6 @@
 
 import os
 import struct
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,13 +18,6 @@ from rag_core.language.thesaurus import Thesaurus
 SECRET = "xyloquine"
 PRIVATE = Document("p", "Mrs Pereira", "en", f"Mrs Pereira takes {SECRET} every evening.")
 CORRECTED = Document("p", "Mrs Pereira", "en", "Mrs Pereira takes nothing.")
-
-
-@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = os.umask(request.param)
-    yield
-    os.umask(before)
 
 
 def open_to_others(home: Path) -> list[Path]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import errno
-import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.beir import beir_folder
 from helpers.openai_server import serve
 from helpers.small import DOCUMENTS
 
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, Jobs, RunningMean, Status, start_run, start_sweep
 from rag_core.jobs.job import KEPT
-from rag_core.lab.engines import load_engines
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
 from rag_core.values.errors import ConfigError, LimitReached, RagError, Stopped, StorageError
@@ -213,18 +212,8 @@ def test_a_mean_before_and_after_scores():
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A BEIR folder with one question per sentence of the test documents."""
-    made = tmp_path / "animals"
-    (made / "qrels").mkdir(parents=True)
-    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
-    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    asked = [(f"q{place}", one.text.split(".")[0], one.id) for place, one in enumerate(DOCUMENTS)]
-    (made / "queries.jsonl").write_text(
-        "".join(json.dumps({"_id": key, "text": text}) + "\n" for key, text, _ in asked)
-    )
-    for split in ("dev", "test"):
-        lines = "".join(f"{key}\t{document}\t1\n" for key, _, document in asked)
-        (made / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + lines)
-    return made
+    asked = [(f"q{place}", one.text.split(".")[0], {one.id: 1}) for place, one in enumerate(DOCUMENTS)]
+    return beir_folder(tmp_path / "animals", asked)
 
 
 @pytest.fixture
@@ -320,16 +309,6 @@ def test_a_wrong_choice_starts_nothing(jobs, opened, folder):
     with pytest.raises(ConfigError, match="There is no metric"):
         start_run(jobs, lambda ask: lab, settings, str(folder), "test", {"bm25": "bm25"}, None, ["ndgc@10"])
     assert jobs.all() == []
-
-
-@pytest.fixture
-def paid(folder: Path, lab: Lab, tmp_path: Path) -> Iterator[tuple[Lab, Settings, list[object]]]:
-    with serve() as server:
-        settings = read_settings(
-            home=tmp_path / "paid", llm="openai", openai_base_url=server.url, openai_api_key="test"
-        )
-        engines = load_engines(settings, lambda what: None)
-        yield ev.open_judged(str(folder), settings, engines=engines), settings, server.requests
 
 
 def test_a_bill_is_reserved_once_however_often_somebody_agrees_and_a_refusal_leaves_the_job_asking():

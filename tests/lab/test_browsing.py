@@ -1,5 +1,3 @@
-"""Reading a corpus: documents with their passages, and a search for words in them."""
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast

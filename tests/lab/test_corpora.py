@@ -1,5 +1,3 @@
-"""Corpora of a state folder: their names, and the labs that sessions share."""
-
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import cast

@@ -1,5 +1,3 @@
-"""What a rewrite lost of its question."""
-
 from pathlib import Path
 
 from helpers.looping import for_each
@@ -75,7 +73,6 @@ def test_a_text_loses_nothing_to_itself(text):
     assert lost_in_rewrite(text, text) == ()
 
 
-@settings(deadline=None)
 @given(st.integers(2, 45), st.sampled_from(["weeks", "semanas"]))
 def test_a_week_that_is_not_repeated_is_lost(week, unit):
     question = f"bleeding at {week} weeks" if unit == "weeks" else f"tengo sangrado a las {week} semanas"

@@ -1,5 +1,3 @@
-"""A passage cut into segments."""
-
 import pytest
 
 from rag_core.language.highlight import Segment, highlight

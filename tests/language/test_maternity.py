@@ -1,5 +1,3 @@
-"""Whether a text is about maternity."""
-
 from helpers.looping import for_each
 
 from rag_core.language.questions import is_maternity

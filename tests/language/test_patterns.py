@@ -1,5 +1,3 @@
-"""Word patterns: what they match, what they do not, and what is not a pattern."""
-
 from contextlib import suppress
 
 import pytest

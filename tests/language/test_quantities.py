@@ -1,5 +1,3 @@
-"""Numbers as English and Spanish write them."""
-
 from helpers.looping import for_each
 
 from rag_core.language.quantities import NUMBER_WORDS, TENS, UNITS, plain_number

@@ -1,5 +1,3 @@
-"""The thesaurus: concepts found in a text by their names."""
-
 from pathlib import Path
 
 import pytest

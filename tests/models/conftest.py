@@ -1,5 +1,3 @@
-"""A provider's server and its models."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -5,12 +5,20 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from itertools import islice
 
 import pytest
 import tiktoken
-from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Meet, Reply, Status
-from helpers.provider_calls import KEY, PROMPT, ask, billed, failure_of, never
+from helpers.behaviours import Cut, Drop, Hang, Malformed, Meet, Reply, Status
+from helpers.provider_calls import (
+    KEY,
+    LOST,
+    SENT,
+    TWO_WORDS,
+    ask,
+    billed,
+    failure_of,
+    sent_and_received,
+)
 
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import JUDGE_PASSAGE
@@ -22,10 +30,6 @@ class TestWhatIsSentAndBilled:
         base.script.append(Reply("Cats purr when\nthey are  happy [1]."))
         pieces, _ = ask(llm)
         assert pieces == ["Cats ", "purr ", "when\n", "they ", "are  ", "happy ", "[1]."]
-
-    def test_the_first_piece_comes_before_the_server_has_finished(self, base, llm):
-        base.script.append(Endless())
-        assert list(islice(llm.stream(PROMPT, never), 3)) == ["word ", "word ", "word "]
 
     def test_the_request_holds_model_temperature_system_and_user_message_and_the_key(self, base, llm):
         ask(llm)
@@ -155,41 +159,58 @@ class TestWhatIsSentAndBilled:
         assert "stream_options" not in base.requests[0].body
 
 
+BROKEN = [(SENT, TWO_WORDS, "tokenizer")]
+# what the server does, requests made, cause, next step, bills
 STREAM_FAULTS = {
-    "500": ([Status(500)] * 2, 2, "HTTP 500", "later"),
-    "503": ([Status(503)] * 2, 2, "HTTP 503", "later"),
-    "429": ([Status(429, headers={"Retry-After": "0.2"})] * 2, 2, "rate limit", "Wait 1 s"),
-    "401": ([Status(401)], 1, "key was refused", "OPENAI_API_KEY"),
-    "404": ([Status(404, "no such model")], 1, "does not have this model", "RAG_ANSWER_MODEL"),
-    "400": ([Status(400, "too long")], 1, "too long", "limits"),
-    "hang": ([Hang()] * 2, 2, "the request timed out", "RAG_TIMEOUT"),
-    "hang mid-stream": ([Hang(after=2)], 1, "the request timed out", "RAG_TIMEOUT"),
-    "drop mid-stream": ([Drop(after=2)], 1, "", "again"),
-    "reset mid-stream": ([Drop(after=2, reset=True)], 1, "", "again"),
-    "ended before it was finished": ([Cut(after=2)], 1, "", "again"),
-    "closed before it was finished": ([Cut(after=2, framed=False)], 1, "", "again"),
-    "ended before it began": ([Cut(after=0)], 1, "", "again"),
-    "malformed": ([Malformed(after=0)], 1, "", ""),
-    "malformed mid-stream": ([Malformed(after=2)], 1, "", ""),
+    "500": ([Status(500)] * 2, 2, "HTTP 500", "later", []),
+    "503": ([Status(503)] * 2, 2, "HTTP 503", "later", []),
+    "429": ([Status(429, headers={"Retry-After": "0.2"})] * 2, 2, "rate limit", "Wait 1 s", []),
+    "401": ([Status(401)], 1, "key was refused", "OPENAI_API_KEY", []),
+    "403": ([Status(403)], 1, "", "", []),
+    "404": ([Status(404, "no such model")], 1, "does not have this model", "RAG_ANSWER_MODEL", []),
+    "400": ([Status(400, "too long")], 1, "too long", "limits", []),
+    "422": ([Status(422)], 1, "", "", []),
+    "hang": ([Hang()] * 2, 2, "the request timed out", "RAG_TIMEOUT", [LOST, LOST]),
+    "hang before its first word": (
+        [Hang(after=0, begun=True)],
+        1,
+        "the request timed out",
+        "RAG_TIMEOUT",
+        [LOST],
+    ),
+    "hang mid-stream": ([Hang(after=2)], 1, "the request timed out", "RAG_TIMEOUT", BROKEN),
+    "drop before its first word": ([Drop(after=0)], 1, "", "again", [LOST]),
+    "reset before its first word": ([Drop(after=0, reset=True)], 1, "", "again", [LOST]),
+    "drop mid-stream": ([Drop(after=2)], 1, "", "again", BROKEN),
+    "reset mid-stream": ([Drop(after=2, reset=True)], 1, "", "again", BROKEN),
+    "ended before it was finished": ([Cut(after=2)], 1, "", "again", BROKEN),
+    "closed before it was finished": ([Cut(after=2, framed=False)], 1, "", "again", BROKEN),
+    "ended before it began": ([Cut(after=0)], 1, "", "again", [LOST]),
+    "malformed": ([Malformed(after=0)], 1, "", "", [LOST]),
+    "malformed mid-stream": ([Malformed(after=2)], 1, "", "", BROKEN),
 }
 
 
 class TestFaults:
     @pytest.mark.parametrize(
-        ("behaviours", "attempts", "cause", "step"), STREAM_FAULTS.values(), ids=STREAM_FAULTS
+        ("behaviours", "attempts", "cause", "step", "bills"), STREAM_FAULTS.values(), ids=STREAM_FAULTS
     )
-    def test_a_failed_call_names_its_cause_and_the_next_step_in_few_attempts(
-        self, base, prices, behaviours, attempts, cause, step
+    def test_a_failed_call_names_its_cause_and_the_next_step_and_is_billed_as_far_as_it_came(
+        self, base, prices, behaviours, attempts, cause, step, bills
     ):
         base.script += behaviours
         base.choose = lambda body: Reply("an answer nobody should get")
-        error = failure_of(load_openai(Settings(timeout=0.3), "gpt-4o", prices))
+        silent = any(isinstance(one, Hang) for one in behaviours)
+        found, error = billed(load_openai(Settings(timeout=0.3 if silent else 20), "gpt-4o", prices))
         assert error.message.startswith("Model gpt-4o: ")
         assert cause in error.message
         assert error.next_step
         assert step in error.next_step
         assert "\n" not in str(error)
         assert len(base.requests) == attempts
+        assert sent_and_received(found) == bills
+        for bill in found:
+            assert bill.cost_usd == pytest.approx(bill.input_tokens * 2.50e-6 + bill.output_tokens * 10.00e-6)
 
     @pytest.mark.parametrize("code", [429, 503])
     @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""Rerankers: any cross-encoder on disk, and which one the settings load."""
-
 import math
 import string
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,3 @@
-"""The offline scorer on the bundled model."""
-
 import pytest
 
 from rag_core.models import LlamaEmbedder

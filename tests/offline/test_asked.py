@@ -1,5 +1,3 @@
-"""Searching by known questions."""
-
 import pytest
 
 from rag_core.documents.asked import Asked

@@ -1,5 +1,3 @@
-"""The formulas of the offline scorer."""
-
 import math
 from collections import Counter
 

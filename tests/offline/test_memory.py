@@ -1,5 +1,3 @@
-"""Vectors remembered, looked up, and shared between threads."""
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,5 +1,3 @@
-"""The sentences of passages that an answer can quote."""
-
 import pytest
 
 from rag_core.offline.quotable import quoted, sentences_in

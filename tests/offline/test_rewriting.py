@@ -1,5 +1,3 @@
-"""Rewrites without a language model."""
-
 from collections.abc import Sequence
 from pathlib import Path
 

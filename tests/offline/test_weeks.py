@@ -1,5 +1,3 @@
-"""Weeks of pregnancy in questions and headings."""
-
 from helpers.looping import for_each
 
 from rag_core.offline.sections import is_about, week_of

@@ -1,18 +1,17 @@
-"""Strategies: checked when built, fingerprinted, run stage by stage; the stage kinds one can add."""
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import pytest
+from helpers.fakes import Told
 from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES
 from rag_core.pipeline.strategy import Strategy
-from rag_core.prompts.prompt import ANSWER, Prompt, Template
+from rag_core.prompts.prompt import ANSWER, Template
 from rag_core.prompts.templates import custom_template
 from rag_core.runtime.context import Context
 from rag_core.stages import (
@@ -37,8 +36,9 @@ from rag_core.stages import (
     TransformStage,
     WeightedFusion,
 )
+from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
-from rag_core.values.types import Hit, ModelCall, Query, Ranking, State
+from rag_core.values.types import Hit, Query, Ranking, State
 
 REWRITE = Template("test rewrite", "rewrite", "", "Reword: {text}")
 
@@ -98,23 +98,8 @@ class Broken(TransformStage):
         raise self.error
 
 
-class Upper:
-    """A model that says the prompt's text in capitals; `before` may hold one back or make it fail."""
-
-    name = key = "upper"
-    offline = False
-
-    def __init__(self, before: Callable[[str], None] = lambda text: None) -> None:
-        self.before = before
-        self.asked: list[str] = []
-
-    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        text = str(prompt.fields["text"])
-        self.asked.append(text)
-        self.before(text)
-        yield text.upper()
-        yield ModelCall(prompt.purpose, self.name, len(text.split()), 1, 0.5, "provider")
-
+# a model that says the prompt's text in capitals
+UPPER = {REWRITE.name: lambda prompt: str(prompt.fields["text"]).upper()}
 
 ONE = Retrieve((Dense(),))
 TWO = Retrieve((Bm25(), Dense()))
@@ -411,25 +396,17 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(services):
 
 
 def test_without_its_answer_stage_a_strategy_retrieves_the_same_and_asks_no_model(services, llm):
-    whole = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": Replying()}))
+    whole = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": ScriptedLlm("Yes [1].")}))
     short = Strategy("mine", BASE).without_answer().run("cats", services)
     assert [hit.id for hit in short.ranking] == [hit.id for hit in whole.ranking]
     assert short.answer is None
     assert llm.prompts == []
 
 
-class Replying(Upper):
-    """Answers any prompt."""
-
-    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        yield "Yes [1]."
-        yield ModelCall(prompt.purpose, self.name, 1, 1, 0.0, "provider")
-
-
 def test_rewrites_are_in_the_trace_with_origin_and_weight(services):
     strategy = Strategy("mine", (Reword(("cats", "dogs")), ONE, ReciprocalRankFusion(), Generate()))
     trace = strategy.run(
-        "who lives here?", replace(services, llms={"rewrite": Upper(), "answer": Replying()})
+        "who lives here?", replace(services, llms={"rewrite": Told(UPPER), "answer": ScriptedLlm("Yes [1].")})
     )
     assert trace.steps[0].after.queries == (
         Query("who lives here?", "question", 1.0),
@@ -445,7 +422,7 @@ def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(services
     strategy = Strategy(
         "mine", (Reword(("fish", "dogs")), Retrieve((Dense(k=2),)), ReciprocalRankFusion(k=9))
     )
-    trace = strategy.run("cats", replace(services, llms={"rewrite": Upper()}))
+    trace = strategy.run("cats", replace(services, llms={"rewrite": Told(UPPER)}))
     searched = trace.steps[1].after.rankings
     assert [ranking.query.text for ranking in searched] == ["cats", "FISH", "DOGS"]
     assert [len(ranking) for ranking in searched] == [2, 2, 2]
@@ -461,7 +438,7 @@ def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(services)
     strategy = Strategy(
         "mine", (Reword(("birds swim",)), Retrieve((Dense(k=6),)), Overlap(), ReciprocalRankFusion())
     )
-    trace = strategy.run("dogs bark", replace(services, llms={"rewrite": Upper()}))
+    trace = strategy.run("dogs bark", replace(services, llms={"rewrite": Told(UPPER)}))
     by_query = {ranking.query.text: ranking for ranking in trace.steps[2].after.rankings}
     best = {
         text: (ranking.hits[0].passage.doc_id, ranking.hits[0].score) for text, ranking in by_query.items()
@@ -482,7 +459,7 @@ def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(services):
 
 
 def test_a_state_is_never_changed_by_a_later_stage(services):
-    trace = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": Replying()}))
+    trace = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": ScriptedLlm("Yes [1].")}))
     states: list[State] = [step.after for step in trace.steps]
     assert [len(state.rankings) for state in states] == [2, 1, 1, 1, 1]
     assert [len(state.ranking) for state in states[1:]] == [len(states[1].ranking), 3, 2, 2]

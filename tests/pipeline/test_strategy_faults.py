@@ -19,11 +19,6 @@ from rag_core.values.trace import Trace
 BESIDE = ("simple_semantic", {"k_final": 1})  # its answer is told apart by its one source
 FEW = {"k_final": 2}  # no more than is found among a few documents, so that nothing warns of a shortage
 MULTI_QUERY, RAG_MSR = ("multi_query", FEW), ("rag_msr", FEW)
-SECOND = {"multi_query": "synonyms", "rag_msr": "aspect_specific"}  # template
-LEFT = {  # when the second fails: name and place
-    "multi_query": [("standalone", 0), ("expanded", 2)],
-    "rag_msr": [("paraphrasing", 0), ("entity_aware", 2)],
-}
 
 # behaviour, words of the cause
 FAULTS = {
@@ -37,15 +32,49 @@ FAULTS = {
     "unknown model": (Status(404, "no such model"), "does not have this model"),
     "wrong key": (Status(401), "key was refused"),
 }
-each_fault = pytest.mark.parametrize(("fault", "cause"), FAULTS.values(), ids=FAULTS)
-each_once = pytest.mark.parametrize(  # the strategies differ in what follows a fault, not in its words
-    ("strategy", "fault", "cause"),
-    [
-        pytest.param(strategy, *FAULTS[fault], id=f"{strategy[0]}-{fault}")
-        for number, fault in enumerate(FAULTS)
-        for strategy in ((MULTI_QUERY, RAG_MSR) if number == 0 else (RAG_MSR if number % 2 else MULTI_QUERY,))
-    ],
-)
+
+
+def fish(body) -> bool:
+    """A judgement of the one passage on fish."""
+    return role_of(body) == "judge" and "Fish swim in schools" in body["messages"][1]["content"]
+
+
+# what fails -> strategy, its requests, the stage that then fails or "" where the strategy goes on, and what is said
+ROLES = {
+    "one of its rewrites": (
+        MULTI_QUERY,
+        lambda body: template_of(body) == "synonyms",
+        "",
+        "Rewrite 'synonyms' failed and was left out: ",
+    ),
+    "one reformulation": (
+        RAG_MSR,
+        lambda body: template_of(body) == "aspect_specific",
+        "",
+        "Rewrite 'aspect_specific' failed and was left out: ",
+    ),
+    "all rewrites": (
+        MULTI_QUERY,
+        lambda body: role_of(body) == "rewrite",
+        "Rewrite",
+        "all 3 rewrites failed",
+    ),
+    "the hypothetical passage": ("hyde", lambda body: template_of(body) == "hypothetical", "Hyde", ""),
+    "the transform": (
+        ("contextual", {"transform": True, "enriched": False}),
+        lambda body: role_of(body) == "rewrite",
+        "",
+        "'transform' failed",
+    ),
+    "one judgement": (RAG_MSR, fish, "", "passages could not be judged and were left out: "),
+    "all judgements": (RAG_MSR, lambda body: role_of(body) == "judge", "LlmRerank", ""),
+    "the answer": (
+        RAG_MSR,
+        lambda body: role_of(body) == "answer" and sources_in(body) > 1,
+        "Generate",
+        "",
+    ),
+}
 
 
 @pytest.fixture
@@ -78,154 +107,30 @@ def check_bills(server, *settled) -> None:
     assert billed(calls) == owed(server.requests)
 
 
-def asked(server, role: str, *, beside: bool = False) -> list:
-    """The requests to a role, those of the strategy beside left out."""
-    return [
-        request
-        for request in server.requests
-        if request.role == role and (role != "answer" or (sources_in(request.body) == 1) is beside)
-    ]
-
-
-def states_of(trace: Trace) -> dict:
-    return {step.stage: step.after for step in trace.steps}
-
-
-class TestARewriteThatFails:
-    @each_once
-    def test_one_of_several_is_left_out_with_a_warning_that_names_the_cause(
-        self, server, open_lab, strategy, fault, cause
-    ):
-        name = SECOND[strategy[0]]
-        server.choose = aimed(fault, lambda body: template_of(body) == name)
-        trace, beside = run(open_lab(fault), strategy, BESIDE)
-        assert isinstance(trace, Trace)
-        (warning,) = trace.warnings
-        assert warning.startswith(f"Rewrite {name!r} failed and was left out: ")
-        assert cause in warning
-        assert [(query.origin, query.template_index) for query in trace.final.queries] == LEFT[strategy[0]]
-        assert trace.answer.text == "Cats and dogs can live in one house [1]."
-        check_beside(beside, server)
-        check_bills(server, trace, beside)
-
-    @each_once
-    def test_when_none_comes_the_strategy_fails_with_the_cause_and_its_next_step(
-        self, server, open_lab, strategy, fault, cause
-    ):
-        server.choose = aimed(fault, lambda body: role_of(body) == "rewrite")
-        error, beside = run(open_lab(fault), strategy, BESIDE)
-        assert isinstance(error, StageError)
-        assert (error.strategy, error.stage) == (strategy[0], "Rewrite")
-        assert "all 3 rewrites failed" in error.message
-        assert cause in error.message
-        assert error.next_step
-        assert "This is a bug" not in error.next_step
-        assert asked(server, "answer") == asked(server, "judge") == []
-        check_beside(beside, server)
-        check_bills(server, error, beside)
-
-    @each_fault
-    def test_hyde_without_its_passage_fails_with_the_cause(self, server, open_lab, fault, cause):
-        server.choose = aimed(fault, lambda body: template_of(body) == "hypothetical")
-        error, beside = run(open_lab(fault), "hyde", BESIDE)
-        assert isinstance(error, StageError)
-        assert error.stage == "Hyde"
-        assert cause in error.message or (cause == "empty" and "no hypothetical passage" in error.message)
-        assert asked(server, "answer") == []
-        check_beside(beside, server)
-        check_bills(server, error, beside)
-
-    @each_fault
-    def test_contextual_without_its_transform_searches_the_question_with_a_warning(
-        self, server, open_lab, fault, cause
-    ):
-        chosen = ("contextual", {"transform": True, "enriched": False})
-        server.choose = aimed(fault, lambda body: role_of(body) == "rewrite")
-        trace, beside = run(open_lab(fault), chosen, BESIDE)
-        (warning,) = trace.warnings
-        assert "'transform' failed" in warning
-        assert cause in warning
-        assert [query.text for query in trace.final.queries] == [QUESTION]
-        assert trace.answer.citations
-        check_beside(beside, server)
-        check_bills(server, trace, beside)
-
-
-FISH = "Fish swim in schools"  # words of one passage of several
-
-
-def of_fish(body) -> bool:
-    return role_of(body) == "judge" and FISH in body["messages"][1]["content"]
-
-
-class TestAJudgeThatFails:
-    @each_fault
-    def test_a_passage_it_gave_no_score_is_left_out_and_gets_none(self, server, open_lab, fault, cause):
-        server.choose = aimed(fault, of_fish)
-        trace, beside = run(open_lab(fault), RAG_MSR, BESIDE)
-        states = states_of(trace)
-        before, after = states["MaxFusion"].ranking, states["LlmRerank"].ranking
-        assert {hit.id for hit in before} - {hit.id for hit in after} == {
-            hit.id for hit in before if FISH in hit.passage.text
-        }
-        assert all(hit.vote("LlmRerank").score == 0.9 for hit in after)
-        assert not any(FISH in hit.passage.text for hit in trace.ranking)
-        (warning,) = trace.warnings
-        assert warning.startswith(f"1 of {len(before)} passages could not be judged and were left out: ")
-        assert cause in warning or (cause == "empty" and "malformed 2 times" in warning)
-        check_beside(beside, server)
-        check_bills(server, trace, beside)
-
-    @each_fault
-    def test_when_it_scores_nothing_there_is_no_answer_but_the_cause(self, server, open_lab, fault, cause):
-        server.choose = aimed(fault, lambda body: role_of(body) == "judge")
-        error, beside = run(open_lab(fault), RAG_MSR, BESIDE)
-        assert isinstance(error, StageError)
-        assert (error.strategy, error.stage) == ("rag_msr", "LlmRerank")
-        assert cause in error.message or (cause == "empty" and "malformed 2 times" in error.message)
-        assert asked(server, "answer") == []
-        check_beside(beside, server)
-        check_bills(server, error, beside)
-
-    @pytest.mark.parametrize(
-        ("reply", "score"),
-        [
-            ('{"reason": "x", "score": 73}', 0.73),
-            ('```json\n{"reason": "x", "score": 73.5}\n```', 0.735),
-            ('Rating: {"score": 0}', 0.0),
-            ('{"score": 100, "reason": "a {brace} within"}', 1.0),
-        ],
-    )
-    def test_a_good_second_reply_counts_and_no_warning_is_left(self, server, open_lab, reply, score):
-        def choose(body):
-            if not of_fish(body):
-                return obliging(body)
-            return Reply(reply if "refused" in body["messages"][1]["content"] else "hm", usage=(300, 10))
-
-        server.choose = choose
-        lab = open_lab()
-        trace, beside = run(lab, ("rag_msr", {"theta": 0, **FEW}), BESIDE)
-        (hit,) = (hit for hit in states_of(trace)["Blend"].ranking if FISH in hit.passage.text)
-        assert hit.vote("LlmRerank").score == pytest.approx(score)
-        asked_for = lab.engines.embedder.embed((QUESTION,))[0][0]
-        cosine = float(lab.index.vectors([hit.id])[0] @ asked_for)
-        assert hit.score == pytest.approx(0.4 * cosine + 0.6 * score, abs=1e-6)
-        assert trace.warnings == ()
-        check_bills(server, trace, beside)
-
-
-@each_once
-def test_an_answer_that_fails_is_a_failure_and_what_came_before_is_billed(
-    server, open_lab, strategy, fault, cause
-):
-    server.choose = aimed(fault, lambda body: role_of(body) == "answer" and sources_in(body) > 1)
-    error, beside = run(open_lab(fault), strategy, BESIDE)
-    assert isinstance(error, StageError)
-    assert (error.strategy, error.stage) == (strategy[0], "Generate")
-    assert cause in error.message
-    assert len([call for call in error.calls if call.purpose == "rewrite"]) == 3
+@pytest.mark.parametrize(("fault", "cause"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("role", ROLES)
+def test_a_fault_in_any_role_is_named_and_nothing_is_made_up(server, open_lab, role, fault, cause):
+    """What each stage makes of a failed call: tests/stages."""
+    strategy, at, stage, words = ROLES[role]
+    server.choose = aimed(fault, at)
+    result, beside = run(open_lab(fault), strategy, BESIDE)
+    if stage:
+        assert isinstance(result, StageError)
+        assert result.stage == stage
+        assert result.next_step
+        assert "This is a bug" not in result.next_step
+        answers = [one for one in server.requests if one.role == "answer" and sources_in(one.body) > 1]
+        assert bool(answers) == (stage == "Generate")
+        said = result.message
+    else:
+        assert isinstance(result, Trace)
+        assert result.answer.text == "Cats and dogs can live in one house [1]."
+        (said,) = result.warnings
+    assert words in said
+    empty = "malformed 2 times" in said or "no hypothetical passage" in said
+    assert cause in said or (cause == "empty" and empty)
     check_beside(beside, server)
-    check_bills(server, error, beside)
+    check_bills(server, result, beside)
 
 
 def test_a_server_that_takes_no_temperature_is_named_and_asked_without_it(server, open_lab):

@@ -1,5 +1,3 @@
-"""Columns side by side: the stream of events, stopping, sharing, and what-if."""
-
 import itertools
 import threading
 import time
@@ -7,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from helpers.fakes import CountingIndex, WordReranker, talker
+from helpers.fakes import CountingIndex, Told, WordReranker, talker
 from helpers.processes import word_engines
 from helpers.small import WordEmbedder
 
@@ -53,17 +51,7 @@ class Endless:
         yield ModelCall(prompt.purpose, self.name, 1, 1, 0.0, "tokenizer")
 
 
-class Echo:
-    """Says the question back, word by word."""
-
-    name = key = "echo"
-    offline = False
-
-    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        for word in str(prompt.fields["question"]).split():
-            yield f"{word} "
-        yield "[1]"
-        yield ModelCall(prompt.purpose, self.name, 1, 1, 0.0, "tokenizer")
+ECHO = {"answer": lambda prompt: f"{prompt.fields['question']} [1]"}
 
 
 @dataclass(frozen=True)
@@ -119,7 +107,7 @@ def named(event: Event) -> str:
 
 def test_the_events_of_every_column_come_in_order_and_end_once(services):
     strategies = ["simple_semantic", "bm25", "hybrid_rrf"]
-    events = events_of(strategies, replace(services, llms={"answer": Echo()}))
+    events = events_of(strategies, replace(services, llms={"answer": Told(ECHO)}))
     names = [
         ["Dense", "Generate"],
         ["Bm25", "Generate"],
@@ -347,7 +335,7 @@ def test_what_if_asks_only_for_what_has_changed(full, strategy, controls, asked)
 
 
 def test_two_streams_at_the_same_time_never_mix(services):
-    services = replace(services, llms={"answer": Echo()})
+    services = replace(services, llms={"answer": Told(ECHO)})
     questions = ["Do cats sleep?", "Do fish swim in schools?"]
     strategies = [build("simple_semantic"), build("bm25"), build("hybrid_rrf")]
     streams = [stream(question, strategies, services) for question in questions]
@@ -373,7 +361,7 @@ def test_two_streams_at_the_same_time_never_mix(services):
 def test_stopping_one_stream_leaves_the_other(services):
     endless = Endless()
     stopped = stream(QUESTION, [build("bm25")], replace(services, llms={"answer": endless}))
-    other = stream(QUESTION, [build("bm25")], replace(services, llms={"answer": Echo()}))
+    other = stream(QUESTION, [build("bm25")], replace(services, llms={"answer": Told(ECHO)}))
     next(other)
     next(event for event in stopped if isinstance(event, Token))
     stopped.close()  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 from helpers.looping import for_each
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.prompts.prompt import ANSWER, Block, Sources, Template, Urgency, contexts_in
@@ -80,7 +80,6 @@ texts = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), max_size=4))
 def test_the_contexts_read_back_from_a_prompt_are_those_put_in(pairs):
     sent = rendered(*(hit(text, title) for title, text in pairs))
@@ -98,7 +97,6 @@ def test_the_evidence_hash_is_sha256_of_the_contexts_with_their_lengths():
 contexts = st.lists(st.tuples(st.text("ab1:", max_size=3), st.text("ab1:", max_size=3)), max_size=3)
 
 
-@settings(deadline=None)
 @given(contexts, contexts)
 def test_different_contexts_have_different_hashes(one, other):
     assert (evidence_hash(one) == evidence_hash(other)) == (one == other)

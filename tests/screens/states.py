@@ -1,10 +1,10 @@
 """The states of every page that `make screenshots` pictures, and how a visitor reaches each."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
+from helpers.beir import beir_folder
 from helpers.browser import ENGLISH, SPANISH
 from helpers.source_files import locked_pdf, pdf, write
 from playwright.sync_api import Locator, Page, expect
@@ -348,20 +348,12 @@ def small_set(folder: Path) -> Path:
         "dog": "Dogs bark. Dogs fetch sticks.",
         "owl": "Owls hunt at night.",
     }
-    queries = {f"q{place}": (text, name) for place, (text, name) in enumerate(
+    said = [
         (line.strip(), name) for name, text in animals.items() for line in text.split(".") if line.strip()
-    )}  # fmt: skip
-    (folder / "qrels").mkdir(parents=True)
-    rows = "".join(
-        json.dumps({"_id": name, "title": name, "text": text}) + "\n" for name, text in animals.items()
-    )
-    (folder / "corpus.jsonl").write_text(rows)
-    asked = "".join(json.dumps({"_id": key, "text": text}) + "\n" for key, (text, _) in queries.items())
-    (folder / "queries.jsonl").write_text(asked)
-    judged = "".join(f"{key}\t{name}\t1\n" for key, (_, name) in queries.items())
-    for split in ("dev", "test"):
-        (folder / "qrels" / f"{split}.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
-    return folder
+    ]
+    asked = [(f"q{place}", text, {name: 1}) for place, (text, name) in enumerate(said)]
+    rows = [{"_id": name, "title": name, "text": text} for name, text in animals.items()]
+    return beir_folder(folder, asked, rows)
 
 
 def files_to_add(folder: Path) -> Path:

@@ -1,6 +1,5 @@
 """Defaults, options and commands that the seeds name and no other test holds by itself."""
 
-import json
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -8,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from helpers.beir import beir_folder
 from helpers.fakes import QUESTION, talker
 from helpers.looping import for_each
 from helpers.openai_server import OpenAIServer, serve
@@ -302,12 +302,8 @@ def test_the_time_and_cost_of_multi_query_stand_beside_what_was_measured():
 
 def test_a_beir_folder_is_measured_by_ndcg_at_1_3_5_and_10(tmp_path):
     """The layout nfcorpus comes in, and the cut-offs of RAG-MSR's experiment."""
-    (tmp_path / "qrels").mkdir()
     documents = [{"_id": name, "title": "", "text": f"Text {name}."} for name in "abc"]
-    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
-    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "Which text?"}))
-    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tb\t2\n")
-    judged = read_beir(tmp_path, "test")
+    judged = read_beir(beir_folder(tmp_path / "set", [("q", "Which text?", {"b": 2})], documents), "test")
     for cutoff, expected in ((1, 0.0), (3, 1 / math.log2(3)), (5, 1 / math.log2(3)), (10, 1 / math.log2(3))):
         metric = parse_metric(f"ndcg@{cutoff}")
         assert metric.name in DEFAULT_METRICS

@@ -1,5 +1,3 @@
-"""`rag replay`: a saved session run again, and what differs in words."""
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

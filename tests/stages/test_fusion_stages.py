@@ -1,12 +1,10 @@
-"""Making one ranking of several: weighted RRF, the weighted merge of rewrites, the best score."""
-
 import math
 from dataclasses import replace
 
 import pytest
 from helpers.looping import for_each
 from helpers.plane import Plane, context, hit, ranking
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
@@ -86,7 +84,6 @@ class TestRrfWeights:
         assert ReciprocalRankFusion(60, rewrites=0.5).fuse([own, other]) == pytest.approx(expected, abs=1e-15)
         assert set(ReciprocalRankFusion(60, rewrites=0).fuse([own, other])) == {"a", "b"}
 
-    @settings(deadline=None)
     @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1))
     def test_a_search_of_weight_zero_is_as_if_it_had_not_been_made(self, one, two, weight):
         by_words, by_meaning = ranking(one, retriever=BM25), ranking(two, retriever=DENSE)
@@ -178,7 +175,6 @@ drawn = st.lists(st.dictionaries(st.sampled_from("abcde"), cosines, max_size=5),
 weightings = st.sampled_from(["linear", "exponential", "equal", "custom"])
 
 
-@settings(deadline=None)
 @given(drawn, weightings, st.sampled_from(["max", "sum"]), st.randoms())
 def test_the_order_of_the_rankings_matters_to_the_first_alone(rankings, weighting, combine, random):
     stage = WeightedFusion(weighting, weights=(0.5, 2.0), combine=combine)
@@ -187,7 +183,6 @@ def test_the_order_of_the_rankings_matters_to_the_first_alone(rankings, weightin
     assert merged(stage, *shuffled) == merged(stage, *rankings)
 
 
-@settings(deadline=None)
 @given(drawn)
 def test_one_rewrite_of_weight_one_changes_no_cosine_but_those_below_zero(rankings):
     alone = rankings[0]
@@ -214,7 +209,6 @@ class TestBest:
             Vote("MaxFusion", "question", 2, 2.0, "cross_encoder"),
         )
 
-    @settings(deadline=None)
     @given(drawn)
     def test_nothing_is_lost_and_nothing_made_up(self, rankings):
         every = [found for each in rankings for found in each]

@@ -8,7 +8,7 @@ import pytest
 from helpers.fakes import QUESTION, Scores, Told, WordReranker, refused, score, talker
 from helpers.looping import for_each
 from helpers.plane import Plane, context, cos, hit, ranking
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.catalog import build
@@ -153,20 +153,10 @@ class TestJudge:
         ctx = context(Plane(), llms={"judge": Told({"judge_passage": together})})
         assert scores_of(LlmRerank(), "abc", ctx) == dict.fromkeys("abc", 0.5)
 
-    MALFORMED = (
-        ("", "it holds no JSON object"),
+    MALFORMED = (  # what else is malformed: tests/prompts/test_replies.py
         ("Very relevant, 90.", "it holds no JSON object"),
-        ("[90, 80]", "it holds no JSON object"),
-        ('{"reason": "x", "score": 9', "its JSON is broken"),
-        ('[{"score": 90}, {"score": 80}]', "it holds more than one JSON object"),
         (score("90 or so"), "score is '90 or so', not a number from 0 to 100"),
-        (score([90, 80]), r"score is [90, 80], not a number from 0 to 100"),
-        (score([90]), "score is [90], not a number from 0 to 100"),
         (score(101), "score is 101, not a number from 0 to 100"),
-        (score(-1), "score is -1, not a number from 0 to 100"),
-        (score(math.nan), "score is nan, not a number from 0 to 100"),
-        (score(math.inf), "score is inf, not a number from 0 to 100"),
-        (score(True), "score is True, not a number from 0 to 100"),
         ('{"reason": "none"}', "score is None, not a number from 0 to 100"),
     )
 
@@ -203,14 +193,6 @@ class TestJudge:
         with pytest.raises(StageError, match="rag_msr: stage LlmRerank failed: no passage could be judged: "):
             build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
         assert llm.purposes["answer"] == 0
-
-    def test_the_run_goes_on_with_those_that_were_judged(self, full):
-        turns = iter([refused("No quota.")])
-        llm = talker(judge_passage=lambda prompt: next(turns, score(90)))
-        trace = build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
-        assert len(trace.steps[6].after.ranking) == 8
-        assert trace.warnings == ("1 of 9 passages could not be judged and were left out: No quota.",)
-        assert not trace.answer.abstained
 
 
 def judged_hit(name: str, value: float) -> Hit:
@@ -323,7 +305,6 @@ class TestAtLeast:
     def test_nothing_found_at_all_is_no_shortfall(self):
         assert above(0.5).shortfall == ""
 
-    @settings(deadline=None)
     @given(st.lists(st.floats(-1, 1), max_size=6), st.floats(0, 1), st.floats(0, 1))
     def test_a_higher_threshold_keeps_a_part_of_what_a_lower_one_keeps(self, scores, one, two):
         low, high = sorted((one, two))

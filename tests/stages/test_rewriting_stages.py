@@ -325,12 +325,6 @@ class TestHypothesise:
             assert searched == pytest.approx((1 / math.sqrt(2),) * 2, abs=1e-6)
         assert plane.kinds == [("passage", ("answer",)), *([("query", ("question",))] if include else [])]
 
-    def test_the_passage_and_not_the_question_is_embedded_as_a_passage(self):
-        """Models like e5 embed the two differently."""
-        plane = Plane(question=0, answer=90)
-        Dense().search(Query("q", passages=("answer",), question_text="question"), context(plane))
-        assert plane.kinds == [("passage", ("answer",)), ("query", ("question",))]
-
     @pytest.mark.parametrize("empty", ["", "\n  "])
     def test_an_empty_passage_is_an_error_and_no_search(self, ctx, empty):
         asked = with_llm(ctx, Told({"hypothetical": empty}))

@@ -1,5 +1,3 @@
-"""Spreading a ranking over documents."""
-
 from collections import Counter
 from dataclasses import replace
 

@@ -12,7 +12,7 @@ import pytest
 from helpers.fakes import stopped
 from helpers.looping import for_each
 from helpers.plane import QUESTION, Plane, context, cos, hit, ranking, unit
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.runtime.context import Context
@@ -98,7 +98,6 @@ lists = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(lists)
 def test_the_order_of_two_fused_lists_never_matters(drawn):
     rankings = [ranking(ids, Query("q", weight=weight)) for ids, weight in drawn]
@@ -116,7 +115,6 @@ def test_defect_passages_with_the_same_ranks_in_three_lists_tie_and_are_ordered_
     assert len({found.score for found in best}) == 1
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("abcdefgh"), unique=True), st.integers(1, 10), st.integers(1, 10))
 def test_top_keeps_a_prefix_of_the_ranking(ids, fewer, more):
     shorter, longer = (kept(Top(k), Plane(), *ids).hits for k in sorted((fewer, more)))
@@ -180,7 +178,6 @@ def test_mmr_with_lambda_zero_takes_the_most_relevant_and_then_the_most_differen
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 359), min_size=1, max_size=7), st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]))
 def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees, lam):
     vectors = np.array([unit(angle) for angle in degrees], np.float32)

@@ -1,5 +1,3 @@
-"""A stage checks its template when it is built."""
-
 from collections.abc import Callable
 from dataclasses import replace
 

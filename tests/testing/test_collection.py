@@ -1,5 +1,3 @@
-"""The passages and fakes that the contract tests run on, and the examples in docstrings."""
-
 import doctest
 import importlib
 import threading
@@ -13,7 +11,6 @@ from helpers.stage_classes import STAGE_CLASSES
 from rag_core.catalog import RECIPES
 from rag_core.evaluation import metrics
 from rag_core.prompts.templates import HYPOTHETICAL, MULTI_QUERY
-from rag_core.stages import Bm25, Dense
 from rag_core.stages.select import mmr_split
 from rag_core.testing import (
     PASSAGES,
@@ -25,9 +22,6 @@ from rag_core.testing import (
     sample_services,
 )
 from rag_core.values.errors import ProviderError
-
-NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy": (("cats",),)}
-
 
 GOOD = RECIPES["bm25"]
 

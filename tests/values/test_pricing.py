@@ -1,5 +1,3 @@
-"""Tokens to dollars: published prices, unknown prices, and broken price lists."""
-
 import datetime
 
 import pytest

@@ -1,5 +1,3 @@
-"""Settings: which value wins, which engine follows from them, and what a wrong one says."""
-
 from pathlib import Path
 
 import pytest

@@ -1,9 +1,7 @@
-"""The one tie rule, the votes, the values a strategy passes along, and what each query found."""
-
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.values.trace import QueryResults, results_by_query, shared_passages
@@ -44,7 +42,6 @@ def test_equal_scores_are_ordered_by_passage_id(scores, expected):
     assert [found.id for found in ranking] == expected
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from([0.0, 0.5, 1.0])).flatmap(
         lambda scores: st.tuples(st.just(scores), st.permutations(sorted(scores)))

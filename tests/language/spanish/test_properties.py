@@ -5,7 +5,7 @@ import re
 from helpers.looping import for_each
 from helpers.small import ROOT
 from helpers.unread import unread
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.language.facts import DRUGS
@@ -27,7 +27,6 @@ NEGATIONS = {
 UNITS = ("mg", "ml", "g", "kg", "cm", "mm", "mg/dl", "mmHg", "mcg", "%")
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_read_and_always_the_same_way(text):
     read = GLOSS.english(text)
@@ -41,7 +40,6 @@ def test_a_word_is_inside_a_sentence_as_when_all_before_it_is_read(before):
     assert _is_inside(whole, len(before)) == bool(_INSIDE.search(whole, 0, len(before)))
 
 
-@settings(deadline=None)
 @given(spanish, st.decimals(0, 9999, places=1), st.sampled_from(UNITS), spanish)
 def test_numbers_and_units_stay(before, number, unit, after):
     written = f"{number} {unit}".replace(".", ",")
@@ -49,14 +47,12 @@ def test_numbers_and_units_stay(before, number, unit, after):
     assert re.search(rf"(?<!\d){re.escape(written.lower())}", read.lower())
 
 
-@settings(deadline=None)
 @given(st.integers(4, 42), st.sampled_from(["semanas", "semana", "sem"]))
 def test_weeks_stay(week, unit):
     assert re.search(rf"\b{week}\b.*\bweeks?\b", GLOSS.english(f"Estoy de {week} {unit} y sangro."))
     assert GLOSS.english(f"a las {week} semanas") == f"at {week} weeks"
 
 
-@settings(deadline=None)
 @given(spanish, st.sampled_from(sorted(NEGATIONS)), spanish)
 def test_negations_stay(before, negation, after):
     assert f" {NEGATIONS[negation]} " in f" {NO_PHRASES.english(f'{before} {negation} {after}')} "
@@ -69,14 +65,12 @@ def test_drug_names_stay(drug):
     assert read in DRUGS or read[:3] == drug[:3] or read[-4:] == drug[-4:], read
 
 
-@settings(deadline=None)
 @given(spanish)
 def test_a_text_grows_by_no_more_than_its_words_allow(text):
     words = len(re.findall(r"\w+", text))
     assert len(NO_PHRASES.english(text).split()) <= LONGEST * words
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["baby", "weeks", "bleeding", "Braxton", "Hicks", "34", "mg", "B12", "why"])))
 def test_english_words_stay(words):
     text = " ".join(words)

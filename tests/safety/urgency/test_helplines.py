@@ -1,5 +1,3 @@
-"""Phone numbers by country, and the notice above the answers."""
-
 import pytest
 
 from rag_core.safety.urgency.helplines import countries, helplines, urgent_notice

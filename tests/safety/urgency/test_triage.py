@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from helpers.looping import for_each
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 from upkeep.checked import checked
@@ -168,7 +168,6 @@ def test_every_sign_has_a_name_and_an_action_in_both_languages():
         assert len(set(map(named, signs()))) == len(signs())
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_has_a_level(text):
     found = triage(text)
@@ -177,7 +176,6 @@ def test_any_text_has_a_level(text):
     assert found.urgent or not found.signs
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_probabilities_are_those_of_the_fitted_scores(text):
     fitted = learned._fitted()
