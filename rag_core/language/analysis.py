@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .detector import detector
+from .dictionaries import in_dictionary
 from .punkt import splitter, trained
 
 LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK and Snowball
-ANALYSER = "snowball-stems+nltk-stop-words/3"  # part of an index's identity: change it with the analyser
+STEMMERS = {**LANGUAGES, "ar": "arabic"}  # whose article and prepositions are part of the word
+ANALYSER = "snowball-stems+nltk-stop-words/4"  # part of an index's identity: change it with the analyser
 
 _TILDE = "\u0303"
 SHORT_QUESTION = 3  # words; up to here a question's language is a guess
@@ -24,15 +26,22 @@ COMMON_LANGUAGES = (
 )  # fmt: skip
 # Lowest probability at which a third language is accepted; the 613 built-in questions reach 0.61 at most.
 MIN_CONFIDENCE = 0.7
-# Of 1,630 known questions of at most four words (data/asked), 19 English and 11 Spanish are then read in the wrong language;
-# at 0.5 it is 47 and 5.
-MIN_SPANISH = 0.65
+# Of 1,652 known questions of at most four words (data/asked), 2 English and 4 Spanish are then read in the wrong language;
+# without the dictionaries, at the best MIN_SPANISH (0.65), 19 and 11.
+SHORT = 4  # words of a text that the dictionaries are asked about, unless the detector is
+CERTAIN = 0.9
+MIN_SPANISH = 0.7
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
 _SPANISH = re.compile("[áéíóúñ¿¡]", re.IGNORECASE)
 SAMPLE_SIZE = 200  # documents sampled, spread over a collection
 SAMPLE_CHARACTERS = 1000  # characters of each sampled document
 MAIN_LANGUAGE = 0.1  # lowest share of a collection at which a language counts as one of its languages
 
 _WORD = re.compile(r"[\w\u0300-\u036f]+")  # keeps a letter and its combining accent together
+# Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_SPACED_OR_NOT = re.compile(rf"([{_UNSPACED}]+)|(?:[^\W{_UNSPACED}]|[\u0300-\u036f])+")
 _KEPT_SINGLE = {"en": {"a", "i"}, "es": {"a", "e", "o", "u", "y"}}  # the only one-letter stop words
 _QUESTION_WORDS = {  # with accents, missing from NLTK's list
     "es": "cómo cuándo dónde adónde cuál cuáles quién quiénes cuánto cuánta cuántos cuántas qué"
@@ -58,15 +67,24 @@ def language_of(text: str) -> str:
 
     Latin script is read as English or Spanish, the analyser's two languages, because short questions
     are often mistaken for a rarer one; other scripts give whatever is detected. Text without letters
-    gives "en". Words of Greek and Latin look Spanish ("cord prolapse caesarean"), so Spanish without its
-    letters must be likely.
+    gives "en". Of a few words, dictionaries tell more than the detector, to which those of Greek and Latin look
+    Spanish ("cord prolapse caesarean"); Spanish without its letters must be likely.
     """
     if not any(char.isalpha() for char in text):
         return "en"
-    code, probability = detector(tuple(LANGUAGES) if _is_latin(text) else ()).classify(text)
+    latin = _is_latin(text)
+    code, probability = detector(tuple(LANGUAGES) if latin else ()).classify(text)
+    if latin and probability < CERTAIN and len(words := _LETTERS.findall(text)) <= SHORT:
+        english, spanish = (sum(_is_word(word, language) for word in words) for language in ("en", "es"))
+        if english != spanish:
+            return "en" if english > spanish else "es"
     if code == "es" and probability < MIN_SPANISH and not _SPANISH.search(text):
         return "en"
     return str(code)
+
+
+def _is_word(word: str, language: str) -> bool:
+    return in_dictionary(word, language) or in_dictionary(word.lower(), language)
 
 
 def confident_language(text: str, expected: Iterable[str] = ()) -> str:
@@ -104,6 +122,18 @@ def languages_of(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(code for code, count in counted.most_common() if count >= MAIN_LANGUAGE * len(sample))
 
 
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text are; in scripts without spaces, every two characters, as Lucene's CJKAnalyzer has them."""
+    if text.isascii() or not _HAS_UNSPACED.search(text):
+        return [match.span() for match in _WORD.finditer(text)]
+    spans = []
+    for match in _SPACED_OR_NOT.finditer(text):
+        start, end = match.span()
+        pairs = match[1] is not None and end - start > 2
+        spans += [(at, at + 2) for at in range(start, end - 1)] if pairs else [(start, end)]
+    return spans
+
+
 def tokens(text: str, language: str) -> list[str]:
     """The terms of a text: lower-cased, stemmed, without stop words or accents except the tilde of ñ.
 
@@ -111,7 +141,7 @@ def tokens(text: str, language: str) -> list[str]:
     without a stemmer here, words are not stemmed.
     """
     stop = stop_words(language)
-    words = [word for word in map(_composed, _WORD.findall(text)) if word not in stop]
+    words = [word for start, end in _spans(text) if (word := _composed(text[start:end])) not in stop]
     return [_fold(stem) for stem in _stem(words, language)]
 
 
@@ -129,7 +159,7 @@ def query_tokens(question: str, languages: Sequence[str], gloss: str = "") -> li
     detected = language_of(question)
     first = detected if detected in languages else languages[0]
     terms = tokens(question, first)
-    if len(_WORD.findall(question)) <= SHORT_QUESTION:
+    if len(_spans(question)) <= SHORT_QUESTION:
         for language in languages:
             terms += [term for term in tokens(question, language) if term not in terms]
     return terms + [term for term in tokens(gloss, "en") if gloss != question and term not in terms]
@@ -139,15 +169,20 @@ def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:
     """Spans (start, end) of the words of `text` that share a term with `question`."""
     terms = {*tokens(question, language), *tokens(question, language_of(question))}
     stop = stop_words(language)
-    spans = [match.span() for match in _WORD.finditer(text) if _composed(match[0]) not in stop]
+    spans = [span for span in _spans(text) if _composed(text[slice(*span)]) not in stop]
     stems = _stem([_composed(text[start:end]) for start, end in spans], language)
-    return [span for span, stem in zip(spans, stems, strict=True) if _fold(stem) in terms]
+    found: list[tuple[int, int]] = []
+    for (start, end), stem in zip(spans, stems, strict=True):
+        if _fold(stem) in terms:
+            overlaps = found and start < found[-1][1]
+            found.append((found.pop()[0] if overlaps else start, end))
+    return found
 
 
 def words_of(text: str, language: str) -> list[Word]:
     """Every word of a text in order, including stop words."""
     stop = stop_words(language)
-    spans = [match.span() for match in _WORD.finditer(text)]
+    spans = _spans(text)
     words = [_composed(text[start:end]) for start, end in spans]
     stems = _stem(words, language)
     return [
@@ -204,7 +239,7 @@ def _fold(word: str) -> str:
 
 
 def _stem(words: Sequence[str], language: str) -> list[str]:
-    if language not in LANGUAGES:
+    if language not in STEMMERS:
         return list(words)
     with _lock:
         return list(_stemmer(language).stemWords(list(words)))
@@ -214,7 +249,7 @@ def _stem(words: Sequence[str], language: str) -> list[str]:
 def _stemmer(language: str) -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer(LANGUAGES[language])
+    return Stemmer.Stemmer(STEMMERS[language])
 
 
 @functools.cache

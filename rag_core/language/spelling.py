@@ -2,7 +2,6 @@
 
 import functools
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from jellyfish import damerau_levenshtein_distance, jaro_winkler_similarity, metaphone
 
 from .analysis import language_of, stop_words, words_of
+from .dictionaries import in_dictionary
 from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
 from .words import read_words
@@ -29,7 +29,6 @@ _KEPT = frozenset(read_words()["typed"]["contractions"].split())  # most negate
 _PHONE: Mapping[str, str] = read_words()["typed"]["meant"]
 _FIXED = frozenset().union(ENGLISH_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
 _NEVER_UNKNOWN = _KEPT | _FIXED | DRUGS
-dictionaries = threading.Lock()  # they take up to a second to load; only one thread should do so
 
 
 class _Found(NamedTuple):
@@ -203,24 +202,6 @@ def count_words(
     for name, language in names:
         found[language].update({match[0].lower(): RARE for match in _WORD.finditer(name)})
     return found
-
-
-def in_dictionary(word: str, language: str) -> bool:
-    """Whether simplemma's dictionary of a language has a word."""
-    with dictionaries:
-        import simplemma
-
-        return bool(simplemma.is_known(word, language, low_memory=True))  # a tenth of the memory
-
-
-def lemma(word: str) -> str | None:
-    """The dictionary form of a Spanish form; None if simplemma's dictionary lacks it."""
-    if not in_dictionary(word, "es"):
-        return None
-    with dictionaries:
-        import simplemma
-
-        return str(simplemma.lemmatize(word, "es", low_memory=True))
 
 
 def _as_near(spanish: Vocabulary, found: Mapping[str, _Found]) -> bool:

@@ -94,11 +94,19 @@ class Bm25(_IndexRetriever):
     control: str = field(default="k of bm25", compare=False, repr=False)
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k best hits for the query as searched, on the scale "bm25"; the index also searches for its gloss."""
+        """The k best hits for the query as searched, on the scale "bm25"; the index also searches for its gloss.
+
+        A word in half of the passages or more has an idf of 0 or less, which all words of a few documents can have.
+        """
         ctx.note_readings((query.text,))
-        return ctx.index_for(enriched=self.enriched).lexical(
+        hits = ctx.index_for(enriched=self.enriched).lexical(
             ctx.as_searched(query.text), self.k, self.k1, self.b
         )
+        if hits and hits[0].score <= 0:
+            ctx.warn(
+                "BM25 cannot rank these passages: the words of the question weigh nothing in so few documents."
+            )
+        return hits
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ from rag_core.stages import (
     select,
 )
 from rag_core.stages.select import mmr_split
+from rag_core.testing import sample_context, sample_services
 from rag_core.values.errors import ConfigError, Stopped
-from rag_core.values.types import Hit, Query, Ranking, Scale, State, Vote
+from rag_core.values.types import Hit, Passage, Query, Ranking, Scale, State, Vote
 
 
 def fused(*rankings: Ranking, k: int = 60) -> Ranking:
@@ -336,3 +337,13 @@ def test_retrieval_does_not_begin_once_the_run_was_stopped(retriever):
     with pytest.raises(Stopped):
         Retrieve((retriever,))(State.start("question"), ctx)
     assert plane.searched == []
+
+
+@for_each(("copies", "warned"), [(2, True), (5, False)])
+def test_bm25_says_where_the_words_of_a_question_weigh_nothing(copies, warned):
+    """Of 4 passages 2 have the word: idf = ln(2.5 / 2.5) = 0; of 7 passages 2: ln(5.5 / 2.5) > 0."""
+    texts = ["the car seat", "a car park", *["lunch is at noon"] * copies]
+    passages = [Passage(f"p{n}", f"d{n}", "", text) for n, text in enumerate(texts)]
+    context = sample_context(sample_services(passages))
+    Bm25(k=2).search(Query("car"), context)
+    assert any("BM25 cannot rank" in one for one in context.meter.warnings) == warned

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...values.errors import read_data_file
-from ..spelling import in_dictionary, lemma
+from ..dictionaries import in_dictionary, lemma
 from ..thesaurus import Thesaurus, longest_by_first
 from .rules import RULES, cognate, composed, plain, readings, respelt, sound, typed_plain, with_accents
 
