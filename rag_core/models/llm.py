@@ -41,7 +41,8 @@ SCHEMA = "response_format"
 # what servers say to a schema that they cannot follow, often without naming it
 SCHEMA_REFUSED = (400, 422, 500)
 STILL_REASONING = Message("the reply ended before the model had finished its reasoning")
-MOST_READ = 2 / 3  # of the tokens counted here; tokenizers differ by less
+# share, and tokens, that a server reports unread before it is noted: tokenizers differ by less, and no context is so small
+UNREAD = 1 / 3, 256
 # what ends the name of one version of a model, as in gpt-4o-2024-08-06, mistral-large-2411, llama3.2:latest
 _VERSION = re.compile(r"[-:@](?:latest|\d{4}-\d{2}-\d{2}|\d{3,8})$|\.gguf$")
 SENSELESS_USAGE = Message("the server's token counts make no sense; tokens were counted here")
@@ -197,7 +198,7 @@ class LlamaLlm:
         notes = [NO_TEMPERATURE] if "temperature" in self._refused else []
         if reply and reply.reports_usage and not reported:
             notes.append(SENSELESS_USAGE)
-        if reply and reported and not reply.cached and sent < counted * MOST_READ:
+        if reply and reported and not reply.cached and counted - sent > max(counted * UNREAD[0], UNREAD[1]):
             notes.append(
                 Message(
                     "the server read {read} of about {sent} tokens, so that instructions or passages may be missing; raise "

@@ -78,25 +78,14 @@ class OfflineEngine:
     def reply(
         self, template: str, fields: Fields, sample: int = 0, bills: list[ModelCall] | None = None
     ) -> Iterator[str]:
-        """The reply to a prompt, word by word with the white space before each.
+        """The reply to a prompt, a section at a time.
 
         Args:
             template: the name of the prompt's template.
             sample: which of several replies to the same prompt.
             bills: receives its embedding calls.
         """
-        for piece in self._pieces(template, fields, sample, [] if bills is None else bills):
-            yield from words_in(piece)
-
-    def read_out(self, prompt: str) -> str:
-        """The sentences that answer a prompt of text alone, as LlamaIndex's synthesizers send it."""
-        question, found = _read_text(prompt)
-        sections = Sections(self._reader)
-        if sections.near(question, found) < MIN_COSINE:
-            return NO_ANSWER
-        return " ".join(one.text for one in sections.closest(question, found, READ_OUT))
-
-    def _pieces(self, template: str, fields: Fields, sample: int, bills: list[ModelCall]) -> Iterator[str]:
+        bills = [] if bills is None else bills
         sections = Sections(MeteredEmbedder(self._reader, bills), self._thesaurus, self._asked)
         rewriter = Rewriter(MeteredEmbedder(self._embedder, bills), self._thesaurus, self._index)
         match template:
@@ -113,6 +102,14 @@ class OfflineEngine:
             case _:
                 form: Form = fields.get("form", Form())
                 yield rewriter.rewrite(template, fields["question"], form.kind)
+
+    def read_out(self, prompt: str) -> str:
+        """The sentences that answer a prompt of text alone, as LlamaIndex's synthesizers send it."""
+        question, found = _read_text(prompt)
+        sections = Sections(self._reader)
+        if sections.near(question, found) < MIN_COSINE:
+            return NO_ANSWER
+        return " ".join(one.text for one in sections.closest(question, found, READ_OUT))
 
     def _answer(self, asked: Urgent, sources: Sources, sections: Sections) -> Iterator[str]:
         """The sections that answer, each with its number."""
@@ -168,11 +165,6 @@ def _asked(fields: Fields) -> Urgent:
     """The question of an answer, with its triage; routine if the prompt says nothing of it."""
     urgency = fields.get("urgency")
     return Urgent(fields["question"], urgency.as_read if isinstance(urgency, Urgency) else ROUTINE)
-
-
-def words_in(text: str) -> list[str]:
-    """The words of a text, each with the white space before it."""
-    return re.findall(r"\s*\S+", text)
 
 
 def _analysis(question: str) -> str:

@@ -7,7 +7,7 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 from pydantic import PrivateAttr
 
 from . import NAME
-from .engine import OfflineEngine, words_in
+from .engine import OfflineEngine
 
 
 class OfflineLLM(CustomLLM):
@@ -35,12 +35,6 @@ class OfflineLLM(CustomLLM):
 
     @llm_completion_callback()
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        """The reply word by word."""
-
-        def stream() -> CompletionResponseGen:
-            text = ""
-            for word in words_in(self._engine.read_out(prompt)):
-                text += word
-                yield CompletionResponse(text=text, delta=word)
-
-        return stream()
+        """The reply as one piece."""
+        whole = self._engine.read_out(prompt)
+        return (CompletionResponse(text=text, delta=text) for text in (whole,))

@@ -44,7 +44,7 @@ class OfflineLlm:
         return OfflineLLM(self._engine)
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield the reply word by word, then the calls for its embeddings and its own.
+        """Yield the reply a section at a time, then the calls for its embeddings and its own.
 
         Raises:
             ProviderError: it failed; raised after the calls are yielded.
@@ -53,8 +53,8 @@ class OfflineLlm:
         inside: list[ModelCall] = []  # its embeddings, which a provider may bill
         end_event = start_chat_event(prompt.system, text)
         try:
-            for word in self._engine.reply(prompt.template.name, prompt.fields, prompt.sample, inside):
-                if piece := reply.take(word):
+            for part in self._engine.reply(prompt.template.name, prompt.fields, prompt.sample, inside):
+                if piece := reply.take(part):
                     yield piece
                 if stop() or reply.full:
                     break
