@@ -220,7 +220,7 @@ class ColumnView:
                 )
             else:
                 with st.expander(translated(how_it_got_here.TITLE)):
-                    self._draw_stages()
+                    self._put("stages", stages(column))
                     if column.error:
                         untrusted.draw(queries.before_failure(column.steps, column.error))
 
@@ -230,10 +230,7 @@ class ColumnView:
             self._draw_status()
         self._draw_results()
         if "stages" in self._places:
-            self._draw_stages()
-
-    def _draw_stages(self) -> None:
-        self._put("stages", stages(self.column))
+            self._put("stages", stages(self.column))
 
     def _draw_status(self) -> None:
         """How far the column is or what it took, and whether its card is set otherwise since."""

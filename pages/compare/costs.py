@@ -19,6 +19,7 @@ from pages.shared.engine import engine
 from pages.shared.live import Comparison
 from pages.shared.wording import money, price_age, seconds
 from rag_core.explain import bill, query_title
+from rag_core.offline import NAME as OFFLINE
 from rag_core.values.pricing import Price, PriceList
 
 PER_DAY = 100  # questions, to begin with
@@ -63,8 +64,14 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
     listed = price_list().writers
     st.markdown(f"**{untrusted.label(t('The same question with another model'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        own = _own_price()
-    prices = {**listed, bill.TYPED: own}
+        box: dict[str, Any] = {"min_value": 0.0, "max_value": 10_000.0, "step": 0.05, "format": "%.2f"}
+        sent = st.number_input(
+            t("Your price for input (dollars per million tokens)"), value=0.50, key="cost.input", **box
+        )
+        received = st.number_input(
+            t("Your price for output (dollars per million tokens)"), value=2.00, key="cost.output", **box
+        )
+    prices = {**listed, bill.TYPED: Price(sent, received, datetime.date.today(), t("typed here"))}
     untrusted.draw(_models(traces, prices))
     st.markdown(f"**{untrusted.label(t('What a month would cost'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -86,17 +93,6 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
         )  # fmt: skip
     measured = _measured(run, averaged=averaged)
     untrusted.draw(_month(traces, measured, prices.get(chosen), per_day))
-
-
-def _own_price() -> Price:
-    box: dict[str, Any] = {"min_value": 0.0, "max_value": 10_000.0, "step": 0.05, "format": "%.2f"}
-    sent = st.number_input(
-        t("Your price for input (dollars per million tokens)"), value=0.50, key="cost.input", **box
-    )
-    received = st.number_input(
-        t("Your price for output (dollars per million tokens)"), value=2.00, key="cost.output", **box
-    )
-    return Price(sent, received, datetime.date.today(), t("typed here"))
 
 
 @st.cache_resource(show_spinner=False)
@@ -147,7 +143,7 @@ def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
         "longer or shorter. Llama 3.1 8B, with which RAG-MSR rewrites, has open weights and no one price: "
         "llama-3.1-8b-instant is Groq's."
     )
-    if bill.of_offline_engine(calls):
+    if any(call.model == OFFLINE for call in calls):
         return t(
             "Estimates: no language model was asked. They count the prompts that a model would have been sent, and the "
             "offline engine's replies in place of its own. {same}",

@@ -22,10 +22,16 @@ def menu(run: Comparison) -> None:
     several = len(run.traces) > 1
     name = f"comparison-{run.asked:%Y-%m-%d-%H%M}"
     with st.popover(t("Download"), icon=":material/download:", width="content"):
-        report = partial(_html, run, language(), _failures(run))
+        failures = [
+            f"{setups.title(column.setup)}: {problem(why)}"
+            for column in run.columns
+            if (why := column.error or column.stopped)
+        ]
+        report = partial(_html, run, language(), failures)
         file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", report)
-        file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", partial(_json, run))
-        file(t("Passages (CSV)"), f"{name}.csv", "text/csv", partial(_csv, run))
+        session = partial(sessions.session_text, run.traces, _voted(run))
+        file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", session)
+        file(t("Passages (CSV)"), f"{name}.csv", "text/csv", lambda: sessions.passages_csv(_session(run)))
         ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
         file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
         st.caption(
@@ -65,22 +71,6 @@ def _html(run: Comparison, language: str, failures: Sequence[str]) -> str:
         for saved, trace in zip(_session(run), run.traces, strict=True)
     ]
     return sessions.report(said, run.asked, failures, language)
-
-
-def _failures(run: Comparison) -> list[str]:
-    return [
-        f"{setups.title(column.setup)}: {problem(column.error or column.stopped)}"
-        for column in run.columns
-        if column.error or column.stopped
-    ]
-
-
-def _json(run: Comparison) -> str:
-    return sessions.session_text(run.traces, _voted(run))
-
-
-def _csv(run: Comparison) -> str:
-    return sessions.passages_csv(_session(run))
 
 
 def _trec(run: Comparison) -> str | bytes:

@@ -259,18 +259,14 @@ def teaching(run: Comparison) -> None:
                 "finds the section by it. Documents lists what was taught; measurements leave it out."
             )
         )
-        _teach(run)
-
-
-def _teach(run: Comparison) -> None:
-    labs = {name: engine().wait(name) for name in dict.fromkeys(trace.corpus for trace in run.traces)}
-    found = {one.id: (one, lab) for lab in labs.values() for one in lab.passages.values()}
-    chosen = passage_box(
-        t("The section that answers"), {name: one for name, (one, _) in found.items()}, "teach.passage"
-    )
-    words = t("Keep the question as asked of it")
-    pressed = st.button(words, key="teach.keep", disabled=chosen is None, type="primary")
-    if pressed and chosen:
-        passage, lab = found[chosen]
-        teach(lab.settings, lab.corpus, chosen, run.question, by=account.name(), country=run.country)
-        untrusted.say(t("Kept as asked of {section}. Run it again.", section=passage.full_title), st.success)
+        labs = (engine().wait(name) for name in dict.fromkeys(trace.corpus for trace in run.traces))
+        found = {one.id: (one, lab) for lab in labs for one in lab.passages.values()}
+        passages = {name: one for name, (one, _) in found.items()}
+        chosen = passage_box(t("The section that answers"), passages, "teach.passage")
+        words = t("Keep the question as asked of it")
+        pressed = st.button(words, key="teach.keep", disabled=chosen is None, type="primary")
+        if pressed and chosen:
+            passage, lab = found[chosen]
+            teach(lab.settings, lab.corpus, chosen, run.question, by=account.name(), country=run.country)
+            kept = t("Kept as asked of {section}. Run it again.", section=passage.full_title)
+            untrusted.say(kept, st.success)

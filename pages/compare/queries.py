@@ -169,18 +169,12 @@ def _tokens(one: Exchange) -> str:
     if not one.calls:
         return t("no tokens: the provider refused it")
     counted = [call for call in one.calls if call.of_language_model]
-    sent, received = token_counts(counted)
+    sent, received = (f"{count:,}" for count in token_counts(counted))
     if one.offline:
-        return t(
-            "{sent} tokens in, {received} out if it were sent", sent=f"{sent:,}", received=f"{received:,}"
-        )
+        return t("{sent} tokens in, {received} out if it were sent", sent=sent, received=received)
     if all(call.counted_by == "provider" for call in counted):
-        return t(
-            "{sent} tokens in, {received} out, counted by the provider",
-            sent=f"{sent:,}",
-            received=f"{received:,}",
-        )
-    return t("{sent} tokens in, {received} out, counted here", sent=f"{sent:,}", received=f"{received:,}")
+        return t("{sent} tokens in, {received} out, counted by the provider", sent=sent, received=received)
+    return t("{sent} tokens in, {received} out, counted here", sent=sent, received=received)
 
 
 def _text(title: str, text: str) -> str:

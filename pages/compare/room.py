@@ -21,7 +21,7 @@ from pages.shared.live import LETTERS, Comparison
 from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import PanelSession, Room, Rooms, Round
+    from rag_core.sessions.panel import Room, Rooms, Round
 
 TICK_S = 2.0  # between two counts
 KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the presenter's own
@@ -224,22 +224,17 @@ def draw_opened() -> None:
         return
     opened = panel.open_panel(given.getvalue().decode("utf-8", "replace"))
     with st.container(border=True):
-        _draw_file(opened)
-
-
-def _draw_file(opened: PanelSession) -> None:
-    told = t(
-        "Room {code}, opened on {when} UTC. Nothing in this file was altered: SHA-256 {sha256}",
-        code=opened.room.code, when=when(opened.room.opened), sha256=opened.sha256,
-    )  # fmt: skip
-    untrusted.say(told)
-    room_result.draw(opened.rounds, opened.votes)
-    if not opened.rounds:
-        return
-    asked: Round = untrusted.choose(
-        t("Question"), opened.rounds, lambda one: one.question.text, "panel.asked"
-    )
-    names, answers = room_result.names(opened.rounds), asked.question.answers
-    for place, (one, spot) in enumerate(zip(answers, st.columns(len(answers)), strict=True)):
-        with spot, st.container(border=True):
-            untrusted.draw(presenter.nameless(one.trace, place, f"{LETTERS[place]} · {names[one.label]}"))
+        told = t(
+            "Room {code}, opened on {when} UTC. Nothing in this file was altered: SHA-256 {sha256}",
+            code=opened.room.code, when=when(opened.room.opened), sha256=opened.sha256,
+        )  # fmt: skip
+        untrusted.say(told)
+        room_result.draw(opened.rounds, opened.votes)
+        if not opened.rounds:
+            return
+        asked = untrusted.choose(t("Question"), opened.rounds, lambda one: one.question.text, "panel.asked")
+        names, answers = room_result.names(opened.rounds), asked.question.answers
+        for place, (one, spot) in enumerate(zip(answers, st.columns(len(answers)), strict=True)):
+            with spot, st.container(border=True):
+                title = f"{LETTERS[place]} · {names[one.label]}"
+                untrusted.draw(presenter.nameless(one.trace, place, title))

@@ -32,9 +32,6 @@ WATCH_S = 0.7  # between two looks at whether the tipping points are known
 
 def main() -> None:
     """Draw the page."""
-    if "sweep" in st.query_params:  # this address was the sweep page's
-        wanted = {"view": "search-settings", "sweep": st.query_params["sweep"]}
-        st.switch_page("pages/evaluate/evaluate.py", query_params=wanted)
     with st.container(key="unseen"):
         st.header(label(t("Tune one strategy, live")), anchor=False)
     tuning.restore()

@@ -46,15 +46,14 @@ def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str
     )
 
 
-def presser(key: str, text: str, name: str, *, disabled: bool = False) -> str:
+def presser(key: str, text: str, name: str) -> str:
     """A button that presses the one of Streamlit's with this key, which stands hidden for it; see page.js.
 
     Args:
         key: of letters, digits and "-".
         name: what a screen reader says.
     """
-    off = " disabled" if disabled else ""
-    return f'<button type="button" class="rl-open" data-press="{escape(key)}" aria-label="{escape(name)}"{off}>{escape(text)}</button>'
+    return f'<button type="button" class="rl-open" data-press="{escape(key)}" aria-label="{escape(name)}">{escape(text)}</button>'
 
 
 def listed(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

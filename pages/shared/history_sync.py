@@ -73,7 +73,7 @@ def _remember(run: LiveRun, kept: History | None) -> None:
                 stored, run.unkept = settled, ""
             except rag_core.RagError as error:
                 run.unkept = error.sentence
-                observing.unkept(error)
+                observing.failed("question not kept", "history", error)
             tried = True
         if over:
             run.kept.set()

@@ -48,7 +48,7 @@ def start_log() -> None:
 def opened(seconds: float, error: rag_core.RagError | None) -> None:
     """Record that the engine has started, or why it did not."""
     if error:
-        _failed("engine failed", "start", error)
+        failed("engine failed", "start", error)
     else:
         _log.info("engine ready", extra={"seconds": round(seconds, 1)})
 
@@ -72,7 +72,7 @@ def happened(strategy: str, event: rag_core.Event) -> None:
             _log.info("column done", extra={**facts, "usd": trace.cost_usd})
         case rag_core.Failed(error=error):
             _columns.labels(strategy, "failed").inc()
-            _failed("column failed", getattr(error, "stage", ""), error, strategy=strategy)
+            failed("column failed", getattr(error, "stage", ""), error, strategy=strategy)
         case rag_core.StoppedEarly():
             _columns.labels(strategy, "stopped").inc()
 
@@ -90,12 +90,8 @@ def paid(calls: Iterable[rag_core.ModelCall]) -> None:
 on_spent(paid)
 
 
-def unkept(error: rag_core.RagError) -> None:
-    """Record that the history did not take a question."""
-    _failed("question not kept", "history", error)
-
-
-def _failed(what: str, where: str, error: BaseException, **facts: str) -> None:
+def failed(what: str, where: str, error: BaseException, **facts: str) -> None:
+    """Record a failure by the class of its first cause."""
     while error.__cause__:  # the library's own error tells a refused key from a lost connection
         error = error.__cause__
     _errors.labels(where, type(error).__name__).inc()

@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass, fields
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 
 from ..values.errors import ConfigError, RagError
 from ..values.model_choice import ModelChoice
@@ -104,7 +104,10 @@ class Registry(Mapping[str, Recipe]):
         """
         with self._lock:
             self._all()
-            self._add(recipe, _origin(recipe), replace=replace)
+            module = getattr(
+                getattr(recipe, "stages", None), "__module__", None
+            )  # whose code builds its stages
+            self._add(recipe, str(module or "__main__").partition(".")[0], replace=replace)
 
     def unregister(self, name: str) -> None:
         """Remove a strategy.
@@ -139,7 +142,9 @@ class Registry(Mapping[str, Recipe]):
         ]
         for package, entry in sorted(found, key=lambda pair: (pair[0], pair[1].name)):
             try:
-                for recipe in _recipes_of(entry):
+                loaded = entry.load()
+                loaded = loaded() if callable(loaded) else loaded
+                for recipe in [loaded] if isinstance(loaded, Recipe) else list(loaded):
                     self._add(recipe, package)
             except (Exception, SystemExit) as error:  # a broken plug-in must not stop the lab
                 reason = str(error) if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
@@ -186,17 +191,3 @@ def _check(recipe: object) -> None:
             f"Strategy {recipe.name!r} does not build with its defaults: {type(error).__name__}: {error}.",
             "Try it with rag_core.testing.check_strategy.",
         ) from error
-
-
-def _recipes_of(entry: EntryPoint) -> list[Recipe]:
-    """The recipes of an entry point: its object, or what that returns when called."""
-    found = entry.load()
-    if callable(found):
-        found = found()
-    return [found] if isinstance(found, Recipe) else list(found)
-
-
-def _origin(recipe: Recipe) -> str:
-    """The package whose code builds a recipe's stages."""
-    module = getattr(getattr(recipe, "stages", None), "__module__", None)
-    return str(module or "__main__").partition(".")[0]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from ..offline import NAME as OFFLINE
 from ..stages import Blend, LlmRerank
 from ..values.pricing import Price
 from ..values.trace import Step, Trace
@@ -121,22 +120,15 @@ def bill_of(trace: Trace) -> Bill:
     lines: list[BillLine] = []
     counted: set[ModelCall] = set()
     for step in trace.steps:
-        lines.append(_line(step, counted))
-        counted.update(step.calls)
+        used = tuple(dict.fromkeys(step.calls))
+        new = [call for call in used if not (step.reused or call in counted or call in step.shared)]
+        seconds = 0.0 if step.reused else step.seconds
+        lines.append(BillLine(step.stage, step.kind, seconds, step.reused, tuple(new), len(used) - len(new)))
+        counted.update(used)
     made = tuple(call for line in lines for call in line.calls)
     elsewhere = sum(call not in set(made) for call in trace.calls)
     total = BillLine("Total", "", sum(line.seconds for line in lines), False, made, elsewhere)
     return Bill(tuple(lines), total, trace.cost)
-
-
-def _line(step: Step, counted: set[ModelCall]) -> BillLine:
-    used = tuple(dict.fromkeys(step.calls))
-    made = (
-        () if step.reused else tuple(call for call in used if call not in counted and call not in step.shared)
-    )
-    return BillLine(
-        step.stage, step.kind, 0.0 if step.reused else step.seconds, step.reused, made, len(used) - len(made)
-    )
 
 
 def _sum(name: str, lines: Sequence[BillLine]) -> BillLine:
@@ -252,17 +244,31 @@ def quotes(calls: Iterable[ModelCall], prices: Mapping[str, Price], texts: Texts
         [('gpt-4.1', 0.0028, 'same')]
     """
     once = tuple(dict.fromkeys(calls))
+    found = (_quote(model, price, once, texts) for model, price in prices.items())
     return tuple(
-        sorted((_quote(model, price, once, texts) for model, price in prices.items()), key=_cheapest_first)
+        sorted(
+            found,
+            key=lambda one: (math.inf if one.cost_usd is None else one.cost_usd, one.price.input, one.model),
+        )
     )
 
 
 def _quote(model: str, price: Price, calls: Sequence[ModelCall], texts: Texts) -> Quote:
-    from ..models.tokenizer import count_tokens, encoding_name  # slow to import, and only quotes count tokens
+    from ..models.tokenizer import (
+        FALLBACK,
+        count_tokens,
+        encoding_name,
+    )  # slow to import, and only quotes count
 
-    tokeniser = _tokeniser(model, calls)
-    language = [call for call in calls if call.of_language_model]
-    if tokeniser == "same" or encoding_name(model) is None or not all(call in texts for call in language):
+    own, language = encoding_name(model), [call for call in calls if call.of_language_model]
+    counted_by = {
+        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None)
+        for call in language
+    }
+    tokeniser: Tokeniser = "same" if counted_by <= {own} else "another"
+    if own is None or None in counted_by:
+        tokeniser = "unknown"
+    if tokeniser == "same" or own is None or not all(call in texts for call in language):
         return Quote(model, price, cost_at(calls, price), tokeniser)
     again = {call: [count_tokens(text, model) for text in texts[call]] for call in language}
     counted = [
@@ -294,30 +300,6 @@ def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
     rest = Cost.of(call for call in once if not call.of_language_model).usd
     at_price = price.cost_usd(*token_counts(call for call in once if call.of_language_model))
     return None if rest is None else at_price + rest
-
-
-def of_offline_engine(calls: Iterable[ModelCall]) -> bool:
-    """Whether the offline engine replied to any of them, so that its replies stand for a model's."""
-    return any(call.model == OFFLINE for call in calls)
-
-
-def _cheapest_first(quote: Quote) -> tuple[float, float, str]:
-    return math.inf if quote.cost_usd is None else quote.cost_usd, quote.price.input, quote.model
-
-
-def _tokeniser(model: str, calls: Iterable[ModelCall]) -> Tokeniser:
-    """How the counts of the calls relate to the tokeniser of a model."""
-    from ..models.tokenizer import FALLBACK, encoding_name
-
-    own = encoding_name(model)
-    counted = {
-        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None)
-        for call in calls
-        if call.of_language_model
-    }
-    if own is None or None in counted:
-        return "unknown"
-    return "same" if counted <= {own} else "another"
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,14 @@ class _Judge:
             case Mmr.__name__:
                 return self._lost_to_mmr(step, seen, hit, best)
             case ReciprocalRankFusion.__name__:
-                if self._weightless(step, seen, hit):
+                fusion = fusion_of(step)
+                assert isinstance(fusion, ReciprocalRankFusion)
+                found = (
+                    one
+                    for one in self.trace.steps[seen].after.rankings
+                    if hit.id in {each.id for each in one}
+                )
+                if not any(map(fusion.weight, found)):
                     text = Message("ignored by fusion: only searches of weight 0 found it")
                     return {"kind": "weightless", "text": text}
         if step.kind == "rerank":
@@ -257,10 +264,3 @@ class _Judge:
         if identity in self.final:
             return Message("passage {rank}", rank=self.final[identity])
         return Message("“{title}”", title=self.hits[identity].passage.full_title)
-
-    def _weightless(self, step: Step, seen: int, hit: Hit) -> bool:
-        fusion = fusion_of(step)
-        assert isinstance(fusion, ReciprocalRankFusion)
-        searched = self.trace.steps[seen].after.rankings
-        found = [ranking for ranking in searched if any(one.id == hit.id for one in ranking)]
-        return not any(fusion.weight(ranking) for ranking in found)

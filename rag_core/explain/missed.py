@@ -1,6 +1,6 @@
 """Why not this one? Where a strategy lost a passage, also one that no search returned."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,19 +81,16 @@ def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[st
             sentence = f"{fate.text[0].upper()}{fate.text[1:]}."
             return WhyNot(passages[passage], trace.strategy, fate, (), sentence)
     replay = Replay(trace, services)
-    searches = tuple(_searches(replay, passage, passages))
-    told = Message.joined((one.text for one in searches), "; ")
-    lost = Message("Never retrieved: {searches}.", searches=told) if searches else Message("Never retrieved.")
-    return WhyNot(passages[passage], trace.strategy, None, searches, lost)
-
-
-def _searches(replay: Replay, passage: str, passages: Collection[str]) -> Iterator[Missed]:
-    ctx = replay.context()
-    for stage, step in zip(replay.strategy({}).stages, replay.trace.steps, strict=False):
+    ctx, searches = replay.context(), list[Missed]()
+    for stage, step in zip(replay.strategy({}).stages, trace.steps, strict=False):
         if isinstance(stage, Retrieve):
             made = dict(zip(stage.names, stage.retrievers, strict=True))
-            for ranking in step.after.rankings:
-                yield _missed(made[ranking.retriever], ranking, passage, passages, ctx)
+            searches += [
+                _missed(made[one.retriever], one, passage, passages, ctx) for one in step.after.rankings
+            ]
+    told = Message.joined((one.text for one in searches), "; ")
+    lost = Message("Never retrieved: {searches}.", searches=told) if searches else Message("Never retrieved.")
+    return WhyNot(passages[passage], trace.strategy, None, tuple(searches), lost)
 
 
 def _missed(

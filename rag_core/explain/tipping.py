@@ -227,7 +227,8 @@ class _Move:
         """The shortest decimal that changes what `tip` changes, whose neighbour changes nothing."""
         sign = 1 if bound > self.current else -1
         changed = self.replay.used(self.assign(tip))
-        for decimals in range(_decimals(self.control.step), DECIMALS):
+        exponent = Decimal(str(self.control.step)).normalize().as_tuple().exponent
+        for decimals in range(max(0, -int(exponent)), DECIMALS):
             unit = Decimal(1).scaleb(-decimals)
             outward = Decimal(tip).quantize(unit, ROUND_CEILING if sign > 0 else ROUND_FLOOR)
             value = float(outward)
@@ -238,9 +239,3 @@ class _Move:
             if self.replay.used(self.assign(value)) == changed:
                 return value, beside
         return tip, tip - sign * PRECISION
-
-
-def _decimals(step: float) -> int:
-    """Decimals of a step: 2 of 0.05."""
-    exponent = Decimal(str(step)).normalize().as_tuple().exponent
-    return max(0, -int(exponent))

@@ -126,7 +126,7 @@ class Tuner:
     def _most(self, control: Control) -> tuple[Work, ...]:
         """The dearest of a few other values of a control."""
         works = []
-        for value in _others(control, self.trace.controls[control.name]):
+        for value in other_values(control, self.trace.controls[control.name]):
             try:
                 works.append(self.move({control.name: value}).needs)
             except ConfigError:  # it does not go with the other values
@@ -134,7 +134,7 @@ class Tuner:
         return max(works, key=lambda work: sum(one.calls for one in work), default=())
 
 
-def _others(control: Control, current: object) -> Sequence[object]:
+def other_values(control: Control, current: object) -> Sequence[object]:
     """Some other values of a control: the ends of its range and the next steps, or all of a few."""
     match control:
         case Number():

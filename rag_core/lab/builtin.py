@@ -66,15 +66,6 @@ def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
     Raises:
         StorageError: a folder cannot be written.
     """
-    try:
-        return _export(data, target, embedder)
-    except OSError as error:
-        raise unwritable(
-            error.filename or target, error, Message("Name a new or empty folder on a disk with space.")
-        ) from error
-
-
-def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
     documents = read_collection(data / "corpus")
     rows = {
         "documents": [
@@ -91,26 +82,30 @@ def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
             for p in chunked(documents, embedder)
         ],
     }
-    target.mkdir(parents=True, exist_ok=True)
-    _write_lines(target / "NOTICE.txt", [NOTICE])  # BEIR's files have no place for it
     written = []
-    for level, qrels in LEVELS.items():
-        for name, languages in {**{code: (code,) for code in LANGUAGES}, "all": tuple(LANGUAGES)}.items():
-            folder = target / level / name
-            (folder / "qrels").mkdir(parents=True, exist_ok=True)
-            _write_lines(
-                folder / "corpus.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows[level]]
-            )
-            sources = [data / "questions" / language for language in languages]
-            _write_lines(
-                folder / "queries.jsonl",
-                [line for source in sources for line in _lines(source / "queries.jsonl")],
-            )
-            for split in SPLITS:
-                judged = [_lines(source / qrels / f"{split}.tsv") for source in sources]
-                body = [line for lines in judged for line in lines[1:]]
-                _write_lines(folder / "qrels" / f"{split}.tsv", [judged[0][0], *body])
-            written.append(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        _write_lines(target / "NOTICE.txt", [NOTICE])  # BEIR's files have no place for it
+        for level, qrels in LEVELS.items():
+            for name, languages in {**{code: (code,) for code in LANGUAGES}, "all": tuple(LANGUAGES)}.items():
+                folder = target / level / name
+                (folder / "qrels").mkdir(parents=True, exist_ok=True)
+                _write_lines(
+                    folder / "corpus.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows[level]]
+                )
+                sources = [data / "questions" / language for language in languages]
+                _write_lines(
+                    folder / "queries.jsonl",
+                    [line for source in sources for line in _lines(source / "queries.jsonl")],
+                )
+                for split in SPLITS:
+                    judged = [_lines(source / qrels / f"{split}.tsv") for source in sources]
+                    body = [line for lines in judged for line in lines[1:]]
+                    _write_lines(folder / "qrels" / f"{split}.tsv", [judged[0][0], *body])
+                written.append(folder)
+    except OSError as error:
+        step = Message("Name a new or empty folder on a disk with space.")
+        raise unwritable(error.filename or target, error, step) from error
     return written
 
 

@@ -93,7 +93,9 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
     match stages[place]:
         case Retrieve() as search:
             found = states[place].rankings
-            if full := _full(search, states[place]):
+            made = dict(zip(search.names, search.retrievers, strict=True))
+            searched = ((made[one.retriever], len(one)) for one in found)
+            if full := tuple(dict.fromkeys(one.control for one, size in searched if size == one.most)):
                 left = _passed_on(full, _different_passages(got))
             elif any(hit.passage.copies for ranking in found for hit in ranking):
                 left = Message("equal texts count as one, which leaves {got}", got=got)
@@ -104,13 +106,6 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
         case _:
             return None
     return control, _short(control, wanted, left)
-
-
-def _full(search: Retrieve, state: State) -> tuple[str, ...]:
-    """The controls of the retrievers that reached their limit."""
-    made = dict(zip(search.names, search.retrievers, strict=True))
-    searched = [(made[ranking.retriever], len(ranking)) for ranking in state.rankings]
-    return tuple(dict.fromkeys(one.control for one, found in searched if found == one.most))
 
 
 def _different(state: State) -> int:

@@ -1,6 +1,7 @@
 """Several strategies on one question at the same time, as one stream of events."""
 
 import contextvars
+import functools
 import queue
 import threading
 import time
@@ -10,7 +11,6 @@ from dataclasses import dataclass, replace
 from ..prompts.replies import Restart
 from ..runtime.run import Flag, Once, Run
 from ..runtime.services import Services
-from ..stages import Stage
 from ..values.errors import RagError, Stopped
 from ..values.message import Message
 from ..values.trace import Step, Trace
@@ -116,8 +116,9 @@ def stream(
         if isinstance(own, RagError):
             events.put(Failed(column, own))
             continue
-        run = Run(shared, _Either(stop, closed), _emitter(events, column), began=began)
-        workers.append(_worker(column, question, strategy, own, run, events.put))
+        emit = functools.partial(_emit, events.put, column)
+        run = Run(shared, _Either(stop, closed), emit, began=began)
+        workers.append(functools.partial(_work, column, question, strategy, own, run, events.put))
         for trace in reuse:
             if trace.question == question and trace.engine == own.engine:
                 remember(shared, trace, [strategy], own)
@@ -187,33 +188,28 @@ def remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], service
             shared.put(strategy.prefix(trace.question, position, services), earlier)
 
 
-def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], None]:
-    return lambda text: events.put(Token(column, text, isinstance(text, Restart)))
+def _emit(put: Callable[[Event], None], column: int, text: str) -> None:
+    put(Token(column, text, isinstance(text, Restart)))
 
 
-def _worker(
+def _work(
     column: int, question: str, strategy: Strategy, services: Services, run: Run, put: Callable[[Event], None]
-) -> Callable[[], None]:
-    def started(position: int, stage: Stage) -> None:
-        put(StageStarted(column, position, stage.name, stage.kind))
-
-    def finished(position: int, step: Step) -> None:
-        put(StageFinished(column, position, step))
-
-    def work() -> None:
-        try:
-            trace = strategy.run(question, services, run, on_start=started, on_finish=finished)
-            put(Done(column, trace))
-        except Stopped as stopped:
-            put(StoppedEarly(column, stopped.calls))
-        except RagError as error:
-            put(Failed(column, error))
-        except BaseException as error:  # whatever it is, the column needs an outcome
-            what = Message(
-                "{name}: {kind}: {reason}", name=strategy.name, kind=type(error).__name__, reason=error
-            )
-            failure = RagError(what)
-            failure.__cause__ = error  # the pages say it without the name of its class
-            put(Failed(column, failure))
-
-    return work
+) -> None:
+    try:
+        trace = strategy.run(
+            question,
+            services,
+            run,
+            on_start=lambda place, stage: put(StageStarted(column, place, stage.name, stage.kind)),
+            on_finish=lambda place, step: put(StageFinished(column, place, step)),
+        )
+        put(Done(column, trace))
+    except Stopped as stopped:
+        put(StoppedEarly(column, stopped.calls))
+    except RagError as error:
+        put(Failed(column, error))
+    except BaseException as error:  # whatever it is, the column needs an outcome
+        kind = type(error).__name__
+        failure = RagError(Message("{name}: {kind}: {reason}", name=strategy.name, kind=kind, reason=error))
+        failure.__cause__ = error  # the pages say it without the name of its class
+        put(Failed(column, failure))

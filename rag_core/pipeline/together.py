@@ -102,7 +102,9 @@ class Together:
         for row, ranking in zip(ranks, rankings, strict=True):
             row[[column[hit.id] for hit in ranking]] = np.arange(1, len(ranking) + 1)
         ctx = Context(services, run)
-        order = _first_of_each(ranks, self.depths)
+        # the first ranking at every depth; with several, fusion comes next and reads them all
+        columns = np.tile(np.argsort(ranks[0]), (len(self.depths), 1))
+        order = _Order(columns, np.minimum(self.depths[:, 0], np.isfinite(ranks[0]).sum()))
         for level in self.levels:
             match level.stages[0]:
                 case ReciprocalRankFusion():
@@ -183,13 +185,6 @@ def _together(strategies: Sequence[Strategy], places: Sequence[int]) -> Together
     deepest = tuple(replace(one, k=int(k)) for one, k in zip(searches[0], depths.max(axis=0), strict=True))
     search = Strategy(model.name, (*model.stages[:position], Retrieve(deepest)))
     return Together(tuple(places), search, depths, tuple(levels[1:]), np.array(rows, np.intp))
-
-
-def _first_of_each(ranks: NDArray[np.float64], depths: Rows) -> _Order:
-    """The first ranking at every depth; with several, fusion comes next and reads them all."""
-    columns = np.argsort(ranks[0])
-    found = np.isfinite(ranks[0]).sum()
-    return _Order(np.tile(columns, (len(depths), 1)), np.minimum(depths[:, 0], found))
 
 
 def _fused(level: _Level, ranks: NDArray[np.float64], depths: Rows, rankings: Sequence[Ranking]) -> _Order:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from ..catalog import Control, Number, PromptText, Recipe, Switch, Templates, Values, Weights, format_value
-from ..catalog.controls import Choice
+from ..catalog import Control, Number, Recipe, Values, format_value
+from ..explain.tuner import other_values
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError, RagError
 from ..values.trace import Trace
@@ -160,7 +160,7 @@ def _check_effect(recipe: Recipe, control: Control) -> None:
     """Some other value changes fingerprint and result; where the control is idle, none does."""
     base = _acting(control)
     before = _build(recipe, base)
-    others = list(_others(control))
+    others = other_values(control, control.default)
     built: list[Strategy] = []
     for value in others:
         try:
@@ -178,7 +178,7 @@ def _check_effect(recipe: Recipe, control: Control) -> None:
     )
     for other, acting in control.needs:
         needed = next(one for one in recipe.controls if one.name == other)
-        resting = next((value for value in _others(needed) if value not in acting), None)
+        resting = next((one for one in other_values(needed, needed.default) if one not in acting), None)
         if resting is not None:
             idle = {**base, other: resting}
             prints = {_build(recipe, {**idle, control.name: value}).fingerprint for value in others}
@@ -195,27 +195,6 @@ def _states(strategy: Strategy, question: str) -> list[object]:
         *(step.after for step in steps),
         *((one.system, one.text) for step in steps for one in step.exchanges),
     ]
-
-
-def _others(control: Control) -> Iterator[Any]:
-    default = control.parse(control.default)
-    match control:
-        case Number():
-            candidates: list[Any] = [control.min, control.max, (control.min + control.max) / 2]
-            candidates = [int(one) if control.whole else one for one in candidates]
-        case Switch():
-            candidates = [True, False]
-        case Choice():
-            candidates = list(control.choices)
-        case Weights():
-            candidates = [(0.5,), (0.0, 1.0)]
-        case Templates():
-            candidates = [(name,) for name in control.names]
-        case PromptText():
-            candidates = [{"text": f"{default.text} Be brief."}]
-        case _:
-            candidates = []
-    return (one for one in candidates if control.parse(one) != default)
 
 
 @contextmanager

@@ -53,7 +53,8 @@ def phones_by_name(text: str) -> Iterator[PrivateSpan]:
     for match in _DIGITS.finditer(text):
         named = _CALL.search(text, max(0, match.start() - 60), match.start())
         if (named or _ABROAD.match(match[0])) and not is_of_a_service(match[0]):
-            yield PrivateSpan(*_balanced(text, *match.span()), "phone")
+            opened = match[0].startswith("(") and ")" not in match[0]  # and closed outside
+            yield PrivateSpan(match.start() + opened, match.end(), "phone")
 
 
 def phones_by_shape(text: str, country: str) -> Iterator[PrivateSpan]:
@@ -77,10 +78,3 @@ def is_of_a_service(digits: str) -> bool:
         for found in PhoneNumberMatcher(digits, region, leniency=Leniency.VALID)
     }
     return bool(kinds) and not kinds & _OF_A_PERSON
-
-
-def _balanced(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without a parenthesis that is opened but not closed inside."""
-    if text[start] == "(" and ")" not in text[start:end]:
-        start += 1
-    return start, end

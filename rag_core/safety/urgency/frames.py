@@ -128,17 +128,8 @@ def speaks_of_self(text: str) -> bool:
     return _SELF.search(text) is not None
 
 
-def sentence_around(text: str, start: int, end: int) -> tuple[str, int]:
-    """The part of the text between full stops, semicolons and "but" that contains a span, and where it is there."""
-    return _between(_STOP, text, start, end)
-
-
-def clause_around(text: str, start: int, end: int) -> str:
-    """The part of the text between commas, full stops, "and" and "but" that contains a span."""
-    return _between(_CLAUSE, text, start, end)[0]
-
-
 def _between(breaks: re.Pattern[str], text: str, start: int, end: int) -> tuple[str, int]:
+    """The part of a text between breaks that contains a span, and where the span begins in it."""
     before = max((stop.end() for stop in breaks.finditer(text, 0, start)), default=0)
     after = breaks.search(text, end)
     return text[before : after.start() if after else len(text)], start - before
@@ -157,15 +148,14 @@ def is_denied(text: str, start: int) -> bool:
     )
 
 
-def is_past(sentence: str, clause: str) -> bool:
-    """Whether a sign happened long ago, or is over."""
-    long_ago = _PAST.search(clause) or (_PAST.search(sentence) and not _PRESENT.search(sentence))
-    return bool(long_ago or _OVER.search(sentence))
-
-
-def is_supposed(sentence: str, at: int) -> bool:
-    """Whether what stands at a position of a sentence is only supposed, feared or asked about."""
-    return _SUPPOSED.search(sentence[:at]) is not None and not _PRESENT.search(sentence)
+def is_set_aside(text: str, start: int, end: int) -> bool:
+    """Whether a sign happened long ago, is over, or is only supposed, feared or asked about."""
+    sentence, at = _between(_STOP, text, start, end)
+    clause, _ = _between(_CLAUSE, text, start, end)
+    elsewhere = _PAST.search(sentence) or _SUPPOSED.search(sentence[:at])
+    return bool(
+        _PAST.search(clause) or _OVER.search(sentence) or (elsewhere and not _PRESENT.search(sentence))
+    )
 
 
 def is_slight(text: str, start: int, end: int) -> bool:

@@ -44,11 +44,6 @@ class Sign:
     flag: str
     passages: re.Pattern[str]
 
-    @property
-    def needs_number(self) -> bool:
-        """Whether what to do about it names the emergency number: of two emergencies, that one is the graver."""
-        return "emergency number" in self.actions["en"]
-
     def named_in(self, text: str) -> bool:
         """Whether a passage's text names the sign, whatever it says of it."""
         return self.id in named(text)
@@ -84,7 +79,9 @@ def signs_of(triage: Triage) -> tuple[Sign, ...]:
     named = tuple(sign for sign in signs() if sign.names[triage.language] in triage.signs)
     flagged = tuple(sign for sign in named if sign.flag)
     level = tuple(sign for sign in named if sign.level == triage.level)
-    return flagged or tuple(sign for sign in level if sign.needs_number) or level or named
+    # of two emergencies, the one that the emergency number is named for is the graver
+    gravest = tuple(sign for sign in level if "emergency number" in sign.actions["en"])
+    return flagged or gravest or level or named
 
 
 @functools.cache

@@ -92,7 +92,8 @@ def triage(text: str) -> Triage:
     worded = urgency(simple) >= least_urgent(simple)
     if worded and all(level != "emergency" for level, _ in found):
         found += [(sign.level, sign) for sign in _worded(simple) if sign not in (its for _, its in found)]
-    if any(sign.id == "newborn-emergency" for _, sign in found) and not frames.speaks_of_self(simple):
+    of_another = not frames.speaks_of_self(simple)
+    if of_another and any(sign.id == "newborn-emergency" for _, sign in found):
         found = [pair for pair in found if pair[1].id != "fever"]  # the baby's, not the mother's
     found.sort(key=lambda pair: LEVELS.index(pair[0]))
     message = len(simple.split()) >= LEAST_WORDS
@@ -105,16 +106,12 @@ def triage(text: str) -> Triage:
     if found:
         gravest = found[0][1]
         led = gravest.others if clinician or frames.is_about_another(simple) else gravest.actions
-        if gravest.id in OF_BABIES_TOO and _is_about_baby(simple):
+        if gravest.id in OF_BABIES_TOO and of_another and frames.is_about_born_baby(simple):
             led = actions("baby")
     if clinician and level == "emergency" and not flags:
         led = actions("team")
     names = tuple(sign.names[language] for _, sign in found)
     return Triage(level, names, led[language], language, flags, clinician)
-
-
-def _is_about_baby(text: str) -> bool:
-    return frames.is_about_born_baby(text) and not frames.speaks_of_self(text)
 
 
 def least_urgent(text: str) -> float:
@@ -158,7 +155,10 @@ def _places(sign: Sign, text: str) -> Iterator[Sequence[Span]]:
         for match in reading[0].finditer(text):
             others = [_nearest(part, text, match.start()) for part in reading[1:]]
             spans = [match.span(), *(span for span in others if span)]
-            if len(spans) == len(reading) and not any(_set_aside(sign, text, *span) for span in spans):
+            if len(spans) == len(reading) and not any(
+                (not sign.denied and frames.is_denied(text, start)) or frames.is_set_aside(text, start, end)
+                for start, end in spans
+            ):
                 yield spans
 
 
@@ -166,11 +166,3 @@ def _nearest(part: re.Pattern[str], text: str, at: int) -> Span | None:
     """The match of a part of a sign that is closest to its first part."""
     near = [match.span() for match in part.finditer(text) if abs(match.start() - at) <= NEAR]
     return min(near, key=lambda span: abs(span[0] - at), default=None)
-
-
-def _set_aside(sign: Sign, text: str, start: int, end: int) -> bool:
-    if not sign.denied and frames.is_denied(text, start):
-        return True
-    sentence, at = frames.sentence_around(text, start, end)
-    past = frames.is_past(sentence, frames.clause_around(text, start, end))
-    return past or frames.is_supposed(sentence, at)
