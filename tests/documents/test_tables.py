@@ -101,6 +101,56 @@ def test_every_cell_of_a_row_is_in_its_text(tmp_path, table, expected):
 
 
 @pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ('tool,size\n"the \\"long\\" hook, steel",5 cm\n', 'tool: the "long" hook, steel\nsize: 5 cm'),
+        ("tool\tsize\tshelf\nhook\\\tsteel\t5 cm\t\\N\n", "tool: hook\tsteel\nsize: 5 cm"),
+        ('"place","note"\n"C:\\old\\","a ""new"" hook"\n', 'place: C:\\old\\\nnote: a "new" hook'),
+        ('place,note\n"C:\\new \\"old\\"",x\n', 'place: C:\\new "old"\nnote: x'),
+        ('tool, note\nhook, "steel, long"\n', "tool: hook\nnote: steel, long"),
+    ],
+    ids=["MySQL, quoted", "MySQL, tabs", "Excel with folders", "Spark", "blanks after commas"],
+)
+def test_signs_in_cells_are_escaped_as_the_program_that_wrote_the_file_escapes_them(
+    tmp_path, table, expected
+):
+    (document,) = read(tmp_path, table)
+    assert (document.text, document.hidden) == (expected, ())
+
+
+QUOTE = "a quotation mark inside a cell, or left open"
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "told"),
+    [
+        ('hook,"a 5" pipe, steel",x', 'tool: hook\nnote: a 5" pipe, steel\nshelf: x', (f"line 2: {QUOTE}",)),
+        ('hook,"steel,x', 'tool: hook\nnote: "steel\nshelf: x', (f"line 2: {QUOTE}",)),
+        ('hook,"steel, long,x', 'hook\n"steel\nlong\nx', (f"line 2: {QUOTE}", "line 2: 4 cells, not 3")),
+        ("hook,steel", "tool: hook\nnote: steel", ("line 2: 2 cells, not 3",)),
+        ("hook,steel,x,y", "tool: hook\nnote: steel\nshelf: x\ncolumn 4: y", ("line 2: 4 cells, not 3",)),
+        ("hook,steel,,,", "tool: hook\nnote: steel", ()),
+    ],
+    ids=["inches", "left open", "left open before a comma", "shorter", "longer", "empty cells"],
+)
+def test_a_malformed_row_is_reported_with_its_line_and_ends_at_it(tmp_path, line, text, told):
+    first, *rest = read(tmp_path, f'tool,note,shelf\n{line}\nsaw,"old\nand blunt",y\nfile,new,z\n')
+    assert (first.text, first.hidden) == (text, told)
+    assert [one.text for one in rest] == [
+        "tool: saw\nnote: old\nand blunt\nshelf: y",
+        "tool: file\nnote: new\nshelf: z",
+    ]
+
+
+def test_a_quotation_mark_left_open_before_the_end_of_a_long_file_ends_with_its_line(tmp_path):
+    rows = "".join(f"tool {number},steel\n" for number in range(10_000))
+    first, *rest = read(tmp_path, f'tool,note\nhook,"long\n{rows}')
+    assert (first.text, first.hidden) == ('tool: hook\nnote: "long', (f"line 2: {QUOTE}",))
+    assert rest[-1].hidden == ()
+    assert len(rest) == 10_000
+
+
+@pytest.mark.parametrize(
     ("above", "title"),
     [
         ("Keys of the ward\n", "Keys of the ward"),

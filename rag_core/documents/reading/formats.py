@@ -170,9 +170,10 @@ def _docx(file: File) -> Iterator[Document]:
 
 
 def _csv(file: File) -> Iterator[Document]:
-    from .tables import csv_documents
+    from .delimited import csv_rows
+    from .tables import row_documents, with_reports
 
-    yield from csv_documents(file.text, file.path.stem, file.name)
+    yield from with_reports(row_documents(csv_rows(file.text), file.path.stem, file.name), file.name)
 
 
 def _xlsx(file: File) -> Iterator[Document]:

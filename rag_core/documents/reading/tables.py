@@ -1,8 +1,5 @@
 """The rows of a table as documents."""
 
-import csv
-import io
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +12,6 @@ from ..limits import MAX_TITLE
 from .headers import LOOK, find_header
 
 _OURS = ("id", "title", "language", "text")  # columns that are fields of a document
-_SEP = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
-_SAMPLE = 1_000_000  # characters in which the delimiter is looked for
 _NO_ROWS = "no rows below the header"
 _LONGEST_ABOVE = 200  # characters of a heading above a table that go into the titles of its rows
 
@@ -31,6 +26,7 @@ class Row:
         reports: what in the row is not read, and why.
         hidden: whether the whole row is hidden.
         grouped: whether a cell of it spans several columns.
+        line: of a text file, from 1; 0 for a row of a sheet.
     """
 
     cells: list[str]
@@ -38,15 +34,7 @@ class Row:
     reports: list[str] = field(default_factory=list)
     hidden: bool = False
     grouped: bool = False
-
-
-def csv_documents(table: str, stem: str, name: str) -> Iterator[Document]:
-    """One document per row: its `text` column, if there is one, and the other columns as "name: value" lines."""
-    said = _SEP.match(table)
-    table = table[said.end() :] if said else table
-    lines = csv.reader(io.StringIO(table), delimiter=said[1] if said else _delimiter(table))
-    rows = (Row([cell.strip() for cell in line]) for line in lines)
-    yield from with_reports(row_documents(rows, stem, name), name)
+    line: int = 0
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
@@ -63,6 +51,8 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
     header = find_header([row.cells for row in seen], grouped=several is not None and several.grouped)
     above = [_line(row.cells) for row in seen[: header.above] if any(row.cells)]
     top = seen[: header.below]
+    widths = Counter(len(row.cells) for row in seen if any(row.cells))
+    usual = len(top[-1].cells) if header.names else max(widths, key=widths.__getitem__, default=0)
     yield from (report for row in top for report in row.reports)
     table = chain((row for row in first if not any(row is one for one in top)), rows)
     taken: set[str] = set()
@@ -80,7 +70,11 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
         if row.hidden:
             yield f"hidden row: {_line(row.cells)}"
             continue
-        document = _document(row, header.names, f"{title or stem}, row {number}")
+        names = header.names
+        if row.line and (_width(row) > usual or len(row.cells) < (_width(top[-1]) if names else usual)):
+            names = [] if row.reports else names  # a malformed line may be cut anywhere
+            row.reports.append(f"line {row.line}: {len(row.cells)} cells, not {usual}")
+        document = _document(row, names, f"{title or stem}, row {number}")
         key = _distinct(document.id or str(number), taken)
         yield replace(document, id=f"{name}#{key}", hidden=reported(row.reports))
     if not number and above:
@@ -134,6 +128,11 @@ def _document(row: Row, names: Sequence[str], title: str) -> Document:
     return Document(own.get("id", ""), own.get("title") or title, own.get("language", ""), text)
 
 
+def _width(row: Row) -> int:
+    """The number of a row's cells up to its last filled one."""
+    return max((at for at, cell in enumerate(row.cells, start=1) if cell), default=0)
+
+
 def _distinct(key: str, taken: set[str]) -> str:
     own, number = key, 1
     while own in taken:
@@ -145,19 +144,3 @@ def _distinct(key: str, taken: set[str]) -> str:
 
 def _line(cells: Iterable[str]) -> str:
     return ", ".join(filter(None, cells))
-
-
-def _delimiter(table: str) -> str:
-    """The delimiter that splits most rows into the same number of columns; one that no table has if none does."""
-    best, sign = (0, 0), "\x1f"
-    sample = table[:_SAMPLE]
-    # a single column, whose commas are text
-    if sample.partition("\n")[0].strip().strip('"').lower() == "text":
-        return sign
-    for each in ",;\t|":
-        widths = [len(row) for row in islice(csv.reader(io.StringIO(sample), delimiter=each), LOOK) if row]
-        below = widths[next((place for place, width in enumerate(widths) if width > 1), len(widths)) :]
-        ((columns, times),) = Counter(width for width in below if width > 1).most_common(1) or [(0, 0)]
-        if (times, columns) > best and sum(width > 1 for width in below) * 2 > len(below):
-            best, sign = (times, columns), each
-    return sign
