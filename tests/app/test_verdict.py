@@ -41,7 +41,7 @@ def test_the_section_is_the_one_that_says_what_is_left_out(drawn):
 def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(drawn):
     app = press(ask(drawn.run(), CONTRACTIONS), "How it was lost")
     way = text(html(app))
-    assert "BM25 #2 → Dense #6 → Fusion #3 → Cut #3 → MMR ✕ → Answer ✕" in way
+    assert all(step in way for step in ("BM25 #2", "Dense #6", "Fusion #3", "Cut #3", "MMR ✕ lost here"))
     assert "Used at 2." in way
     press(app, "Set Variety step (MMR) to Off and run again")
     assert app.session_state["run"].columns[1].strategy.controls["mmr"] is False

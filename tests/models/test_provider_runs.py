@@ -122,4 +122,5 @@ class TestEvidence:
             "Cats and dogs sleep in one house (2), for a median of 14 hours (12-16) (source: 2) [1]."
         )
         assert [(one.n, one.supported, one.quote) for one in trace.answer.citations] == [(1, True, said)]
-        assert (trace.answer.invalid_citations, trace.warnings) == (0, ())
+        assert trace.answer.invalid_citations == 0
+        assert [one for one in trace.warnings if "BM25 cannot rank" not in one] == []  # of two documents
