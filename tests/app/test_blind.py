@@ -16,7 +16,7 @@ from pages.compare import export
 from pages.shared import history_sync
 from pages.shared.history_sync import comparisons
 from pages.shared.live import Column, Comparison
-from rag_core.sessions import parse_session
+from rag_core.sessions import parse_session, passages_csv, session_text
 from rag_core.sessions.history import History
 from rag_core.values.settings import Settings
 
@@ -152,9 +152,11 @@ def test_a_vote_is_in_the_history_and_in_every_file(start, tmp_path, monkeypatch
     assert found.best == best
 
     voted = [place in best for place in range(3)]
-    assert [one.voted_best for one in parse_session(json.loads(export._json(run)))] == voted
+    assert [
+        one.voted_best for one in parse_session(json.loads(session_text(run.traces, export._voted(run))))
+    ] == voted
     assert f"Vote while the names were hidden: {told}" in export._html(run, "en", [])
-    rows = csv.DictReader(io.StringIO(export._csv(run)))
+    rows = csv.DictReader(io.StringIO(passages_csv(export._session(run))))
     assert {(row["strategy"], row["voted_best"]) for row in rows} == {
         (column.strategy.name, "yes" if won else "no") for column, won in zip(run.columns, voted, strict=True)
     }
