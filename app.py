@@ -39,12 +39,7 @@ else:  # imported once by the server, before the first session
             # whoever claims the header is harmed alone
             secure = "https" in (request.url.scheme, request.headers.get("X-Forwarded-Proto"))
             answer.set_cookie(
-                COOKIE,
-                new_value(),
-                path=below or "/",
-                secure=secure,
-                httponly=True,
-                samesite="strict",
+                COOKIE, new_value(), path=below or "/", secure=secure, httponly=True, samesite="strict"
             )
         return answer
 

@@ -20,13 +20,7 @@ from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
 from ..values.types import ModelCall
 from .events import start_chat_event
-from .openai.errors import (
-    OPENAI_SERVER,
-    TRY_AGAIN,
-    api_key_of,
-    rejected_option,
-    to_provider_error,
-)
+from .openai.errors import OPENAI_SERVER, TRY_AGAIN, api_key_of, rejected_option, to_provider_error
 from .openai.transport import Call, CallTracker
 from .reply import Reply
 from .tokenizer import count_tokens

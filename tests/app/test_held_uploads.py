@@ -31,9 +31,7 @@ def uploaded(limits: Held, files: MemoryUploadedFileManager, visitor: str, sessi
     return fits
 
 
-def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(
-    files,
-):
+def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(files):
     limits = Held()
     assert [uploaded(limits, files, "ana", f"s{place % 3}", 2) for place in range(60)] == [True] * 10 + [
         False
@@ -44,9 +42,7 @@ def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(
     assert uploaded(limits, files, "eva", "s4", 11)
 
 
-def test_files_that_are_on_their_way_count_and_no_longer_when_they_fail(
-    files,
-):
+def test_files_that_are_on_their_way_count_and_no_longer_when_they_fail(files):
     limits = Held()
     with limits.upload("ana", "s", 20) as first:
         assert (first, uploaded(limits, files, "ana", "s", 1)) == (True, False)

@@ -20,10 +20,7 @@ _SPELT_EMAIL = re.compile(
     rf"(?<![\w.+-])[\w+-]{{1,64}}(?:(?:\.|{_DOT})[\w+-]{{1,64}}){{0,3}}{_AT}[\w-]+(?:\.[\w-]+)*(?:{_DOT}[\w-]+(?:\.[\w-]+)*)+",
     re.IGNORECASE,
 )
-_CALL = re.compile(
-    r"(?<!\w)(?:" + any_of(_PHRASES["calls"]) + r")(?!\w)\D{0,40}?\+?\(?$",
-    re.IGNORECASE,
-)
+_CALL = re.compile(r"(?<!\w)(?:" + any_of(_PHRASES["calls"]) + r")(?!\w)\D{0,40}?\+?\(?$", re.IGNORECASE)
 _DIGITS = re.compile(r"(?<![\w.,/])[+(]{0,2}\d(?:[ ().-]{0,3}\d){6,14}(?![\w/]|[.,-]\d)")
 _ABROAD = re.compile(r"\(?\+(?:\D*\d){9}|00(?:\D*\d){10}")  # with a country's code
 _UK_MOBILE = re.compile(r"07\d{3}[ -]?\d{3}[ -]?\d{3}")
