@@ -71,11 +71,7 @@ class Engine:
         return f"{what} {done}/{total}" if total > 1 else what
 
     def wait(self, corpus: str = BUILTIN) -> rag_core.Lab:
-        """The lab of a corpus, once it is open.
-
-        Raises:
-            RagError: it could not be opened.
-        """
+        """The lab of a corpus, once it is open; raises RagError if it could not be opened."""
         self.start()
         self.settled.wait()
         if self.error:

@@ -95,11 +95,7 @@ def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:
 
 
 def recipe_of(name: str) -> Recipe:
-    """A strategy's declaration.
-
-    Raises:
-        ConfigError: there is no such strategy.
-    """
+    """A strategy's declaration; raises ConfigError if there is no such strategy."""
     if name not in RECIPES:
         missing = "".join(f" {failure}" for failure in RECIPES.failed)
         raise ConfigError(

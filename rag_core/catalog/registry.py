@@ -110,11 +110,7 @@ class Registry(Mapping[str, Recipe]):
             self._add(recipe, str(module or "__main__").partition(".")[0], replace=replace)
 
     def unregister(self, name: str) -> None:
-        """Remove a strategy.
-
-        Raises:
-            ConfigError: there is no such strategy, or it is built in.
-        """
+        """Remove a strategy; raises ConfigError if there is no such strategy, or it is built in."""
         with self._lock:
             if self._all().get(name) is None:
                 raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(self)}.")
@@ -165,11 +161,7 @@ class Registry(Mapping[str, Recipe]):
 
 
 def _check(recipe: object) -> None:
-    """Check that every screen and command can show a recipe.
-
-    Raises:
-        ConfigError: one of them cannot.
-    """
+    """Check that every screen and command can show a recipe; raises ConfigError if one of them cannot."""
     if not isinstance(recipe, Recipe):
         raise ConfigError(f"A strategy is registered as a Recipe, not as {type(recipe).__name__}.")
     if not _NAME.fullmatch(recipe.name):

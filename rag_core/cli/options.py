@@ -81,11 +81,7 @@ def a_path(text: str | Path) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file that an option names.
-
-    Raises:
-        ConfigError: it cannot be read, or is empty.
-    """
+    """The text of a file that an option names; raises ConfigError if it cannot be read, or is empty."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
@@ -175,11 +171,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def parse_pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
-    """The two labels of A:B.
-
-    Raises:
-        ConfigError: they are not two of `labels`.
-    """
+    """The two labels of A:B; raises ConfigError if they are not two of `labels`."""
     a, colon, b = written.partition(":")
     if not colon or a == b or not {a, b} <= set(labels):
         raise ConfigError(
@@ -190,11 +182,7 @@ def parse_pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
 
 
 def parse_run_files(pairs: list[str]) -> dict[str, Path]:
-    """Label -> run file, from texts LABEL=FILE.
-
-    Raises:
-        ConfigError: one has no label or no file.
-    """
+    """Label -> run file, from texts LABEL=FILE; raises ConfigError if one has no label or no file."""
     files = {}
     for pair in pairs:
         label, equals, path = pair.partition("=")

@@ -110,11 +110,7 @@ class AnswerCheck:
 
 
 def check(trace: Trace) -> AnswerCheck:
-    """Count the sentences and citations of a trace's answer.
-
-    Raises:
-        ValueError: the trace has no answer.
-    """
+    """Count the sentences and citations of a trace's answer; raises ValueError if the trace has no answer."""
     answer = trace.answer
     if answer is None:
         raise ValueError("the trace has no answer to check")

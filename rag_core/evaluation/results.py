@@ -155,11 +155,7 @@ class Results(Stored):
 
 
 def stored_results(run: RunFolder) -> Results | None:
-    """The stored results of a run; None until it has ended.
-
-    Raises:
-        DataError: they cannot be read.
-    """
+    """The stored results of a run; None until it has ended; raises DataError if they cannot be read."""
     return Results.read(run.results_file) if run.results_file.is_file() else None
 
 

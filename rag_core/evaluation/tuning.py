@@ -160,11 +160,7 @@ def _intervals(
     stop: threading.Event | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Interval]:
-    """One interval per setting of a (settings, questions) array.
-
-    Raises:
-        Stopped: the user stopped it.
-    """
+    """One interval per setting of a (settings, questions) array; raises Stopped if the user stopped it."""
     spans: list[Interval] = []
     for start in range(0, len(scores), BATCH):
         if stop and stop.is_set():

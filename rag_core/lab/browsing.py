@@ -43,11 +43,7 @@ class PassageSearch:
 
 
 def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
-    """The documents of an index, by title or id.
-
-    Raises:
-        IndexDamaged: they cannot be read.
-    """
+    """The documents of an index, by title or id; raises IndexDamaged if they cannot be read."""
     found = [
         IndexedDocument(
             Document(

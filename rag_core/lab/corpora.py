@@ -51,11 +51,7 @@ def corpus_title(home: Path, corpus: str) -> str:
 
 
 def keep_title(home: Path, corpus: str, title: str) -> None:
-    """Keep the typed name of a corpus that is indexed.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Keep the typed name of a corpus that is indexed; raises OSError if it cannot be written."""
     path = home / "corpora" / corpus / TYPED
     private_file(path)
     path.write_text(title, encoding="utf-8", errors="replace")

@@ -151,11 +151,7 @@ class Lab:
         return self.others(corpus)
 
     def services_for(self, setup: Setup, country: str | None = None) -> Services:
-        """What a column runs on.
-
-        Raises:
-            RagError: its models or its corpus cannot be used.
-        """
+        """What a column runs on; raises RagError if its models or its corpus cannot be used."""
         return self.beside(setup.corpus).services(country, setup.models)
 
     def _services_or_error(self, setup: Setup, country: str | None) -> Services | RagError:

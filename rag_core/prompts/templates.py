@@ -261,11 +261,7 @@ def custom_template(
 
 
 def check_length(name: str, *texts: str) -> None:
-    """Check that no text of a template is too long.
-
-    Raises:
-        ConfigError: one is.
-    """
+    """Check that no text of a template is too long; raises ConfigError if one is."""
     longest = max(map(len, texts))
     if longest > MAX_TEMPLATE:
         raise ConfigError(

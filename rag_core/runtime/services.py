@@ -241,11 +241,7 @@ class Services:
         return tuple(sorted(self.engine.items()))
 
     def llm(self, purpose: str) -> Llm:
-        """The language model for a purpose.
-
-        Raises:
-            ConfigError: there is none.
-        """
+        """The language model for a purpose; raises ConfigError if there is none."""
         try:
             return self.llms[purpose]
         except KeyError:

@@ -210,11 +210,7 @@ def read_session(path: Path) -> tuple[Saved, ...]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a session file.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
+    """The text of a session file; raises DataError if the file cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:

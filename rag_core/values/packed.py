@@ -80,11 +80,7 @@ def values_of(text: str | bytes, kind: type, field: str) -> set[str]:
 
 
 def unpack(text: str | bytes) -> Any:
-    """The value that `pack` wrote.
-
-    Raises:
-        DataError: the text is damaged, or another version wrote it.
-    """
+    """The value that `pack` wrote; raises DataError if the text is damaged, or another version wrote it."""
     made: list[Any] = []
 
     def take(one: Any) -> Any:

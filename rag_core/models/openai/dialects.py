@@ -104,11 +104,7 @@ def _event(chunk: Mapping[str, Any]) -> bytes:
 
 
 def _reply_in(body: bytes) -> dict[str, Any]:
-    """The reply that is a body.
-
-    Raises:
-        ProviderError: it is none.
-    """
+    """The reply that is a body; raises ProviderError if it is none."""
     text = body.decode("utf-8", "replace").strip()
     try:
         value = json.loads(text)

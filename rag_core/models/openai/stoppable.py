@@ -76,11 +76,7 @@ def _connected(connect: Callable[[], httpcore.NetworkStream], stopped: Stop) -> 
 
 
 def wait(seconds: float, stopped: Stop) -> None:
-    """Sleep.
-
-    Raises:
-        Stopped: the user stopped the run.
-    """
+    """Sleep; raises Stopped if the user stopped the run."""
     deadline = time.monotonic() + seconds
     while True:
         if stopped():

@@ -234,11 +234,7 @@ def to_json(question: Question) -> str:
 
 
 def from_json(text: str | bytes) -> Question:
-    """The question that `to_json` wrote.
-
-    Raises:
-        DataError: it is damaged, or another version wrote it.
-    """
+    """The question that `to_json` wrote; raises DataError if it is damaged, or another version wrote it."""
     try:
         fields = unpack(text)
         return Question(**{**fields, "answers": tuple(Candidate(*one) for one in fields["answers"])})
