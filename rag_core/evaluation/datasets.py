@@ -24,11 +24,7 @@ from .verdicts import AnswerVerdict, assess
 
 
 def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
-    """The built-in questions, or those of a BEIR folder, read and checked completely.
-
-    Raises:
-        DataError: naming file and line of what is malformed.
-    """
+    """The built-in questions, or a BEIR folder's; raises DataError, with file and line, if malformed."""
     try:
         return read_builtin(settings.data, split) if data == BUILTIN_DATA else read_beir(Path(data), split)
     except OSError as error:  # no access, or a name too long to be one
@@ -48,13 +44,9 @@ def splits_of(data: str, settings: Settings) -> tuple[str, ...]:
 
 
 def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet | None:
-    """The judged answers of a split; None when the data has none.
+    """The judged answers to a split's questions; None when the data has none.
 
-    Args:
-        judged: the questions of the split.
-
-    Raises:
-        DataError: naming file and question of what is malformed.
+    Raises DataError, with file and question, if they are malformed.
     """
     path = answer_file(settings.data if data == BUILTIN_DATA else Path(data), judged.split)
     return read_answer_set(path, judged) if path.is_file() else None
@@ -105,11 +97,7 @@ def _can_be_judged(trace: Trace) -> bool:
 
 
 def kind_of(question: str, settings: Settings) -> str:
-    """The kind of a built-in question with a judged answer; empty for any other question.
-
-    Raises:
-        DataError: the built-in questions or their answers cannot be read.
-    """
+    """The kind of a built-in question with a judged answer, else ""; raises DataError for unreadable data."""
     known = _builtin_answers(settings.data).get(_key(question))
     return known[0].question.kind if known else ""
 
@@ -143,7 +131,6 @@ def open_judged(
     """The lab over the documents of a judged set, without what it was taught; a BEIR folder is indexed, embedding what is new.
 
     Args:
-        engines: models already loaded.
         consent: called with the maximum cost of embedding, by our count of tokens, before anything is sent to
             a provider; it raises an error to refuse.
 

@@ -114,13 +114,9 @@ def axis_values(control: Number, low: float, high: float, most: int = 11) -> tup
 
 
 def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dict[Strategy, Values]:
-    """The distinct strategies that settings build, each with its control values.
+    """The distinct strategies that settings build on common values, each with its control values.
 
-    Args:
-        base: control values that all settings share.
-
-    Raises:
-        ConfigError: a value is wrong, or there are too many settings.
+    Raises ConfigError if a value is wrong, or there are too many settings.
     """
     if not 0 < len(settings) <= MOST:
         raise ConfigError(
@@ -139,7 +135,6 @@ class ScoreMatrix:
     """Scores of every setting on every question.
 
     Args:
-        scores: (settings, questions) of the metric.
         cost_usd: US dollars per setting for all questions, as if it had run alone; NaN when unknown.
         calls: the billed calls made; a call that settings share is listed once.
     """
@@ -165,11 +160,7 @@ def sweep(
     stop: threading.Event | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ScoreMatrix:
-    """Run every setting on every measured question.
-
-    Args:
-        services: called for each question.
-        progress: called with the questions done and their total.
+    """Run every setting on every measured question, with services made for each; shows progress by questions.
 
     Raises:
         StageError: a stage failed; a sweep has no gaps.
@@ -219,8 +210,7 @@ def sweep(
 def _common_stages(strategy: Strategy, following: Strategy) -> int:
     """How many first stages two strategies share.
 
-    Settings run in the order of their stages, so the steps after these are of no further use. Keeping
-    thousands of them would cost memory, and time whenever the garbage collector walks through them.
+    Later steps are not kept: thousands of them would cost memory and the garbage collector's time.
     """
     pairs = zip(strategy.stages, following.stages, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -25,11 +25,7 @@ class Split(Stored):
 
 
 class Setting(Stored):
-    """A setting's score on the tuning split.
-
-    Args:
-        cost_usd_per_query: US dollars, as if it had run alone; None when a price is unknown.
-    """
+    """A setting's score on the tuning split, and its US dollars per query if run alone (None if unknown)."""
 
     controls: dict[str, Any]
     score: Interval
@@ -45,26 +41,16 @@ class ReportedSetting(Stored):
 
 
 class Winner(ReportedSetting):
-    """The best setting on the tuning split.
-
-    Args:
-        gap: mean on the tuning split minus mean on the reporting split.
-    """
+    """The best setting on the tuning split; `gap` is its mean there minus its mean on the reporting split."""
 
     gap: float
 
 
 class EqualK(Stored):
-    """How much of the winner's gain comes from returning more passages than the defaults.
+    """How much of the winner's gain on the reporting split comes from returning more passages.
 
-    Args:
-        k_final: the defaults' number of passages.
-        controls: the winner's, with that number.
-        reported: its score on the reporting split.
-        gain: winner − defaults, on the reporting split.
-        gain_at_equal_k: the winner with `k_final` passages − defaults.
-        from_passages: the difference between the two gains.
-        sentence: all that in words.
+    `controls` are the winner's with the defaults' `k_final`; both gains are over the defaults, and
+    `from_passages` is the difference between them.
     """
 
     k_final: int
@@ -77,14 +63,10 @@ class EqualK(Stored):
 
 
 class Finalist(Stored):
-    """A setting run again from scratch on a few questions.
+    """A setting run again from scratch: median seconds and US dollars per question (None if unknown).
 
-    Args:
-        mean: its score in the sweep.
-        seconds: median per question, run alone.
-        cost_usd: US dollars per question; None when a price is unknown.
-        same: whether it scored exactly what the sweep says.
-        front: whether it is on the Pareto front of the finalists.
+    `mean` is its score in the sweep, `same` whether it scored exactly that again, and `front` whether it is
+    on the Pareto front of the finalists.
     """
 
     controls: dict[str, Any]
@@ -100,14 +82,10 @@ class SweepResult(Stored):
     """The settings of a sweep, its winner, and what they took: what `rag sweep --json` prints.
 
     Args:
-        base: control values that all settings share.
         tune: the split that the winner was chosen on.
         report: the split that it is reported on.
-        varied: controls that differ between settings.
         equal_k: None when the winner returns as many passages as the defaults.
-        comparison: winner against defaults, on the reporting split.
         cost_usd: US dollars of the complete sweep; None when a price is unknown.
-        cost_known_usd: of the calls whose price is known.
         runs: settings × questions on the tuning split.
         at: when it ended, local time with its offset.
     """
@@ -175,11 +153,7 @@ def value_order(value: object) -> tuple[float, str]:
 
 
 def save_sweep(result: SweepResult, settings: Settings) -> Path:
-    """Write a sweep's result to a file of its own; returns the file.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Write a sweep's result to a file of its own and return it; raises StorageError if that fails."""
     text = as_json(result.as_json(), indent=None)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     path = _sweeps_folder(settings) / f"{time.strftime('%Y%m%d-%H%M%S')}-{result.strategy}-{digest}.json"

@@ -53,11 +53,7 @@ def markdown(results: Results) -> str:
 
 
 def put_table(path: Path, table: str) -> None:
-    """Replace the text between the two marks of a Markdown file.
-
-    Raises:
-        DataError: the file cannot be read, or lacks a mark.
-    """
+    """Replace the text between a Markdown file's two marks; raises DataError if it lacks one."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

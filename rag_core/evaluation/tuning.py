@@ -38,10 +38,7 @@ def plan(
 ) -> tuple[Workload, ...]:
     """Everything that `tune` runs: the sweep, the report on `test`, the finalists from scratch.
 
-    Which settings are reported and which are finalists is known only after the sweep.
-
-    Raises:
-        ConfigError: a value is wrong.
+    Raises ConfigError if a value is wrong.
     """
     default = recipe.build(**(base or {})).without_answer()
     built = tuple({**settings_of(recipe, base or {}, settings), default: {}})
@@ -71,9 +68,6 @@ def tune(
 
     Some settings, from the best to the worst, are run again from scratch, one at a time: this measures
     their seconds, and checks the sweep's scores.
-
-    Args:
-        base: control values that all settings share, the defaults included.
 
     Raises:
         ConfigError: a value is wrong.
@@ -182,11 +176,7 @@ def _finalists(
     progress: TuningProgress,
     calls: list[ModelCall],
 ) -> tuple[Finalist, ...]:
-    """Settings of a sweep run again from scratch on a few questions.
-
-    Args:
-        calls: receives the billed calls as they are made.
-    """
+    """Settings of a sweep run again from scratch on a few questions; their billed calls go into `calls`."""
     rows: list[Finalist] = []
     for strategy in chosen:
         row = swept.strategies.index(strategy)

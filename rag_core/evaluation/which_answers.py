@@ -87,10 +87,9 @@ def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple
 
 
 def estimated(trace: Trace, begun: Counter[str]) -> Kind | None:
-    """What an answer is estimated to be; None for one that quotes nothing, or whose labels say nothing.
+    """What an answer is estimated to be, by how many columns begin with each passage.
 
-    Args:
-        begun: how many columns quote each passage first.
+    None for an answer that quotes nothing, or whose labels say nothing.
     """
     first = first_quoted(trace)
     if first is None or first.relevance is None or first.relevance.scorer == "rank":
@@ -170,11 +169,7 @@ def _read_verdict(value: object, n: int) -> tuple[Kind, str]:
 
 
 def bill_of_verdicts(traces: Sequence[Trace | None], rehearsal: Services) -> CostEstimate:
-    """What `verdicts_by_model` costs at most.
-
-    Args:
-        rehearsal: from `Lab.rehearsal`, which sends nothing.
-    """
+    """What `verdicts_by_model` costs at most, by a `Lab.rehearsal`, which sends nothing."""
     ctx = Context(rehearsal)
     with suppress(ProviderError):  # no rehearsed reply has this shape, so that every attempt is counted
         verdicts_by_model(traces, ctx)
@@ -197,10 +192,8 @@ def would_answer(
 ) -> Passage | None:
     """The section that the columns which do not answer should have quoted; None where it is not known.
 
-    What the best column quotes first; for a judged question, of its passages the one that says what a column leaves out.
-
-    Args:
-        passages: of the corpus that was searched, by id.
+    What the best column quotes first; for a judged question, of the corpus's passages (by id) the one that
+    says what a column leaves out.
     """
     known = next((known for trace in traces if trace and (known := judged_answer(trace, settings))), None)
     must = known[0].must if known else ()
@@ -217,10 +210,9 @@ def would_answer(
 
 @lru_cache(maxsize=1)
 def estimates(data: Path) -> Mapping[Kind, Estimate]:
-    """How often answers that are estimated so answered, as tests/benchmarks/fit_estimates.py counted; best first.
+    """How often answers so estimated do answer, best first, as tests/benchmarks/fit_estimates.py counted.
 
-    Raises:
-        DataError: data/estimates.toml cannot be read.
+    Raises DataError if data/estimates.toml cannot be read.
     """
     found = read_data_file(data / "estimates.toml", tomllib.loads)
     return {kind: Estimate(**found[kind]) for kind in reversed(ESTIMATED)}

@@ -17,12 +17,7 @@ MOST_SHOWN = 60_000  # characters, about 20 pages: what a browser draws at once
 
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
-    """A document as it is in an index.
-
-    Args:
-        root: the folder it was indexed from, or UPLOADS.
-        file: its file there.
-    """
+    """A document of an index, with the folder (or UPLOADS) and the file there that it was indexed from."""
 
     document: Document
     root: str
@@ -31,12 +26,7 @@ class IndexedDocument:
 
 @dataclass(frozen=True, slots=True)
 class PassageSearch:
-    """Passages that have any of the words searched for.
-
-    Args:
-        hits: best first, by BM25 score, then id.
-        read: the words in English, which were searched for as well; empty if there are none.
-    """
+    """Passages with any of the words, best first by BM25 score, then id; `read` has the words in English."""
 
     hits: tuple[Hit, ...]
     read: str = ""
@@ -65,12 +55,9 @@ def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
 
 
 def search_passages(lab: Lab, words: str) -> PassageSearch:
-    """Every passage of a lab's corpus that has any of these words, by BM25; calls no model.
+    """Every passage of a lab's corpus that has any of these words, by BM25 with its defaults; calls no model.
 
-    Robertson and Zaragoza 2009, as the strategy `bm25` has it with its defaults, at any depth.
-
-    Raises:
-        RagError: the index is lost or damaged.
+    Raises RagError if the index is lost or damaged.
     """
     index = lab.index
     hits = index.lexical(words, len(index.passages), K1, B)
@@ -79,10 +66,9 @@ def search_passages(lab: Lab, words: str) -> PassageSearch:
 
 
 def passages_by_document(lab: Lab) -> Mapping[str, tuple[Passage, ...]]:
-    """Document id -> its passages in reading order, with their contexts where the corpus has an enriched index.
+    """Document id -> its passages in reading order, with contexts where the corpus has an enriched index.
 
-    Raises:
-        RagError: the index is lost or damaged.
+    Raises RagError if the index is lost or damaged.
     """
     enriched = lab.enriched
     contexts = enriched.passages if enriched else {}

@@ -39,12 +39,7 @@ PROBE = "When should I go to the hospital if I have contractions?"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report.
-
-    Args:
-        ok: True for good, False when it prevents answering, None for a note.
-        mend: the command that fixes it; empty when nothing needs fixing.
-    """
+    """One line of the report: good, bad (it prevents answering) or a note (None), and what mends it."""
 
     ok: bool | None
     what: str

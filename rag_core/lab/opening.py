@@ -199,11 +199,7 @@ def _follow(
 
 
 def builtin_files(settings: Settings, progress: Progress = no_progress) -> SourceFiles:
-    """The files of the built-in corpus, as they are indexed.
-
-    Raises:
-        DataError: the folder is missing or has no file that can be read.
-    """
+    """The files of the built-in corpus, as they are indexed; raises DataError if none can be read."""
     try:
         reading = read_path(settings.data / "corpus", progress, trusted=settings.data == OUR_DATA)
     except InputError as error:
@@ -302,11 +298,7 @@ class Indexing:
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None
 
     def update(self, reading: SourceFiles, alongside: Callable[[], None] = lambda: None) -> Report:
-        """Index files that were read, and keep their questions.
-
-        Args:
-            alongside: as for `CorpusStore.update`.
-        """
+        """Index files that were read, and keep their questions; `alongside` is for `CorpusStore.update`."""
         report = self.store.update(reading, self.progress, alongside)
         report.notes += keep_own(self.settings, self.store, reading, report.removed)
         report.orders = [

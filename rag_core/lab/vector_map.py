@@ -14,11 +14,7 @@ Plane = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PlacedPassage:
-    """A passage and its place in the plane.
-
-    Args:
-        cosine: to the first query; None without queries.
-    """
+    """A passage, its place in the plane, and its cosine to the first query (None without queries)."""
 
     passage: Passage
     x: float
@@ -39,9 +35,7 @@ class PlacedQuery:
 class VectorMap:
     """Passages and queries in the plane of the passages' first two principal components.
 
-    Args:
-        shares: the share of the passages' variance along either axis, 0 to 1.
-        dimensions: of the vectors themselves.
+    `shares` are of the passages' variance along either axis, 0 to 1; `dimensions` is that of the vectors.
     """
 
     passages: tuple[PlacedPassage, ...]
@@ -76,10 +70,7 @@ def principal_plane(vectors: Vectors) -> tuple[Plane, Plane, tuple[float, float]
 def vector_map(lab: Lab, queries: Sequence[Query] = ()) -> VectorMap:
     """The passages of a corpus, and queries embedded as the dense search embeds them, in one plane.
 
-    Queries are left out where a provider would bill their embedding.
-
-    Raises:
-        IndexDamaged: the vectors cannot be read.
+    Queries that a provider would bill are left out. Raises IndexDamaged if the vectors cannot be read.
     """
     index, embedder = lab.index, lab.engines.embedder
     ids = sorted(index.passages)

@@ -13,10 +13,7 @@ QUESTIONS = {"en": "When is anti-D givven?", "es": "¿Cuándo se pone la antidé
 
 
 def warm_up(lab: Lab, language: str) -> None:
-    """Ask a question in a language, "en" or "es", and forget the answer.
-
-    The offline engine answers, and nothing is embedded at a provider: it costs nothing.
-    """
+    """Ask a question in "en" or "es" and forget the answer; the offline engine answers, at no cost."""
     language_name(language, language)  # a remark may name it
     count_tokens("", FALLBACK)
     strategy = "hybrid_rrf" if lab.engines.embedder.local else "bm25"
