@@ -35,7 +35,6 @@ def draw(
 
     Args:
         lab: None while its models load; documents can be read meanwhile, but not searched.
-        foot: draws what stands below or beside a document.
         files: id of a document -> its file, which is counted in its place; a row of a table is no document to a reader.
     """
     if not documents:
@@ -168,11 +167,7 @@ def _read(
     *,
     wide: bool = False,
 ) -> None:
-    """The list of documents, and the one that is open.
-
-    Args:
-        wide: there is room for its foot beside it.
-    """
+    """The list of documents, and the one that is open; `wide` leaves room for its foot beside it."""
     by_id = {one.id: one for one in documents}
     asked = st.query_params.get("document")
     if asked != st.session_state.get(LINKED):  # a link opens its document once

@@ -31,11 +31,7 @@ def document() -> str:
 
 
 def no_page(home: str, languages: str) -> str:
-    """The document at an address without a page, with a link home.
-
-    Args:
-        languages: what its reader's browser asks for, as Accept-Language has it.
-    """
+    """The document at an address without a page, with a link home, in a language of Accept-Language."""
     code = preferred(languages)
     title, link = (escape(translated(code, words)) for words in MISSING)
     return (

@@ -77,11 +77,7 @@ def recipe_of(position: int) -> rag_core.Recipe:
 
 
 def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
-    """The widget that chooses a column's strategy, the button of its settings, and their panel while it is open.
-
-    Args:
-        runs_on: draws what chooses a column's models and documents.
-    """
+    """The widget that chooses a column's strategy, its settings' button, and their panel while open."""
     letter, names = LETTERS[position], list(rag_core.RECIPES)
     is_open = st.session_state.get("panel") == position
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):

@@ -125,12 +125,10 @@ def engine() -> Engine:
 
 
 class Admission:
-    """Two lines of questions, of each of which the first `most` run. Thread-safe.
+    """Two lines of questions, of each of which the first `most`, 1 or more, run. Thread-safe.
 
-    Free questions have a line of their own, so that a model server that does not answer holds up none of them.
-
-    Args:
-        most: questions of a line at the same time, 1 or more.
+    Free questions have a line of their own, so that a model server that does not answer holds up none of
+    them.
     """
 
     def __init__(self, most: int) -> None:
@@ -141,12 +139,7 @@ class Admission:
 
     @contextmanager
     def turn(self, question: object, given_up: Callable[[], bool], *, free: bool = False) -> Iterator[None]:
-        """Wait until fewer than `most` are before it in its line, and have a place until the end of the block.
-
-        Args:
-            question: whatever stands for it in the line.
-            given_up: whether not to wait any longer; asked whenever the line changes, see `look_again`.
-        """
+        """Wait in a line for a place until the end of the block, unless `given_up`; see `look_again`."""
         try:
             with self._changed:
                 self._lines[free].append(question)

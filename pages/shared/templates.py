@@ -22,12 +22,7 @@ Take = Callable[[Mapping[str, str]], None]  # stores what the boxes say, or rais
 
 
 def prompt_editor(control: PromptText, key: str, idle: str) -> None:
-    """Draw the editor of one prompt, in a box of its own.
-
-    Args:
-        key: where the session stores the template.
-        idle: why the prompt has no effect; empty if it has one.
-    """
+    """Draw the editor of one prompt, in a box of its own; `idle` says why the prompt has no effect."""
     template: Template = st.session_state.setdefault(key, control.default)
 
     def take(texts: Mapping[str, str]) -> None:
@@ -91,12 +86,7 @@ def forget(key: str) -> None:
 
 
 def _boxes(slot: str, template: Template, take: Take, unread: str, *, named: bool = False) -> None:
-    """The boxes of one template; a change of one is checked and taken at once.
-
-    Args:
-        unread: why the texts cannot be changed; empty if they can.
-        named: whether the name can be changed too.
-    """
+    """The boxes of one template; a change is checked and taken at once, unless `unread` says why not."""
     if unread:
         untrusted.say(translated(unread))
     stored = {"name": template.name} if named else {}

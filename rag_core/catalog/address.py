@@ -203,11 +203,7 @@ def _written(value: object) -> str:
 
 
 def _unpacked(text: str) -> str:
-    """The written form of a value, compressed or not.
-
-    Raises:
-        ConfigError: it is damaged, or longer than any value.
-    """
+    """The written form of a value, compressed or not; raises ConfigError if it is damaged or too long."""
     if not text.startswith(PACKED):
         return text
     packed = text.removeprefix(PACKED)

@@ -66,11 +66,7 @@ class Control(ABC):
 
     @abstractmethod
     def parse(self, value: object) -> Any:
-        """A valid value, from a value or its text.
-
-        Raises:
-            ConfigError: it is not valid; the message says what is.
-        """
+        """A valid value, from a value or its text; raises ConfigError, which says what is valid."""
 
     def plain(self, value: Any) -> Any:
         return value
@@ -109,12 +105,7 @@ class Control(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Number(Control):
-    """A number in a range.
-
-    Args:
-        whole: accepts only whole numbers.
-        unit: such as "passages"; empty for a plain number.
-    """
+    """A number in a range, or a whole number, with a unit such as "passages"; empty for a plain number."""
 
     min: float = 0.0
     max: float = 1.0

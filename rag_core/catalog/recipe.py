@@ -35,13 +35,9 @@ class Recipe:
     """A strategy's declaration.
 
     Args:
-        name: its name in code and on the command line.
-        title: its name on screen.
         summary: one sentence on how it finds passages.
         source: where the strategy and its defaults come from.
         stages: builds the stages from the values of all controls.
-        helps: what it is good for.
-        hurts: what it is not good for.
         calls: the most language model calls per question with the defaults, by purpose.
         most_calls: the same whatever its switches and choices are set to; empty where they add none.
     """
@@ -59,21 +55,13 @@ class Recipe:
     most_calls: Mapping[str, int] = field(default_factory=dict)
 
     def build(self, /, **values: object) -> Strategy:
-        """The strategy with these control values, and defaults for the rest.
-
-        Raises:
-            ConfigError: an unknown control, a value out of range, or values that do not go together.
-        """
+        """The strategy with these values, and defaults for the rest; raises ConfigError."""
         settled = self.parse_values(values)
         plain = {control.name: control.plain(settled[control.name]) for control in self.controls}
         return Strategy(self.name, self.stages(settled), plain)
 
     def parse_values(self, values: Values) -> dict[str, Any]:
-        """A parsed value for every control.
-
-        Raises:
-            ConfigError: an unknown control, or a value out of range.
-        """
+        """A parsed value for every control; raises ConfigError if one is unknown or out of range."""
         known = {control.name: control for control in self.controls}
         for name in values:
             if name not in known:

@@ -57,11 +57,7 @@ SendPrivate = Annotated[
 
 
 def country_or_setting(given: str | None) -> tuple[str, Helplines | None]:
-    """The code of the country given, or of the setting, and its phone numbers.
-
-    Raises:
-        SettingsError: the setting names no country that we know.
-    """
+    """A country's code, given or set, and its phone numbers; SettingsError if the set one is unknown."""
     from ..values.settings import read_settings
 
     code = (read_settings().country if given is None else given).strip().upper()
@@ -112,11 +108,7 @@ def parse_columns(
 
 
 def parse_strategies(text: str, assignments: Sequence[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Label -> (strategy, control values) from the options' texts.
-
-    Raises:
-        ConfigError: a label is used twice, or a value is set for an unknown label.
-    """
+    """Label -> (strategy, control values); raises ConfigError for a label that is unknown or used twice."""
     chosen: dict[str, tuple[str, dict[str, object]]] = {}
     for part in (part.strip() for part in text.split(",") if part.strip()):
         label, equals, name = (piece.strip() for piece in part.partition("="))
@@ -140,11 +132,7 @@ def parse_strategies(text: str, assignments: Sequence[str]) -> dict[str, tuple[s
 
 
 def _by_label(given: Sequence[str], labels: Sequence[str], option: str) -> dict[str, str]:
-    """Label -> value, from texts LABEL=VALUE, or VALUE for every label that has none of its own.
-
-    Raises:
-        ConfigError: a label is unknown or is given two values.
-    """
+    """Label -> value, from LABEL=VALUE, or VALUE for the rest; ConfigError if a label is wrong."""
     own: dict[str, str] = {}
     for text in given:
         label, equals, value = text.partition("=")

@@ -93,11 +93,7 @@ def urgent(found: Triage, lines: Helplines | None) -> None:
 def trace(
     trace: Trace, *, details: bool, heading: str = "", quality: Mapping[str, float] | None = None
 ) -> None:
-    """The answer and its sources; with `details`, every stage.
-
-    Args:
-        quality: metric -> value; None when the question has no judgements.
-    """
+    """The answer and its sources; with `details`, every stage; `quality` is metric -> value, if judged."""
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
     answer = trace.answer
     if answer is not None:

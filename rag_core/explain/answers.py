@@ -50,8 +50,7 @@ class AnswerDifferences:
     def in_words(self, language: str, most: int | None = None) -> list[str]:
         """A sentence for each, which calls the columns by their letters in bold print.
 
-        Args:
-            most: of the sections or figures of an answer that are named; the others are counted.
+        Of an answer's sections or figures, `most` are named; the others are counted.
         """
 
         def letters(columns: Columns) -> str:
@@ -108,12 +107,7 @@ class AnswerDifferences:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an answer says.
-
-    Args:
-        text: as it was written, after the notice.
-        sections: what tells a section that it cites from others -> its title.
-    """
+    """What an answer says after its notice, and the titles of the sections it cites, by their identity."""
 
     text: str
     abstained: bool
@@ -139,9 +133,8 @@ class Quoted:
 def together(traces: Sequence[Trace | None], first: int = 0) -> tuple[Quoted, ...]:
     """All answers as one: each section once, and each of its sentences once, with the columns that have it.
 
-    Args:
-        traces: of the columns in order; None for one without a result.
-        first: the column whose order is kept; what others add follows.
+    Traces are by column, None without a result; the order of column `first` is kept, and what others add
+    follows.
     """
     sections: dict[str, dict[str, list[int]]] = {}
     for place in sorted(range(len(traces)), key=lambda place: place != first):
@@ -165,11 +158,7 @@ def letter(place: int) -> str:
 
 
 def answer_differences(traces: Sequence[Trace | None]) -> AnswerDifferences:
-    """How the answers differ.
-
-    Args:
-        traces: of the columns in order; None for one without a result.
-    """
+    """How the answers of columns in order differ; None for a column without a result."""
     return differences_of(
         [
             Told(trace.answer.written, trace.answer.abstained, _sections(trace))

@@ -16,11 +16,7 @@ from .without_models import recipe_of_unchanged
 
 
 def answer_without(trace: Trace, passages: Collection[str], services: Services) -> Trace:
-    """The trace, answered without these passages; only its answer stage runs again, and may call a model.
-
-    Args:
-        passages: ids; those that it does not use change nothing.
-        services: those the trace was made with.
+    """The trace answered without these passages (ids); only its answer stage runs again, with its model.
 
     Raises:
         ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
@@ -39,12 +35,7 @@ NOT_FOUND = "no search found it"
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """A passage that either result uses.
-
-    Args:
-        before, after: its rank in each result, from 1; None where it is not used.
-        fate: what became of it in the later result, in words.
-    """
+    """A passage that either result uses: its rank in each, from 1, or None, and its later fate in words."""
 
     passage: Passage
     before: int | None

@@ -43,16 +43,12 @@ class Fate:
 
     Args:
         position: of the step that decided, from 0; of the last step for a used passage.
-        stage: that step's name.
         rank: for a used passage its final rank; otherwise its best rank in the lists that this stage received.
-        of: how many passages that list had.
         score: what the stage compared, where it compared scores; None where it went by rank.
         limit: what the rank or the score had to reach: k, θ, or the value of MMR's last pick; None for none.
         control: the control that sets the limit; may be empty.
         near: id of the picked passage that it is most like, for MMR, or of the one of equal text; otherwise empty.
         similarity: the cosine to that passage, as MMR used it; None without one.
-        text: all this as one line without a full stop.
-        places: its places in every list, first to last.
     """
 
     passage: Passage
@@ -229,10 +225,7 @@ class _Judge:
         return declared[control].as_limit(k) if control in declared else f"{control} {k}"
 
     def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
-        """Lost to the last pick by relevance or by likeness: by what took more off its MMR value.
-
-        One of the two is worse wherever the values differ, as both count with a weight of 0 or more.
-        """
+        """Lost to the last pick by relevance or by likeness: by what took more off its MMR value."""
         mine = best.lane - next(lane for lane, one in enumerate(self.lanes) if one.position == seen)
         lost, last = step.outranked[mine], step.after.rankings[mine].hits[-1]
         row = lost.ids.index(hit.id)

@@ -70,8 +70,6 @@ class Lane:
         position: of the step, from 0.
         retriever: who searched; empty after fusion.
         origin: who wrote the query: "question", or the name of a template.
-        query: the query's text.
-        size: how many passages the list has.
         apart: whether the stage left several lists.
     """
 
@@ -87,12 +85,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A passage's place in one list.
-
-    Args:
-        lane: position of the list in `lanes`, from 0.
-        rank: from 1.
-    """
+    """A passage's place in one list: the list's position in `lanes`, from 0, and the rank from 1."""
 
     lane: int
     rank: int
@@ -120,12 +113,7 @@ def lanes(trace: Trace) -> tuple[Lane, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FlowColumn:
-    """One column of the rank flow: a search, or a stage after the searches with all its lists.
-
-    Args:
-        title: short, as in "Dense · synonyms", "MMR".
-        lanes: positions of its lists in `lanes`.
-    """
+    """A column of the rank flow, a search or a stage after it, with its lists' positions in `lanes`."""
 
     title: str
     lanes: tuple[int, ...]

@@ -26,9 +26,7 @@ class Missed:
     Args:
         rank: its rank among all passages for this search; None if it does not match, or cannot be ranked.
         score: its score there; None if it does not match, or the search cannot tell.
-        admitted: how many passages the search returned.
         last: the score of the last one of them; None if there are none.
-        text: all this as a clause.
     """
 
     retriever: str
@@ -43,11 +41,9 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """Where one strategy lost a passage, or that it used it.
+    """Where one strategy lost a passage, or that it used it, also as a sentence.
 
-    Args:
-        fate: None for a passage that no search returned; then `searches` tells of each.
-        text: all this as a sentence.
+    Without a fate, no search returned it, and `searches` tells of each.
     """
 
     passage: Passage
@@ -61,11 +57,6 @@ def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[st
     """The fate of a passage in a trace; for one that was never retrieved, how far each search was from it.
 
     Nothing calls a model: queries are not embedded again.
-
-    Args:
-        passage: its id.
-        services: those the trace was made with.
-        passages: all of the corpus, by id.
 
     Raises:
         InputError: the corpus has no such passage.

@@ -35,11 +35,9 @@ _WORDS = {  # field of a stage, after the stage's name where another has a field
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing a stage runs: a retriever, or the stage itself.
+    """A retriever, or the stage itself, with its parameters in words: "keeps 15 · k1 1.5".
 
-    Args:
-        params: the parameters that are set, in words: "keeps 15 · k1 1.5"; may be empty.
-        summary: the first sentence of the class's docstring, without the full stop.
+    The summary is the first sentence of the class's docstring, without the full stop.
     """
 
     name: str

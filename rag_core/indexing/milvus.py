@@ -54,8 +54,7 @@ RELEASED = 101  # Milvus's code of an error: a collection is not loaded
 class Milvus(VectorBackend):
     """An engine by its address, http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file's path.
 
-    Raises:
-        MissingResource: a package is not installed.
+    Raises MissingResource if a package is not installed.
     """
 
     def __init__(self, uri: str) -> None:

@@ -25,12 +25,7 @@ _HEADING = re.compile(r"#+\s")  # as MarkdownNodeParser sees it
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A run of text under one heading path.
-
-    Args:
-        sources: the document's sources of this text; empty for all.
-        differs_from: those whose guidance differs.
-    """
+    """A run of text under one heading path; its sources (all the document's if empty); those that differ."""
 
     heading: str
     text: str

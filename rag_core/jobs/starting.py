@@ -114,8 +114,7 @@ def start_sweep(
 ) -> Job:
     """Start a sweep of at most `most` settings, tuned on dev and reported on test, or join the same one.
 
-    Raises:
-        RagError: the questions, a value or the metric is wrong; nothing was started.
+    Raises RagError, with nothing started, if the questions, a value or the metric is wrong.
     """
     combinations = sample(axes, most)
     measured = parse_metric(metric)
@@ -216,12 +215,7 @@ def start_reindexing(
     *,
     enrich: bool,
 ) -> Job:
-    """Start to index a corpus in another way; waits for an earlier change of it.
-
-    Args:
-        engines: as for `start_adding`.
-        enrich: as for `reindex`.
-    """
+    """Start to index a corpus in another way; waits for an earlier change of it."""
 
     def task(job: Job) -> Path:
         progress = _progress(job)

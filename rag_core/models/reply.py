@@ -26,13 +26,11 @@ class Reply:
 
     Args:
         says_end: whether the server reports why a reply ended; others are taken to be complete.
-        begins_inside: see `WithoutReasoning`.
 
     Attributes:
         text: what has arrived, without the model's reasoning.
         whole: what has arrived, as it is billed.
         finish: why it ended, empty until then; see `ModelCall`.
-        model: the name that the server gives the model; empty if none.
         cached: whether the provider read a part of the prompt from its cache, which some do not count.
     """
 
@@ -88,11 +86,7 @@ class Reply:
         return self._usage is not None
 
     def usage(self, characters: int) -> tuple[int, int] | None:
-        """Tokens sent and received as the provider counted them; None without counts that make sense.
-
-        Args:
-            characters: length of the prompt.
-        """
+        """The provider's count of tokens sent and received, for a prompt's length; None for nonsense."""
         if self._usage is None:
             return None
         sent = token_count(self._usage[0], characters)

@@ -68,11 +68,7 @@ class CachedIndex(_InFront):
 
 
 class Without(_InFront):
-    """An index that never finds the passages of one document, and finds as many others instead.
-
-    Args:
-        document: its id.
-    """
+    """An index that never finds the passages of one document, by id, and finds as many others instead."""
 
     def __init__(self, index: Index, document: str) -> None:
         super().__init__(index)

@@ -38,10 +38,6 @@ def shortages(stages: Sequence[Stage], states: Sequence[State]) -> list[str]:
     A control capped by another is always reported. The last cut is also reported when too few distinct
     passages reach it, unless a search without a limit found no more. Passages dropped by a threshold or a judge do
     not count as a shortage.
-
-    Args:
-        stages: the stages that ran.
-        states: the state after each.
     """
     capped = dict(_capped(stages, states))
     cuts = [

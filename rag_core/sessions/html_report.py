@@ -43,7 +43,6 @@ def report(
 
     Args:
         traces: of one question; at least one.
-        when: when it was asked, or exported.
         failures: a sentence for each strategy that gave no result.
         language: of what the report itself says; an ISO 639-1 code.
     """

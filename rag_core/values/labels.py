@@ -25,12 +25,7 @@ from .types import Label, Relevance, Scorer
 
 @dataclass(frozen=True, slots=True)
 class EvidenceScore:
-    """The evidence that passages give for an answer.
-
-    Args:
-        score: 0 to 1.
-        needed: the lowest score for an answer.
-    """
+    """The evidence that passages give for an answer, and the lowest score for one; both from 0 to 1."""
 
     score: float
     needed: float
@@ -108,15 +103,9 @@ class LabelRules:
     def relevance(
         self, scorer: Scorer, scores: Sequence[float], language: str, model: str
     ) -> list[Relevance]:
-        """One label per score, with scores in rank order.
+        """One label per score of a model, in rank order; raises ValueError without thresholds for them.
 
         Languages without thresholds use the English ones, and the rule says so.
-
-        Args:
-            model: the model that gave the scores; see `LabelRules`.
-
-        Raises:
-            ValueError: there are no thresholds for these scores.
         """
         if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]

@@ -101,12 +101,7 @@ def _plain(value: object) -> Any:
 
 
 def from_parts(parts: Any) -> str:
-    """The text that `parts_of` wrote.
-
-    Raises:
-        ValueError: it is of another form, or its template asks for more than plain values.
-        KeyError: a field is missing.
-    """
+    """The text that `parts_of` wrote; raises ValueError or KeyError for parts of another form."""
     match parts:
         case str():
             return parts

@@ -35,14 +35,10 @@ logging.getLogger("openai._base_client").addFilter(lambda record: record.levelno
 
 @functools.cache
 def _certificates(file: str, folder: str) -> ssl.SSLContext:
-    """The certificates that the clients of every role trust: to read them takes longer than all else about a client.
+    """The certificates that the clients of every role trust, read once: that takes longer than all else.
 
-    Args:
-        file: SSL_CERT_FILE, which httpx reads itself, as it does the next; here they only tell contexts apart.
-        folder: SSL_CERT_DIR.
-
-    Raises:
-        SettingsError: they cannot be read.
+    SSL_CERT_FILE and SSL_CERT_DIR, which httpx reads itself, only tell contexts apart here. Raises
+    SettingsError if the certificates cannot be read.
     """
     try:
         return httpx.create_ssl_context()
@@ -101,11 +97,10 @@ class ProviderClient(openai.DefaultHttpxClient):
                 pool._network_backend = StoppableBackend(pool._network_backend, calls.stopped)
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Send a request, and once more if it fails in a way that may pass; redirects are followed on its host.
+        """Send a request, and once more after a passing failure; redirects are followed on its host.
 
         Raises:
-            Stopped: the user stopped the run.
-            LimitReached: a budget does not allow the request.
+            Stopped, LimitReached: the user stopped the run, or a budget does not allow the request.
             httpx.TransportError: no response arrived.
             ProviderError: the response is an error or a page, in spite of its status.
         """

@@ -20,11 +20,7 @@ Stop = Callable[[], bool]
 
 
 class StoppableBackend(httpcore.NetworkBackend):
-    """The ordinary network, whose every wait looks at the stop flag of the thread's call.
-
-    Args:
-        stopped: whether the call that the current thread makes has been stopped.
-    """
+    """The ordinary network, whose every wait looks at the stop flag of the thread's call."""
 
     def __init__(self, inner: httpcore.NetworkBackend, stopped: Stop) -> None:
         self._inner = inner
@@ -90,8 +86,7 @@ def wait(seconds: float, stopped: Stop) -> None:
 def _unless_stopped(work: Callable[[], T], stopped: Stop, clean_up: Callable[[T], None] | None = None) -> T:
     """Do work that cannot be interrupted on a thread, and leave it there when the user stops the run.
 
-    Args:
-        clean_up: receives what it makes too late.
+    `clean_up` receives what it makes too late.
     """
     done: Future[T] = Future()
 

@@ -100,11 +100,7 @@ def numbers_by_shape(text: str) -> Iterator[PrivateSpan]:
 
 
 def _is_a_number(value: str, *, at_once: bool = False) -> bool:
-    """Whether a value can be a document's number, and not a date, a year, a pressure or a count.
-
-    Args:
-        at_once: whether it follows the document's name with no word between.
-    """
+    """Can a value, right after a document's name (`at_once`) or not, be its number? No date or count can."""
     if sum(char.isdigit() for char in value) < (_FEWEST_AT_ONCE if at_once else _FEWEST):
         return False
     others = (DATE, _YEAR, _PRESSURE) if at_once else (DATE, _YEAR, _PRESSURE, _COUNT)

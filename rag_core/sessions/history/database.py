@@ -34,7 +34,6 @@ class Kept(ABC):
     """Tables in one database. Thread-safe; several processes may share it.
 
     Args:
-        engine: connected to when it is used; its tables are created or migrated then.
         where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
         days: how long to keep what is in it; None for ever.

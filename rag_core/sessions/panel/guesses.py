@@ -15,11 +15,7 @@ MOST_OF_ALL = 100  # and from all: of 23**5 codes, 1.1 % in the 12 h of a room
 
 
 class Guesses:
-    """Counts in memory, of one process; shared by threads.
-
-    Args:
-        now: seconds on a clock that never goes back.
-    """
+    """Counts in memory, of one process; shared by threads. `now` gives seconds and never goes back."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -28,10 +24,9 @@ class Guesses:
 
     @contextmanager
     def guess(self, address: str) -> Iterator[None]:
-        """Try a code in the block, which counts as wrong until it has not raised PanelError: many at once count too.
+        """Try a code in the block, which counts as wrong unless the block ends without PanelError.
 
-        Raises:
-            PanelError: before the block, while there were too many.
+        Many at once count too; after too many, PanelError is raised before the block.
         """
         attempt = (self._now(), address)
         with self._lock:

@@ -33,12 +33,7 @@ OPEN_FOR = timedelta(hours=12)  # as long as a comparison stays in memory
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer that is judged.
-
-    Args:
-        label: what tells it from the others once names are shown; the ranking goes by it.
-        trace: the run that wrote it, with all that drawing it needs.
-    """
+    """An answer that is judged, its run, and the label that the ranking goes by, shown once names are."""
 
     label: str
     trace: Trace
@@ -46,11 +41,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question for the room, with 2 to 4 answers of different labels.
+    """A question for the room in a language (ISO 639-1), with 2 to 4 answers of different labels.
 
-    Args:
-        language: ISO 639-1 code.
-        kind: what the question is about, such as "dose"; empty if nobody said.
+    `kind` is what it is about, such as "dose"; empty if nobody said.
     """
 
     text: str
@@ -85,12 +78,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room.
+    """A room, opened at a time in UTC, with the code that people type to come in.
 
-    Args:
-        code: what people type to come in.
-        opened: when, in UTC.
-        presenter_token: proves who opened it; empty in a room that was looked up by its code.
+    `presenter_token` proves who opened it; empty in a room that was looked up by its code.
     """
 
     code: str
@@ -106,12 +96,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A question as it was asked in a room.
-
-    Args:
-        number: from 1.
-        closed: whether votes are refused; `revealed`, whether names are shown.
-    """
+    """A question as it was asked in a room, numbered from 1: are votes refused, are names shown?"""
 
     room: str
     number: int
@@ -136,14 +121,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one person said of one pair.
-
-    Args:
-        round: number of the question.
-        person: a digest, different in every room.
-        reasons: of REASONS.
-        voted: when, or when it was last changed, in UTC.
-    """
+    """What a person, a digest that differs by room, thinks of one pair, last changed at `voted`, UTC."""
 
     round: int
     person: str
@@ -175,16 +153,10 @@ def can_be_asked(traces: Sequence[Trace]) -> bool:
 
 
 def as_question(traces: Sequence[Trace], kind: str = "") -> Question:
-    """The answers of one comparison, each labelled by its strategy in English and what is changed in it.
+    """The answers to one question, each labelled by its strategy in English and what is changed in it.
 
-    Two of the same title, which only their prompts or documents tell apart, are numbered.
-
-    Args:
-        traces: of one question; those without an answer are left out.
-        kind: what kind of question it is; may be empty.
-
-    Raises:
-        ValueError: too few or too many have an answer.
+    Labels that are still the same are numbered. Raises ValueError if too few or too many traces have an
+    answer.
     """
     asked, answered = traces[0], [trace for trace in traces if trace.answer]
     titles = [str(title) for title in titles_of(answered)]

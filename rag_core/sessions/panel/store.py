@@ -35,11 +35,7 @@ class Rooms(Kept):
     since, record = ROOMS.c.opened, ROUNDS.c.record
 
     def open_room(self, title: str, presenter_token: str = "") -> Room:
-        """A new room; only this one has the presenter's token, which is not kept.
-
-        Args:
-            presenter_token: one that a presenter has already, for a way back in; a new one by default.
-        """
+        """A new room; only this value has the presenter's token, given or new, which is not kept."""
         self._turn_on_write_ahead_log()
         self.expire()
         now = datetime.now(UTC)
