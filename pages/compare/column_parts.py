@@ -13,7 +13,7 @@ from pages.compare.answers import finished
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
 from pages.drawing.untrusted import bold, escape
-from pages.shared import corpora, country, faults, setups, tuning, wording
+from pages.shared import corpora, country, setups, tuning, wording
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 from pages.shared.wording import seconds
@@ -114,7 +114,7 @@ def answer(
             return f'{partial}<p class="rl-hint">{what}{"" if blind else _spent(column.error)}</p>'
         what = cut_off if partial else t("This strategy failed.")
         return (
-            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(problem(faults.reason(column.error)))}'
+            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(problem(wording.reason(column.error)))}'
             f"<br>{escape(translated(column.error.next_step))}{_spent(column.error)}</div>"
         )
     if column.stopped:

@@ -9,7 +9,7 @@ from pages.compare import asking, presenter
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated
 from pages.drawing.untrusted import escape
-from pages.shared import faults, setups
+from pages.shared import setups, wording
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
 
@@ -39,7 +39,7 @@ def _banner(columns: Sequence[Column], failed: list[int]) -> str:
             told = (
                 ("", "")
                 if presenter.blind()
-                else (problem(faults.reason(error)), translated(error.next_step))
+                else (problem(wording.reason(error)), translated(error.next_step))
             )
             reasons.setdefault(told, []).append(LETTERS[place])
     title = t("No answer") if len(failed) == len(columns) else t("Some columns have no answer")

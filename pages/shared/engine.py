@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 import rag_core
-from pages.shared import faults, observing
+from pages.shared import observing, wording
 from rag_core.documents.documents import BUILTIN
 from rag_core.lab.corpora import LabPool
 
@@ -88,7 +88,7 @@ class Engine:
     def _open(self) -> None:
         since = time.monotonic()
         try:
-            from rag_core.lab.warming import warm_up  # with the lab, which the first page does not wait for
+            from rag_core.lab.opening import warm_up  # with the lab, which the first page does not wait for
 
             # another app of this state folder may be writing the index: then there is nothing to answer from yet
             lab = rag_core.open_lab(settings=self.settings, progress=self._report, wait=True)
@@ -97,7 +97,7 @@ class Engine:
             self.lab, lab.others = lab, self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
         except Exception as error:
-            self.error = faults.unforeseen(error)
+            self.error = wording.unforeseen(error)
         finally:
             self.settled.set()
         observing.opened(time.monotonic() - since, self.error)

@@ -15,7 +15,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, when
-from pages.shared import account, corpora, faults, observing, setups
+from pages.shared import account, corpora, observing, setups, wording
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison, LiveRun
 from rag_core.documents.forgotten import Forgotten, forgotten
@@ -167,7 +167,7 @@ def _asked_column(column: Column) -> AskedColumn:
     error = column.error
     return AskedColumn(
         column.strategy.name, column.strategy.controls, tuple(column.steps), column.text, column.trace,
-        faults.reason(error) if error else "", error.next_step if error else "",
+        wording.reason(error) if error else "", error.next_step if error else "",
         column.stopped or ("" if column.settled else CUT_SHORT), error.calls if error else (), column.models,
         column.corpus,
     )  # fmt: skip

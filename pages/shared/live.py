@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import rag_core
-from pages.shared import faults, observing
+from pages.shared import observing, wording
 from pages.shared.engine import Engine
 from rag_core.documents.documents import BUILTIN
 from rag_core.explain import AnswerDifferences, answer_differences
@@ -258,7 +258,7 @@ class LiveRun(Comparison):
                 ):
                     self._take(event)
         except Exception as error:
-            failure = faults.unforeseen(error)
+            failure = wording.unforeseen(error)
             for column in self.columns:
                 column.error = column.error or failure
         finally:

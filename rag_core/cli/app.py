@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 
 from ..documents.documents import BUILTIN
 from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible

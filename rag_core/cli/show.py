@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from ..language.questions import is_maternity
 from ..values.answers import without_bold
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note

@@ -24,7 +24,7 @@ from ..values.errors import (
     StorageError,
     attach_calls_to_errors,
 )
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.trace import Trace
 from ..values.types import ModelCall
 from ..values.visible import as_json

@@ -18,8 +18,7 @@ from ..catalog import RECIPES, Number, describe
 from ..documents.benchmark import Benchmark
 from ..pipeline.strategy import Strategy
 from ..values.errors import DataError, unreadable
-from ..values.message import Message
-from ..values.notice import NOTICE
+from ..values.message import NOTICE, Message
 
 
 class Stored(BaseModel):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..catalog import RECIPES
 from ..values.errors import DataError, why_unreadable
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.owner_only import write_atomically
 from ..values.visible import visible
 from .ablation import FORMS, RewriteEffect

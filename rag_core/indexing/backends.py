@@ -19,7 +19,7 @@ from ..values.message import Message
 from ..values.owner_only import private_file
 from ..values.types import Vectors
 from .bm25 import Bm25Index, Scores
-from .mapped import MappedTexts, map_array
+from .passages import MappedTexts, map_array
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.analysis import without_tilde
-from .mapped import MappedTexts, map_array, save_arrays
+from .passages import MappedTexts, map_array, save_arrays
 
 Scores = NDArray[np.float64]
 

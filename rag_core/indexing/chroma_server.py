@@ -24,7 +24,7 @@ from .backends import (
 )
 from .bm25 import Bm25Index
 from .chroma import HNSW
-from .mapped import MappedTexts
+from .passages import MappedTexts
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode

@@ -30,7 +30,7 @@ from .backends import (
     other_passages,
 )
 from .bm25 import Bm25Index, Scores
-from .mapped import MappedTexts
+from .passages import MappedTexts
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode

@@ -13,8 +13,7 @@ from ..indexing import chunked
 from ..language.analysis import LANGUAGES
 from ..runtime.services import Embedder
 from ..values.errors import unwritable
-from ..values.message import Message
-from ..values.notice import NOTICE
+from ..values.message import NOTICE, Message
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 

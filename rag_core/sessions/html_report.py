@@ -23,7 +23,7 @@ from ..safety.urgency.helplines import Helplines, helplines, urgent_notice
 from ..safety.urgency.triage import triage_for
 from ..values.answers import LEADING, bold_as_html, lists_as_html
 from ..values.errors import SettingsError
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note, difference, listed, source_line
 from ..values.translation import country_name, translate, translate_plural, translated

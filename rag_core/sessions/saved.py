@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..documents.benchmark import trec_lines
 from ..values.errors import DataError, why_unreadable
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.sources import Source
 from ..values.trace import Trace
 from ..values.visible import as_cell, as_json

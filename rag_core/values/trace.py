@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from .answers import Answer, Remark
+from .message import NOTICE
 from .model_choice import AS_SET, ModelChoice
-from .notice import NOTICE
 from .sources import OLD_YEARS, age_years, is_old
 from .translation import translate
 from .triage import ROUTINE, Triage

@@ -7,8 +7,8 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.frame import held
-from pages.frame.held import Held
+from pages.frame import gate
+from pages.frame.gate import Held
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def files(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     sessions = SimpleNamespace(_session_storage=MemorySessionStorage(ttl_seconds=0))
     server = SimpleNamespace(uploaded_file_mgr=kept, _session_mgr=sessions)
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: server)
-    monkeypatch.setattr(held, "MOST_OF_VISITOR", 20)
-    monkeypatch.setattr(held, "MOST", 50)
+    monkeypatch.setattr(gate, "MOST_OF_VISITOR", 20)
+    monkeypatch.setattr(gate, "MOST", 50)
     return kept
 
 
@@ -59,6 +59,6 @@ def test_what_a_visitor_left_goes_without_another_visit(files):
     session = SimpleNamespace(id="gone", shutdown=shutdown, session_state=state)
     assert uploaded(Held(), files, "ana", "gone", 20)
     assert uploaded(Held(), files, "ben", "here", 20)
-    held.runtime.get_instance()._session_mgr._session_storage.save(SimpleNamespace(session=session))
-    held.sweep()
+    gate.runtime.get_instance()._session_mgr._session_storage.save(SimpleNamespace(session=session))
+    gate.sweep()
     assert (list(files.file_storage), ended) == (["here"], ["widgets"])

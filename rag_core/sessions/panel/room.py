@@ -1,11 +1,15 @@
-"""A room, its questions, which are comparisons, and the votes in it, as values."""
+"""A room, its questions, which are comparisons, and the votes in it, as values; wrong codes of rooms."""
 
 import dataclasses
 import functools
 import hashlib
 import secrets
+import threading
+import time
 import zlib
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
@@ -14,7 +18,7 @@ from typing import Literal, TypeAlias, get_args
 from ...catalog.setup import titles_of
 from ...language.analysis import language_of
 from ...stages.citations import unmarked
-from ...values.errors import DataError
+from ...values.errors import DataError, PanelError
 from ...values.message import Message
 from ...values.packed import pack, unpack
 from ...values.trace import Trace
@@ -233,3 +237,44 @@ def _unreadable(error: Exception) -> DataError:
         Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
         Message("It is damaged, or another version wrote it; ask it again."),
     )
+
+
+WINDOW_S = 60.0
+MOST_WRONG = 30  # codes in a window, from an address
+MOST_OF_ALL = 100  # and from all: of 23**5 codes, 1.1 % in the 12 h of a room
+
+
+class Guesses:
+    """Wrong codes of rooms, counted in memory, of one process; shared by threads. `now` gives seconds and never goes back."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._wrong: deque[tuple[float, str]] = deque()
+
+    @contextmanager
+    def guess(self, address: str) -> Iterator[None]:
+        """Try a code in the block, which counts as wrong unless the block ends without PanelError.
+
+        Many at once count too; after too many, PanelError is raised before the block.
+        """
+        attempt = (self._now(), address)
+        with self._lock:
+            while self._wrong and self._wrong[0][0] <= attempt[0] - WINDOW_S:
+                self._wrong.popleft()
+            theirs = sum(one == address for _, one in self._wrong)
+            if theirs >= MOST_WRONG or len(self._wrong) >= MOST_OF_ALL:
+                said = Message("Too many wrong codes were typed.")
+                raise PanelError(said, Message("Wait a minute, then type the code again."))
+            self._wrong.append(attempt)
+        wrong = False
+        try:
+            yield
+        except PanelError:
+            wrong = True
+            raise
+        finally:
+            if not wrong:
+                with self._lock:
+                    if attempt in self._wrong:
+                        self._wrong.remove(attempt)
