@@ -23,11 +23,7 @@ def rows_of(columns: Sequence[Column]) -> list[SharedPassage]:
 
 
 def table(columns: Sequence[Column], names: Sequence[str]) -> str:
-    """A table of the passages and their rank in each column; first those that some column did not find.
-
-    Args:
-        names: of the columns; a phone has room for their letters only.
-    """
+    """A table of the passages and their rank in each column, by name; first those that some column missed."""
     rows = rows_of(columns)
     searched = {place: column.trace.corpus for place, column in enumerate(columns) if column.trace}
     rows.sort(key=lambda row: len(row.ranks) == len(searched))
@@ -50,11 +46,7 @@ def table(columns: Sequence[Column], names: Sequence[str]) -> str:
 
 
 def _apart(searched: Mapping[int, str]) -> str:
-    """That columns searched different documents, so that a dash is no miss; empty if they did not.
-
-    Args:
-        searched: the corpus of each column.
-    """
+    """That columns searched different documents, so that a dash is no miss; empty if they did not."""
     if len(set(searched.values())) < 2:
         return ""
     documents = ", ".join(f"{LETTERS[place]} {corpora.title(name)}" for place, name in searched.items())
@@ -133,11 +125,7 @@ def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
 
 
 def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
-    """Which strategies found the passage that says what to do now, and whether their answers begin with it.
-
-    Args:
-        checks: the name of each strategy and its check.
-    """
+    """Which strategies, by name, found what to do now, and whether their answers begin with it."""
     rows = ""
     for name, check in checks:
         found = t("found, rank {rank}", rank=check.rank) if check.rank else t("not found")

@@ -69,7 +69,6 @@ def status(setup: rag_core.Setup, before: str = "") -> str:
 
 
 def _state(column: Column, place: int) -> str:
-    """Of a stage: done, now, failed or todo."""
     if place < len(column.steps):
         return "done"
     if place == len(column.steps) and column.error:
@@ -94,11 +93,9 @@ def stages(column: Column) -> str:
 def answer(
     column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
 ) -> str:
-    """The answer so far, and why it ended if it is incomplete; or what the column is waiting for.
+    """The answer so far, and why it is incomplete unless that was `told`; or what the column waits for.
 
-    Args:
-        told: whether the banner above the columns says why they failed.
-        blind: leave out what would give the strategy away.
+    `blind` leaves out what would give the strategy away.
     """
     trace = column.trace
     if trace and trace.answer:
@@ -159,7 +156,6 @@ def _waiting(column: Column, engine_state: str) -> str:
 
 
 def _spent(error: rag_core.RagError) -> str:
-    """What a failed run cost before it failed; empty when it was free."""
     cost = rag_core.Cost.of(error.calls)
     if cost.free:
         return ""
@@ -183,7 +179,6 @@ class ColumnView:
     """One column's places in its card; each is redrawn only when its content changes.
 
     Args:
-        place: where it is drawn.
         chosen: what the card is set to; empty when the card is not in the next run.
         also: id of a passage -> the other columns that found it.
         alike: that others give the same answer, in words, and whether an earlier one does; it is folded then.

@@ -113,11 +113,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
 
 
 def _head(place: int, position: int, card: DeltaGenerator, run: Comparison | None) -> rag_core.Setup:
-    """The head of a card: what chooses its strategy, or its name; the column as set.
-
-    Args:
-        place: of the column among those that are set; `position` is its card's.
-    """
+    """The head of a card: what chooses its strategy, the `place`th set, or its name; the column as set."""
     with card, st.container():
         if presenter.blind():
             untrusted.draw(column_parts.title(LETTERS[position], ""))
@@ -178,10 +174,7 @@ def _show(run: Comparison) -> None:
 
 
 def _place(spot: DeltaGenerator) -> DeltaGenerator:
-    """Where results are drawn: comparisons alternate between two places, so that old results vanish at once.
-
-    In a single place Streamlit would leave them, greyed out, until the new ones are complete.
-    """
+    """Where results are drawn: one of two places in turn, or the old results would stay, greyed out."""
     mine: int = st.session_state.get("turn", 0)
     places = [spot.container() if turn == mine else spot.empty() for turn in range(2)]
     return places[mine]

@@ -22,11 +22,7 @@ REFUSED = "apart.refused"  # the question that no other strategy was found for, 
 
 
 def draw(run: Comparison, best: int = 0) -> None:
-    """Draw what differs, all answers as one, and the way out, once all columns are done.
-
-    Args:
-        best: the column that says in which order the sections of all answers stand.
-    """
+    """Draw what differs, all answers as one in the order of column `best`, and the way out, once all end."""
     found = answer_differences([column.trace for column in presenter.seen(run)])
     blind = presenter.blind()
     # strategies close to each other often agree, which would give names away; who declines the verdict says
@@ -78,7 +74,6 @@ def letters(columns: Iterable[int]) -> str:
 
 
 def _replace(run: Comparison, place: int) -> None:
-    """Put the first strategy that answers differently in a column, to be run at once."""
     twin = run.columns[place]
     shown = {column.strategy.name for column in run.columns}
     refused = t("No other strategy answers this question differently.")

@@ -88,9 +88,6 @@ def opened(column: Column, position: int, question: str, *, blind: bool = False)
     """What citations and passages open: the card of each passage, and the drawer of each that is quoted.
 
     Drawn apart from the list: what changes there when another column ends must not close what is being read.
-
-    Args:
-        blind: leave out what tells which strategy ranked them.
     """
     hits = column.ranking.hits if column.ranking else ()
     shown = _Shown(column, position, question, blind, hits)
@@ -104,8 +101,6 @@ def same(passage_id: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the passages of one column are drawn with."""
-
     column: Column
     position: int
     question: str
@@ -235,7 +230,6 @@ def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
 
 
 def _way(hit: rag_core.Hit, shown: _Shown) -> str:
-    """Its score, what the scale means, the reasons of a judge, and its votes from stage to stage."""
     several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
     votes = "".join(
         f"<tr><td>{escape(translated(stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
@@ -276,7 +270,6 @@ def _homes(passage: rag_core.Passage) -> str:
 
 
 def _difference(passage: rag_core.Passage, country: str) -> str:
-    """Both sides where guidance differs, and which one applies in the country that was chosen."""
     if not passage.differs_from:
         return ""
     leading = source_names(passage.leading(country), language())
@@ -285,7 +278,6 @@ def _difference(passage: rag_core.Passage, country: str) -> str:
 
 
 def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
-    """A score with its scale; a weighted sum with its terms."""
     score = f"{translated(SCALES[vote.scale])} {vote.score:.4f}"
     if not vote.terms:
         return score

@@ -112,7 +112,6 @@ def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Doc
 
 
 def _search(lab: rag_core.Lab | None, words: str) -> PassageSearch | None:
-    """The passages with these words; None without words, and while the models load."""
     if words != st.session_state.get("library.searched"):  # other words: back to the best passages
         st.session_state["library.searched"] = words
         for key in (MORE, DOCUMENT, PASSAGE):
@@ -126,7 +125,6 @@ def _search(lab: rag_core.Lab | None, words: str) -> PassageSearch | None:
 
 
 def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
-    """The passages found, best first; the title of each opens its document there."""
     counted = passages_in_words(len(hits))
     untrusted.say(t("{passages} found in {places}", passages=counted, places=places), st.markdown)
     most: int = st.session_state.get(MORE, STEP)
@@ -249,7 +247,6 @@ def _cut(
 
 
 def _contexts(lab: rag_core.Lab) -> None:
-    """Say what a context is, with a link that compares; without contexts, say how to add them."""
     what = t(
         "A context is a line that places a passage in its document: words of the document, or a sentence by a "
         "language model. Contextual retrieval searches it together with the passage."
@@ -278,7 +275,6 @@ def _how(lab: rag_core.Lab, language: str) -> str:
 
 
 def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opened: bool) -> str:
-    """A passage with its number, section, size and context."""
     about = t(
         "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters", number=position_of(passage) + 1,
         section=passage.heading or t("no heading"), pieces=size_of(lab, passage), characters=len(passage.text),

@@ -304,7 +304,6 @@ def widget(recipe: rag_core.Recipe, control: Control, prefix: str, idle: str = "
 
 
 def _weights(recipe: rag_core.Recipe, control: Weights, prefix: str, idle: str) -> None:
-    """One slider for each weight, named after the rewrite it weighs; the session keeps all under the control's key."""
     key = f"{prefix}.{control.name}"
     values = current_values(recipe, prefix)
     wanted = recipe.wanted(control, values)

@@ -174,7 +174,6 @@ def _asked_column(column: Column) -> AskedColumn:
 
 
 def _reopened(asked: Asked) -> Comparison:
-    """An earlier comparison; the page's widgets are set as they were."""
     columns, left_out = [], []
     for one in asked.columns:
         try:

@@ -290,7 +290,6 @@ def _outcome_table(files: Sequence[FileOutcome]) -> str:
 
 
 def _file_notes(one: FileOutcome) -> str:
-    """The reason, what of the file is not read, and whether it gives orders."""
     notes = []
     if one.reason:
         reason = translated(one.reason)

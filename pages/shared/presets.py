@@ -152,7 +152,6 @@ def _change(recipe: rag_core.Recipe, preset: str, key: str, delete: bool = False
 
 
 def _tell(key: str) -> None:
-    """What became of the last press, once."""
     if refused := st.session_state.pop(f"{key}.refused", ""):
         untrusted.say(refused, st.error)
     if done := st.session_state.pop(f"{key}.done", ""):
@@ -160,5 +159,4 @@ def _tell(key: str) -> None:
 
 
 def _written(recipe: rag_core.Recipe, preset: str) -> str:
-    """A preset as the command line takes it."""
     return plain(f"{recipe.name}@{preset.replace(' ', '_')}")

@@ -155,7 +155,6 @@ def _claims() -> None:
 
 
 def _diagram(strategy: rag_core.Strategy) -> str:
-    """The stages in order, each with its parameters and one sentence."""
     steps = ""
     for stage in outline(strategy):
         boxes = "".join(

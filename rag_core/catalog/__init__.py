@@ -86,7 +86,6 @@ def describe(chosen: StrategySpec) -> str:
 
 
 def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:
-    """Name and control values, including those of a preset."""
     if isinstance(chosen, Strategy):
         return chosen.name, chosen.controls
     written, values = (chosen, {}) if isinstance(chosen, str) else chosen

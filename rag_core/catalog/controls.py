@@ -220,7 +220,6 @@ class Weights(Control):
 
 
 def _shown(value: object) -> str:
-    """A wrong value as a message repeats it."""
     text = repr(value)
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 

@@ -131,7 +131,6 @@ class Registry(Mapping[str, Recipe]):
         return self._recipes
 
     def _load(self) -> None:
-        """Register the strategies of installed packages; one that fails is noted in `failed`."""
         found = [
             (f"{one.dist.name} {one.dist.version}" if one.dist else one.module.partition(".")[0], one)
             for one in entry_points(group=GROUP)

@@ -189,7 +189,6 @@ def report_json(report: Report) -> dict[str, Any]:
 
 
 def _notes(report: Report) -> list[str]:
-    """Its notes, and what the embedding model did not read."""
     from ..models.embedding import shortened
 
     cut = shortened(report.embeddings)
@@ -326,7 +325,6 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _prices(found: Bill) -> list[str]:
-    """The prices of the models that were called and cost something."""
     from ..values.pricing import PriceList
     from ..values.settings import read_settings
 

@@ -199,7 +199,6 @@ def evenly_spaced(questions: tuple[Question, ...], limit: int | None) -> list[Qu
 def _ask(
     lab: Lab, question: Question, strategies: list[Strategy], judging: bool, stop: threading.Event
 ) -> list[Outcome]:
-    """The outcome of each strategy; if any is Stopped, the question is unfinished."""
     try:
         results = collect(lab.stream(question.text, strategies, stop=stop))
     except InputError as error:
@@ -249,5 +248,4 @@ def _assessed(outcome: Outcome, judged: JudgedAnswer, relevant: Collection[str])
 
 
 def _all_calls(outcome: Outcome) -> tuple[ModelCall, ...]:
-    """The model calls of an answer and of its judge."""
     return (*outcome.calls, *(outcome.judge_calls if isinstance(outcome, CheckedAnswer) else ()))

@@ -245,7 +245,6 @@ def _mean_score(values: Sequence[float]) -> MeanScore | None:
 
 
 def _stage_seconds(records: Sequence[Record]) -> dict[str, float]:
-    """Mean seconds per query of each stage, by position and name."""
     seconds: dict[str, list[float]] = {}
     for record in records:
         for position, stage in enumerate(record.stages, start=1):
@@ -287,7 +286,6 @@ def _group_results(
 
 
 def _restricted(scores: Scores, ids: Sequence[str]) -> Scores:
-    """The scores of these questions, in their order."""
     return {label: {one: values[one] for one in ids if one in values} for label, values in scores.items()}
 
 

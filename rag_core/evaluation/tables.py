@@ -159,7 +159,6 @@ def _code(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Foreign text on one line, without a character that Markdown or HTML would obey."""
     return MARKUP.sub(r"\\\g<0>", " ".join(visible(text).split()))
 
 

@@ -70,7 +70,6 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
 
 
 def _cites(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> bool:
-    """Whether the answer cites a tied passage or a relevant document."""
     cited = {citation.context_id for citation in trace.answer.citations} if trace.answer else set()
     return any(
         passage_key(one.id) in judged.passages or one.doc_id in relevant

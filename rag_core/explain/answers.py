@@ -213,7 +213,6 @@ def _only(found: Mapping[Columns, Mapping[Key, str]]) -> dict[Columns, tuple[str
 
 
 def _sections(trace: Trace) -> dict[tuple[str, ...], str]:
-    """The sections that an answer cites -> their titles."""
     if trace.answer is None:
         return {}
     passages = {hit.id: hit.passage for hit in trace.ranking}
@@ -321,5 +320,4 @@ def _ranks(trace: Trace) -> dict[str, int]:
 
 
 def _sentences(answer: Answer) -> Sequence[str]:
-    """Its sentences without markers; an abstention is one."""
     return [one.text for one in answer.sentences] or [answer.text]

@@ -160,8 +160,6 @@ def _listed(found: Sequence[tuple[int, Passage]]) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """One number moved to both sides."""
-
     replay: Replay
     control: Number
     assign: Assign
@@ -193,7 +191,6 @@ class _Move:
                 return ""
 
     def _same(self, value: float) -> bool:
-        """Whether a value leaves the passages as they are; one that cannot be set counts as no change."""
         try:
             return self.replay.used(self.assign(value)) == self.replay.used_now
         except ConfigError:

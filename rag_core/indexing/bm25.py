@@ -202,7 +202,6 @@ class Bm25Index:
         return np.flatnonzero(found)
 
     def _rows(self, query: Sequence[str]) -> list[int]:
-        """The rows of the query's terms; an unknown term can match one with ñ for n, if only one does."""
         found = (self._place(term, self._without_tilde.get(term)) for term in query)
         return [row for row in found if row is not None]
 

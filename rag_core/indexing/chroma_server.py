@@ -150,8 +150,6 @@ class ChromaServer(VectorBackend):
 
 
 class _Asked:
-    """An open collection on a server, searched by Chroma's approximate index."""
-
     def __init__(self, collection: Any, asking: Callable[[], Any]) -> None:
         self._collection = collection
         self._asking = asking

@@ -148,7 +148,6 @@ def blocks(text: str, most: int) -> Iterator[str]:
 
 
 def _units(text: str, language: str) -> Iterator[Unit]:
-    """The units of a text; the gap of a paragraph's first is an empty line."""
     for paragraph in _PARAGRAPHS.split(text):
         gap = "\n\n"
         for item, block in _lines(paragraph.strip("\n")):

@@ -137,7 +137,6 @@ def find_file(home: Path, corpus: str, root: str, file: str) -> Forgettable:
 
 
 def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Document id -> root and file, from every generation of every index."""
     for generation in _generations(corpus):
         with suppress(IndexDamaged, AttributeError):
             for name, entry in Manifest.read(generation).documents.items():

@@ -166,8 +166,6 @@ class Milvus(VectorBackend):
 
 @dataclass(frozen=True)
 class _Asked:
-    """An open collection in the engine."""
-
     _client: Any
     _name: str
     _ids: MappedTexts

@@ -166,8 +166,6 @@ class PassageParser(NodeParser):
 
 
 class _Marked:
-    """The sources of the sections of a document, in order."""
-
     def __init__(self, document: BaseNode) -> None:
         sources = sources_from_json(document.metadata.get("sources", ""))
         self._known = {source.id: source for source in sources if source.id}

@@ -162,7 +162,6 @@ def _title(what: str, judged: Benchmark, split: str) -> str:
 
 
 def _key(*what: object) -> str:
-    """Twelve hexadecimal digits of what is measured."""
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 

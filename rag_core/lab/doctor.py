@@ -86,7 +86,6 @@ def examine(progress: Progress = no_progress) -> Findings:
 
 
 def _plugins() -> Iterator[Finding]:
-    """The packages that registered strategies, and those that failed to."""
     for package, names in RECIPES.packages.items():
         yield Finding(None, f"strategies of package {package}: {', '.join(names)}")
     for failure in RECIPES.failed:
@@ -164,7 +163,6 @@ def _labels(engines: Engines) -> str:
 
 
 def _roles(settings: Settings) -> Iterator[str]:
-    """Which model fills each role, and which server it runs on; never a key."""
     for role, what in WORK.items():
         server = settings.server(role)
         if not settings.asks_provider(role):

@@ -186,7 +186,6 @@ class LlamaEmbedder:
 
 
 def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
-    """The vectors, L2-normalised; raises ProviderError for a wrong number, length or value of them."""
     _check_count(raw, count, model)
     lengths = [len(row) for row in raw]
     if not lengths[0] or set(lengths) != set(lengths[:1]):
@@ -333,7 +332,6 @@ def is_english_only(model: str) -> bool:
 
 
 def _card_languages(folder: Path) -> set[str]:
-    """The languages that the README.md in a model's folder declares; empty when it declares none."""
     try:
         card = _CARD.match((folder / "README.md").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):

@@ -216,7 +216,6 @@ class LlamaLlm:
 
 
 def _without_version(name: str) -> str:
-    """A model's name without its folder or organisation, and without its version."""
     return _VERSION.sub("", re.split(r"[/\\]", name.casefold())[-1])
 
 

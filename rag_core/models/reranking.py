@@ -75,7 +75,6 @@ class CrossEncoderReranker:
         return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
 
     def _count(self, pairs: Sequence[tuple[str, str]]) -> int:
-        """Tokens the model read, after truncation."""
         longest = self._model.max_seq_length
         read = self._model.tokenizer(list(pairs), truncation=longest is not None, max_length=longest)
         return sum(map(len, read["input_ids"]))

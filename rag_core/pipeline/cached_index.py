@@ -11,8 +11,6 @@ from ..values.types import Hit, Vectors
 
 
 class _InFront:
-    """An `Index` that asks another one."""
-
     def __init__(self, index: Index) -> None:
         self._index = index
 

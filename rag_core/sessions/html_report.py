@@ -204,7 +204,6 @@ def _date(when: datetime, language: str) -> str:
 
 
 def _vote(columns: Sequence[_Column], differences: AnswerDifferences, language: str) -> str:
-    """What was voted best; empty without a vote."""
     if any(column.trace.voted_best is None for column in columns):
         return ""
     best = [column.title for column in columns if column.trace.voted_best]
@@ -215,7 +214,6 @@ def _vote(columns: Sequence[_Column], differences: AnswerDifferences, language: 
 
 
 def _lines(trace: Saved) -> Helplines | None:
-    """The phone numbers of the country whose guidance led."""
     try:
         return helplines(trace.country or "")
     except SettingsError:  # the file may say anything

@@ -225,7 +225,6 @@ class ProviderClient(openai.DefaultHttpxClient):
         raise AssertionError("the last attempt returns or raises")
 
     def _wait_before_retry(self, response: httpx.Response) -> float | None:
-        """Seconds to wait before a retry; None if there should be none."""
         again = response.status_code in RETRIED or response.status_code >= 500
         if {"true": True, "false": False}.get(response.headers.get("x-should-retry", ""), again):
             asked = retry_after(response) or 0.0
@@ -255,7 +254,6 @@ def _moved(response: httpx.Response) -> httpx.Request | None:
 
 
 def _of_proxy(error: Exception) -> SettingsError:
-    """The error for a proxy of the environment that httpx cannot use."""
     proxies = {name: os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES}
     reason = error.args[0] if error.args else error
     step = Message("Correct it, or unset it.")

@@ -185,7 +185,6 @@ def agreement(cast: Collection[Ballot]) -> float | None:
 
 
 def _groups(labels: Sequence[str], cast: Collection[Ballot]) -> list[tuple[str, ...]]:
-    """Labels that votes connect, the largest group first."""
     group = {label: {label} for label in labels}
     for first, second in {one.pair for one in cast}:
         joined = group[first] | group[second]
