@@ -11,8 +11,8 @@ import streamlit as st
 import rag_core
 from pages.compare import changes
 from pages.compare.costs import cost_and_time
+from pages.compare.passages import SCALES, summand
 from pages.compare.queries import prompts
-from pages.compare.scales import SCALES, summand
 from pages.drawing import untrusted
 from pages.drawing.palette import colour
 from pages.drawing.pieces import note

@@ -127,7 +127,7 @@ _events = get_dispatcher(__name__)
 class StrategyRetriever(BaseRetriever):
     """A strategy without its answer, as a LlamaIndex retriever.
 
-    A bundle's own embedding strings are used where the strategy embeds the question (`parts.with_embedding_strings`).
+    A bundle's own embedding strings are used where the strategy embeds the question (`nodes.with_embedding_strings`).
     Its `embedding` is not: nothing says which model made it. `get_prompts` and `update_prompts` go by the
     names of the strategy's templates.
 

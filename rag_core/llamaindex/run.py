@@ -16,8 +16,7 @@ from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, 
 from ..prompts.prompt import NO_EVIDENCE
 from ..values.errors import Stopped
 from ..values.trace import Trace
-from .nodes import as_nodes
-from .parts import with_embedding_strings
+from .nodes import as_nodes, with_embedding_strings
 
 
 class EventSource(Protocol):
