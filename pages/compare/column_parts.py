@@ -178,10 +178,9 @@ def warnings(column: Column) -> str:
 class ColumnView:
     """One column's places in its card; each is redrawn only when its content changes.
 
-    Args:
-        chosen: what the card is set to; empty when the card is not in the next run.
-        also: id of a passage -> the other columns that found it.
-        alike: that others give the same answer, in words, and whether an earlier one does; it is folded then.
+    `chosen` is what the card is set to, empty if it is not in the next run; `also` names, by passage id, the
+    other columns that found it; `alike` says who else gives the same answer, and whether an earlier one does,
+    which folds it.
     """
 
     column: Column

@@ -31,11 +31,9 @@ def draw(
     foot: Callable[[rag_core.Document], None],
     files: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw the filters, the passages found, and the document that is open.
+    """Draw the filters, the passages found, and the open document; a table's rows count as its file.
 
-    Args:
-        lab: None while its models load; documents can be read meanwhile, but not searched.
-        files: id of a document -> its file, which is counted in its place; a row of a table is no document to a reader.
+    Without a lab, while its models load, documents can be read, but not searched.
     """
     if not documents:
         st.info(t("There are no documents here."))

@@ -33,12 +33,7 @@ def dial(text: str) -> str:
 
 
 def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str:
-    """A button that opens the card of a passage beside itself.
-
-    Args:
-        position: of the column, from 0.
-        name: what a screen reader says; the text where it is empty.
-    """
+    """A button that opens a passage's card beside it; columns count from 0, `name` is for screen readers."""
     spoken = f' aria-label="{escape(name)}"' if name else ""
     return (
         f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'

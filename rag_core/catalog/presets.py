@@ -76,12 +76,9 @@ class SavedPresets:
         self._path = home / FILE
 
     def of(self, recipe: Recipe) -> tuple[Preset, ...]:
-        """Those of a strategy, in the order in which they were saved.
+        """Those of a strategy, as saved, in order; the help of one that no longer builds says why.
 
-        One that no longer builds is among them; its help says what is wrong.
-
-        Raises:
-            DataError: the file is damaged, of a newer version, or has a name that came with the strategy since.
+        Raises DataError if the file is damaged, too new, or has a name that came with the strategy since.
         """
         own = self._read().get(recipe.name, {})
         if taken := [preset.name for preset in recipe.presets if preset.name in own]:

@@ -13,11 +13,10 @@ from .controls import Control, Values, format_value
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Named control values.
+    """Named control values, with one line on what they are for and their source.
 
-    Args:
-        help: one line on what it is for, with its source.
-        rewriter: the model that its source rewrites with, where the settings offer one so called: see `set_up`.
+    `rewriter` is the model that the source rewrites with, where the settings offer one so called: see
+    `set_up`.
     """
 
     name: str

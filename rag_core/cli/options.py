@@ -90,10 +90,9 @@ def read_text(path: Path) -> str:
 def parse_columns(
     strategies: str, assignments: Sequence[str], models: Sequence[str], corpora: Sequence[str]
 ) -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Label -> (strategy, values), as `set_up` takes them, from the texts of --strategies, --set, --model and --corpus.
+    """Label -> (strategy, values), as `set_up` takes them, from the texts of the four options.
 
-    Raises:
-        ConfigError: no strategy is named, a label is used twice, or a value is set for an unknown label.
+    Raises ConfigError for no strategy, a label used twice, or a value for an unknown label.
     """
     chosen = parse_strategies(strategies, assignments)
     if not chosen:

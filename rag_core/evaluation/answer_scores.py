@@ -112,11 +112,9 @@ def check(trace: Trace) -> AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """One strategy's answer to one question, checked.
+    """One strategy's answer to one question, checked; `assessment` is None without judged answers.
 
-    Args:
-        assessment: by the data's judged answers; None for a question without one.
-        baselines: the same of the answer that each of `baselines.BASELINES` makes of its passages.
+    `baselines` assesses the answer that each of `baselines.BASELINES` makes of its passages.
     """
 
     trace: Trace
@@ -254,11 +252,9 @@ class AnswerScores:
         interrupted: Sequence[ModelCall] = (),
         answer_set: AnswerSet | None = None,
     ) -> AnswerScores:
-        """Score a strategy's outcomes, by question id.
+        """Score a strategy's outcomes, by question id; `unanswerable` questions have no relevant document.
 
-        Args:
-            unanswerable: ids of the questions without a relevant document.
-            interrupted: calls for a question that the user interrupted; they are billed too.
+        Calls for a question that the user interrupted are billed too.
         """
         checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
         abstained = sum(outcome.abstained for outcome in checked)

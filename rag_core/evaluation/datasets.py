@@ -53,13 +53,11 @@ def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet 
 
 
 def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
-    """Recall, precision, MRR and nDCG of a trace's documents by metric name, cut at the number of its passages.
+    """Recall, precision, MRR and nDCG of a trace's documents, by name, cut at the number of its passages.
 
-    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents, when
-    nobody had taught them questions: they may have taught this one.
-
-    Raises:
-        DataError: the built-in questions cannot be read.
+    None unless it is a built-in question with relevant documents, by its text, asked of the built-in
+    documents, when nobody had taught them questions: they may have taught this one. Raises DataError if the
+    questions cannot be read.
     """
     grades = _builtin_grades(settings.data).get(_key(trace.question)) if _can_be_judged(trace) else None
     if grades is None:
@@ -78,10 +76,9 @@ def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
 
 
 def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, frozenset[str]] | None:
-    """What decides on a trace's answer, and the relevant documents; None unless it is a built-in question, as in `quality_of`.
+    """What decides on a trace's answer, and the relevant documents; None as for `quality_of`.
 
-    Raises:
-        DataError: the built-in questions or their answers cannot be read.
+    Raises DataError if the built-in questions or their answers cannot be read.
     """
     return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
 

@@ -222,9 +222,7 @@ COLUMNS = 6
 def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict[str, list[str]]:
     """The rankings of any system by question id, in trec_eval's order: by score, not by the rank column.
 
-    Raises:
-        DataError: a line is malformed or repeated (the message names file and line), or the file is empty or
-            ranks none of the known questions.
+    Raises DataError, with file and line, for a malformed or repeated line, or if no known question is ranked.
     """
     scores: dict[str, dict[str, float]] = {}
     lines: dict[tuple[str, str], int] = {}

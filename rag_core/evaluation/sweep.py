@@ -38,11 +38,8 @@ Values = Mapping[str, object]
 def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     """A control and its values, from "rrf_k=1,10,60" or "mmr_lambda=0:1:0.1" (both ends included).
 
-    Values that contain commas, such as weights, are separated by semicolons. Custom templates are written
-    as JSON lists, also separated by semicolons.
-
-    Raises:
-        ConfigError: no such control, or a value it cannot take.
+    Semicolons separate values that contain commas, such as weights, and custom templates, which are JSON
+    lists. Raises ConfigError if there is no such control, or it cannot take a value.
     """
     name, equals, written = text.partition("=")
     controls = {control.name: control for control in recipe.controls if control.changes_passages}
@@ -132,11 +129,9 @@ def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Scores of every setting on every question.
+    """Scores of every setting on every question, and the billed calls, shared ones once.
 
-    Args:
-        cost_usd: US dollars per setting for all questions, as if it had run alone; NaN when unknown.
-        calls: the billed calls made; a call that settings share is listed once.
+    `cost_usd` is in US dollars per setting for all questions, as if it had run alone; NaN when unknown.
     """
 
     strategies: tuple[Strategy, ...]
@@ -162,9 +157,8 @@ def sweep(
 ) -> ScoreMatrix:
     """Run every setting on every measured question, with services made for each; shows progress by questions.
 
-    Raises:
-        StageError: a stage failed; a sweep has no gaps.
-        Stopped: the user stopped it. Both carry the calls made so far.
+    Raises StageError if a stage failed, since a sweep has no gaps, or Stopped; both carry the calls made so
+    far.
     """
     questions = judged.measured
     scores = np.empty((len(strategies), len(questions)))

@@ -76,11 +76,10 @@ class ColumnVerdict:
 def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple[ColumnVerdict | None, ...]:
     """The verdict on the answer of each column; None where nothing can be said of it.
 
-    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not estimated, since
-    the sections on the ordinary case look much like those on the danger; whether they begin with what to do now is checked.
-
-    Raises:
-        DataError: the built-in questions or their answers cannot be read.
+    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not
+    estimated, since the sections on the ordinary case look much like those on the danger; whether they begin
+    with what to do now is checked. Raises DataError if the built-in questions or their answers cannot be
+    read.
     """
     begun = Counter(first.id for trace in traces if trace and (first := first_quoted(trace)))
     return tuple(_verdict(trace, settings, begun) if trace and trace.answer else None for trace in traces)
@@ -117,13 +116,11 @@ def _verdict(trace: Trace, settings: Settings, begun: Counter[str]) -> ColumnVer
 def verdicts_by_model(
     traces: Sequence[Trace | None], ctx: Context
 ) -> tuple[tuple[ColumnVerdict | None, ...], tuple[ModelCall, ...]]:
-    """The judge's verdict on the answer of each column, and the calls made: one for all, repeated if it is malformed.
+    """The judge's verdict on the answer of each column, and the calls made: one, repeated if it is malformed.
 
-    The answers go unnamed, equal ones once, in an order drawn from their texts, so that neither column nor strategy counts.
-    None without an answer; an abstention "declines" and is not sent.
-
-    Raises:
-        RagError: the judge failed, or every reply was malformed; it carries the calls.
+    The answers go unnamed, equal ones once, in an order drawn from their texts, so that neither column nor
+    strategy counts. None without an answer; an abstention "declines" and is not sent. Raises RagError, with
+    the calls, if the judge failed.
     """
     written = [trace.answer if trace else None for trace in traces]
     texts = {one.text for one in written if one and not one.abstained}

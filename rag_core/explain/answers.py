@@ -237,9 +237,7 @@ def _as_written(one: Quantity, text: str) -> str:
 def answer_without(trace: Trace, passages: Collection[str], services: Services) -> Trace:
     """The trace answered without these passages (ids); only its answer stage runs again, with its model.
 
-    Raises:
-        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
-        StageError: the answer failed.
+    Raises ConfigError if the strategy is not in the catalogue, or models or index have changed; StageError.
     """
     strategy = recipe_of_unchanged(trace, services).build(**trace.controls)
     *before, answering = strategy.stages

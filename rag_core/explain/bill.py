@@ -202,12 +202,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What the calls would cost if one model (or `TYPED`) had received those of language models.
+    """What the calls would cost if one model, or `TYPED`, had received those of language models, or None.
 
-    Args:
-        cost_usd: None if the price of a call is unknown.
-        tokeniser: where the counts come from: its own tokeniser counted them in the first place, or again;
-            they are those of another one; or it is not known whose they are.
+    `tokeniser`: its own counted them in the first place, or again; another one did; or it is not known whose
+    they are.
     """
 
     model: str

@@ -270,12 +270,9 @@ MOST_RANKED = 20_000  # passages of a corpus whose vectors are all read to tell 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """One search that did not return the passage.
+    """One search that did not return the passage: how many it returned, and the score of the last of them.
 
-    Args:
-        rank: its rank among all passages for this search; None if it does not match, or cannot be ranked.
-        score: its score there; None if it does not match, or the search cannot tell.
-        last: the score of the last one of them; None if there are none.
+    The passage's rank among all, and its score, are None if it does not match, or the search cannot tell.
     """
 
     retriever: str
@@ -305,11 +302,8 @@ class WhyNot:
 def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[str, Passage]) -> WhyNot:
     """The fate of a passage in a trace; for one that was never retrieved, how far each search was from it.
 
-    Nothing calls a model: queries are not embedded again.
-
-    Raises:
-        InputError: the corpus has no such passage.
-        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+    Nothing calls a model: queries are not embedded again. Raises InputError for an unknown passage, and
+    ConfigError if the strategy is not in the catalogue, or the models or the index have changed.
     """
     if passage not in passages:
         raise InputError(

@@ -40,10 +40,8 @@ def map_array(path: Path) -> NDArray[Any]:
 class MappedTexts(Sequence[str]):
     """Different texts in order, each found by its place, and a place by its text.
 
-    Args:
-        letters: the texts in UTF-8, one after the other.
-        starts: (n + 1,) where each begins; the last is where all end.
-        order: (n,) the places in the order of their texts' bytes.
+    `letters` are their bytes in UTF-8; `starts`, (n + 1,), where each begins, and the end; `order`, (n,), the
+    places in the order of the bytes.
     """
 
     def __init__(

@@ -46,13 +46,10 @@ def asked_state(settings: Settings, corpus: str) -> int | None:
 def open_asked(
     settings: Settings, corpus: str, index: CorpusIndex, engines: Engines, *, taught: bool
 ) -> AskedIndex | None:
-    """The known questions of an index's passages; None if there are none.
+    """The known questions of an index's passages, or None; raises DataError if a file is malformed.
 
-    They are compared by the bundled model, whatever the corpus is embedded with: it costs nothing, and what weighs the
-    comparison was fitted on it.
-
-    Raises:
-        DataError: a file of questions is malformed.
+    They are compared by the bundled model, whatever the corpus is embedded with: it costs nothing, and what
+    weighs the comparison was fitted on it.
     """
     builtin = [settings.data / "asked"] if corpus == BUILTIN else []
     folders = [*builtin, asked_folder(settings.home, corpus)]

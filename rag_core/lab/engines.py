@@ -145,9 +145,8 @@ class Engines:
     def choosing(self, models: ModelChoice) -> Engines:
         """The same with the models that a column chose.
 
-        Raises:
-            SettingsError: one needs a provider, and there is none; or the settings do not name the reranker.
-            MissingResource: the reranker cannot be loaded.
+        Raises SettingsError without a provider or for an unset reranker; MissingResource if it cannot be
+        loaded.
         """
         if not models:
             return self

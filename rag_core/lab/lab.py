@@ -159,8 +159,7 @@ class Lab:
     def services(self, country: str | None = None, models: ModelChoice = AS_SET) -> Services:
         """Models and indexes as they are now, for one question: `Strategy.run(question, lab.services())`.
 
-        Raises:
-            SettingsError: a model needs a provider, and there is none.
+        Raises SettingsError if a model needs a provider, and there is none.
         """
         settings, index, enriched = self.settings, self.index, self.enriched
         engines = self._engines(index).choosing(models)
@@ -305,8 +304,7 @@ class Lab:
     def tipping_points(self, trace: Trace) -> tuple[ControlTips, ...]:
         """How far each control of a trace can move before the used passages change; calls no model.
 
-        Raises:
-            ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+        Raises ConfigError if the strategy is not in the catalogue, or the models or the index have changed.
         """
         return tipping_points(trace, self._services_of(trace))
 
@@ -322,18 +320,14 @@ class Lab:
     def why_not(self, trace: Trace, passage: str) -> WhyNot:
         """Where a strategy lost a passage, by its id in the strategy's corpus, found or not; calls no model.
 
-        Raises:
-            ConfigError: as for `tipping_points`.
-            InputError: the corpus has no such passage.
+        Raises ConfigError as `tipping_points` does, and InputError for an unknown passage.
         """
         return why_not(trace, passage, self._services_of(trace), self.beside(trace.corpus).passages)
 
     def without(self, trace: Trace, *passages: str) -> Trace:
         """A trace answered again without some of its passages, by id: which did the answer need?
 
-        Raises:
-            ConfigError: as for `tipping_points`.
-            StageError: the answer failed.
+        Raises ConfigError as `tipping_points` does, and StageError if the answer failed.
         """
         return answer_without(trace, passages, self._services_of(trace))
 

@@ -87,8 +87,7 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
 def as_hits(found: Iterable[Found]) -> tuple[Hit, ...]:
     """Passages in any form as hits, in order; nodes may come from any index, and one without a score gets 0.
 
-    Raises:
-        ConfigError: one is none of these, such as a text without its document.
+    Raises ConfigError for anything else, such as a text without its document.
     """
     return tuple(_hit(one, rank) for rank, one in enumerate(found, start=1))
 
@@ -170,11 +169,7 @@ class Postprocess(SelectStage):
         return f"{self.name}({self.params})"
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """The hits that the last postprocessor left.
-
-        Raises:
-            ConfigError: it brought a node that is not among the passages found.
-        """
+        """The hits that the last postprocessor left; raises ConfigError if it brought another node."""
         nodes, bundle = as_nodes(ranking), QueryBundle(ranking.query.text)
         for one in self.processors:
             nodes = one.postprocess_nodes(nodes, query_bundle=bundle)
@@ -224,11 +219,7 @@ class LlamaIndexRetriever(Retriever):
         return f"{type(self).__name__}({type(self.source).__name__}, {self.name!r})"
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The nodes the retriever finds, each once; nodes without text are left out.
-
-        Raises:
-            ProviderError: a score is not a number.
-        """
+        """The nodes found, each once, those without text left out; ProviderError if a score is no number."""
         bundle = QueryBundle(query.text, custom_embedding_strs=list(query.passages) or None)
         found: dict[str, NodeWithScore] = {}
         for node in self.source.retrieve(bundle):

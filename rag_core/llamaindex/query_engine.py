@@ -42,9 +42,7 @@ def prompts_of(strategy: Strategy) -> dict[str, BasePromptTemplate]:
 def with_prompts(strategy: Strategy, prompts: Mapping[str, BasePromptTemplate]) -> Strategy:
     """The strategy with other messages; prompts of a module ("module:name") are ignored.
 
-    Raises:
-        ConfigError: the strategy has no such template, or a prompt lacks a field or has one that nothing
-            fills.
+    Raises ConfigError for an unknown template, or a prompt that lacks a field or has one that nothing fills.
     """
     templates = _templates(strategy)
     given = {name: prompt for name, prompt in prompts.items() if ":" not in name}

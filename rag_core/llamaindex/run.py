@@ -65,11 +65,7 @@ class StrategyRun:
         }
 
     def retrieve(self) -> None:
-        """Run until the answer stage starts, or to the end when there is none.
-
-        Raises:
-            RagError: the strategy failed.
-        """
+        """Run until the answer stage starts, or to the end without one; raises RagError on failure."""
         # the threads of the run start at the first event, in this context
         with using_callback_manager(self._manager):
             for event in self._events:
@@ -83,11 +79,7 @@ class StrategyRun:
                         self._take(event)
 
     def pieces(self) -> Generator[str, None, None]:
-        """The answer as it arrives; an abstention comes in one piece, without the marker the model writes for it.
-
-        Raises:
-            RagError: the strategy failed.
-        """
+        """The answer as it arrives, an abstention in one piece, without its marker; raises RagError."""
         pending, started = "", False
         try:
             for event in self._events:

@@ -28,11 +28,8 @@ class _InFront:
 class CachedIndex(_InFront):
     """An index that caches its searches, for one question.
 
-    A shallow search is the beginning of a deeper one, so each search runs once, at the greatest depth any
-    setting can need. Not thread-safe: make one for each question.
-
-    Args:
-        depth: hits that every search asks for; a deeper one is not cached.
+    A shallow search is the beginning of a deeper one, so each search runs once, for the `depth` hits that any
+    setting can need; a deeper one is not cached. Not thread-safe: make one for each question.
     """
 
     def __init__(self, index: Index, depth: int) -> None:

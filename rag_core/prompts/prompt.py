@@ -113,12 +113,7 @@ def _in_braces(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A template and the values of its fields.
-
-    Args:
-        profile: the corpus's profile.
-        sample: which of several replies to the same text this one asks for, from 0.
-    """
+    """A template, its fields' values, and which of several replies to the same text this asks for, from 0."""
 
     template: Template
     fields: Mapping[str, Any]
@@ -216,8 +211,7 @@ def _given_by(passage: Passage) -> str:
 class Urgency:
     """A question's triage in a prompt: what the answer must begin with; nothing for a routine question.
 
-    Args:
-        read: that of the question as read, which the offline engine answers; None if it is read as typed.
+    `read` is that of the question as read, which the offline engine answers; None if it is read as typed.
     """
 
     triage: Triage

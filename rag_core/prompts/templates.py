@@ -33,11 +33,7 @@ _RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a question, as rewriting prompts state it.
-
-    Args:
-        kind: "keywords" or "sentence"; empty without an analysis, and then absent from the prompt.
-    """
+    """The form of a question, "keywords" or "sentence", as rewriting prompts have it; empty if unknown."""
 
     kind: str = ""
 

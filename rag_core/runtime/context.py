@@ -162,11 +162,9 @@ class Context:
             return self.embed(texts, "passage", languages)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
-        """The reranker's score of each hit for a query as searched, and their scale; equal hits are scored once.
+        """The reranker's scores of hits for a query as searched, and their scale; equal hits count once.
 
-        Raises:
-            ConfigError: there is no reranker.
-            ProviderError: the reranker returned the wrong number of scores, or one that is not a number.
+        Raises ConfigError without a reranker, and ProviderError for a wrong number of scores or no number.
         """
         self.run.check_stop()
         reranker = self.services.reranker
@@ -270,9 +268,7 @@ class Context:
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
         """Replies to prompts sent at the same time, in order; a failed call gives its error instead.
 
-        Raises:
-            Stopped: the user stopped the run.
-            LimitReached: the limits do not allow all of them.
+        Raises Stopped, or LimitReached if the limits do not allow all of them.
         """
         return self.map_or_error(self.complete, prompts)
 
@@ -303,12 +299,7 @@ class Context:
         )
 
     def map_or_error(self, function: Callable[[T], R], items: Sequence[T]) -> list[R | RagError]:
-        """As `map`; a failed item gives its error. A stop or a limit ends the whole stage instead.
-
-        Raises:
-            Stopped: the user stopped the run.
-            LimitReached: the limits do not allow all of them.
-        """
+        """As `map`; a failed item gives its error. Stopped and LimitReached end the whole stage instead."""
 
         def attempt(item: T) -> R | RagError:
             try:

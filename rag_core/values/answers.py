@@ -130,9 +130,7 @@ class Suggestion:
 class Citation:
     """The answer's marker [n] cites passage `context_id`; `quote` is the sentence closest to the claim.
 
-    Args:
-        supported: whether the passage supports the claim; None if in doubt.
-        markers: positions of its markers among all markers in the answer, from 0.
+    `supported` is None if in doubt; `markers` are positions among all markers in the answer, from 0.
     """
 
     n: int

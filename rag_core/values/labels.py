@@ -49,10 +49,8 @@ SCORER_NAMES: Mapping[Scorer, Message] = {
 class Thresholds:
     """The lowest scores for High and Medium, and how often each label was right.
 
-    Args:
-        answered: label -> share of passages with this label that answer the question, in [0, 1].
-        related: label -> share of those that are only related to it.
-        shown: label -> number of passages behind these shares.
+    By label, `answered` and `related` are the shares, in [0, 1], of the `shown` passages that answer the
+    question, or are only related to it.
     """
 
     high: float
@@ -73,9 +71,8 @@ UNCALIBRATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5)}
 class LabelRules:
     """Thresholds by (scorer, model, question language).
 
-    Args:
-        thresholds: for cosine, the model is the embedding model's key up to "@" (name, version, and whether it
-            reads through a gloss, but not which); for other scorers, the scorer's name.
+    For cosine, the model is the embedding model's key up to "@" (name, version, and whether it reads through
+    a gloss, but not which); for other scorers, the scorer's name.
     """
 
     def __init__(self, thresholds: Mapping[tuple[str, ...], Thresholds], rule: Rule = "calibrated") -> None:

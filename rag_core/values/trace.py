@@ -141,9 +141,8 @@ class Step:
 class Trace:
     """One question run through one strategy.
 
-    Args:
-        fingerprint: id of the stages, their parameters, and the models chosen.
-        models: the language models chosen for this run in place of the settings'; `engine` has those that ran.
+    `fingerprint` identifies stages, parameters and chosen models; `models` were chosen in place of the
+    settings', and `engine` has those that ran.
     """
 
     question: str

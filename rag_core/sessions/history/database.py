@@ -56,9 +56,7 @@ class Kept(ABC):
     def opened(cls, settings: Settings) -> Self | None:
         """What these settings keep; None where RAG_HISTORY is off. Nothing is connected to or created yet.
 
-        Raises:
-            SettingsError: RAG_DATABASE_URL is not an address of a database.
-            MissingResource: the package that connects to it is not installed.
+        Raises SettingsError for a wrong RAG_DATABASE_URL, MissingResource without the package for it.
         """
         if settings.history == "off":
             return None

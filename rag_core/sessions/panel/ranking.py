@@ -91,9 +91,7 @@ class PanelRanking:
 
     Args:
         votes, unsafe: all votes, and those that preferred nothing because both answers were unsafe.
-        questions, people: that have a vote.
-        agreement: Krippendorff's alpha; None if it is not defined: nobody judged what another did, or all votes say
-            the same.
+        agreement: Krippendorff's alpha; None if nobody judged what another did, or all votes say the same.
     """
 
     standings: tuple[Standing, ...]

@@ -27,8 +27,7 @@ _UPSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql
 class Rooms(Kept):
     """The rooms kept in one database; those past their retention are deleted when the next one is opened.
 
-    Raises:
-        PanelError: from every method, when there is no such room, or it does not allow it.
+    Every method raises PanelError when there is no such room, or it does not allow it.
     """
 
     keys = (ROUNDS.c.room, VOTES.c.room, PEOPLE.c.room, ROOMS.c.code)
@@ -132,9 +131,8 @@ class Rooms(Kept):
     ) -> None:
         """Count this person's vote on a pair, in place of an earlier one; what returns is stored.
 
-        Raises:
-            PanelError: the round is closed, or the room was deleted.
-            ValueError: the pair, the choice or a reason is none.
+        Raises PanelError if the round is closed or the room deleted, ValueError for a wrong pair, choice or
+        reason.
         """
         places = range(len(asked.question.answers))
         if choice not in CHOICES or pair.left == pair.right or not {pair.left, pair.right} <= {*places}:
