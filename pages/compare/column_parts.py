@@ -1,14 +1,14 @@
-"""A column: its parts drawn as HTML at every moment of its run, and their places in its card."""
+"""A column: its parts drawn as HTML at every moment of its run, and their places in its card; why columns failed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import UTC, datetime
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import bills, how_it_got_here, passages, presenter, queries, without
+from pages.compare import asking, bills, how_it_got_here, passages, presenter, queries, without
 from pages.compare.answers import finished
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
@@ -19,6 +19,7 @@ from pages.shared.live import LETTERS, Column, Comparison
 from pages.shared.wording import seconds
 from rag_core.catalog import describe_changes
 from rag_core.explain import stage_title
+from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
 
 SEARCHING = declared("Searching for passages…")
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
@@ -292,3 +293,51 @@ def _fewest(run: Comparison) -> int | None:
         if column.ranking
     ]
     return min(counts, default=None)
+
+
+def draw_failures(run: Comparison) -> None:
+    """Draw the banner of a comparison that is over; nothing where no column failed."""
+    columns = presenter.seen(run)
+    failed = [place for place, column in enumerate(columns) if column.error]
+    if not failed:
+        return
+    with st.container(key="failures"):
+        untrusted.draw(_banner(columns, failed))
+        with st.container(horizontal=True, gap="small"):
+            st.button(t("Retry"), key="failures.retry", type="primary", on_click=_again, args=(run,))
+            if any(columns[place].asks_server for place in failed):
+                st.button(
+                    t("Answer offline"), key="failures.offline", on_click=_again, args=(run, True),
+                    help=t("With the engine of this machine, which needs no model server."),
+                )  # fmt: skip
+
+
+def _banner(columns: Sequence[Column], failed: list[int]) -> str:
+    """Each reason once, with the columns it is of; no reasons while names are hidden, as they may tell of stages."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for place in failed:
+        if error := columns[place].error:
+            told = (
+                ("", "")
+                if presenter.blind()
+                else (problem(wording.reason(error)), translated(error.next_step))
+            )
+            reasons.setdefault(told, []).append(LETTERS[place])
+    title = t("No answer") if len(failed) == len(columns) else t("Some columns have no answer")
+    if any(columns[place].text for place in failed):
+        title = t("Not every answer is complete")
+    rows = "".join(
+        f"<p><b>{escape(', '.join(letters))}</b> {escape(what)} {escape(step)}</p>"
+        for (what, step), letters in reasons.items()
+    )
+    return f'<div class="rl-box rl-bad" role="alert"><b>{title}</b>{rows}</div>'
+
+
+def _again(run: Comparison, offline: bool = False) -> None:
+    """Run the comparison's question and columns again; offline, those that failed leave the model server."""
+    st.session_state.update({"question": run.question, "columns": len(run.columns), asking.NOW: run.question})
+    for position, column in enumerate(run.columns):
+        setup = column.setup
+        if offline and column.error:
+            setup = replace(setup, models=ModelChoice(OFFLINE_MODEL, reranker=column.models.reranker))
+        setups.put(position, setup)

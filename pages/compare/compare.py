@@ -12,9 +12,7 @@ from pages.compare import (
     bills,
     column_parts,
     costs,
-    differences,
     export,
-    failures,
     how_it_got_here,
     presenter,
     room,
@@ -213,11 +211,11 @@ def _results(
             room.draw_result(run)
         history_sync.opened(run, named=not presenter.blind())
         if not running:
-            failures.draw(run)
+            column_parts.draw_failures(run)
         verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
-    alike = differences.alike(seen) if run.over else [("", False)] * len(seen)
+    alike = across.alike(seen) if run.over else [("", False)] * len(seen)
     views = []
     for position, (place, column, spot) in enumerate(zip(presenter.places(run), seen, places, strict=False)):
         chosen, found = columns[place : place + 1], (also[position], alike[position])

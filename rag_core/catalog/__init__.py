@@ -11,10 +11,20 @@ from ..values.errors import ConfigError
 from ..values.message import Message
 from .advanced import CONTEXTUAL, ENSEMBLE, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, QUESTION_INDEX, SIMPLE_SEMANTIC
-from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Values, Weights, format_value
 from .presets import SavedPresets, preset_of, presets_of, saved_presets, spelled
 from .prompt_controls import PromptText, Templates
-from .recipe import Preset, Recipe
+from .recipe import (
+    MAX_PASSAGES,
+    Choice,
+    Control,
+    Number,
+    Preset,
+    Recipe,
+    Switch,
+    Values,
+    Weights,
+    format_value,
+)
 from .registry import Registry
 
 RECIPES = Registry(

@@ -21,8 +21,7 @@ from ..values.message import Message
 from ..values.owner_only import write_atomically
 from ..values.settings import read_settings
 from ..values.visible import as_json
-from .controls import Values
-from .recipe import Preset, Recipe
+from .recipe import Preset, Recipe, Values
 
 FILE = "presets.json"
 VERSION = 1

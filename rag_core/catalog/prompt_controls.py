@@ -10,7 +10,7 @@ from ..prompts.templates import MAX_TEMPLATES, READY_TEMPLATES, check_length, cu
 from ..stages import Generate
 from ..values.errors import ConfigError
 from ..values.message import Message
-from .controls import Control
+from .recipe import Control
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,19 @@ from .metrics import Metric
 from .results import Point, on_front
 from .runner import services_for
 from .statistics import Interval, compare_all, intervals
-from .sweep import ScoreMatrix, Values, settings_of, sweep
-from .sweep_results import EqualK, Finalist, ReportedSetting, Setting, Split, SweepResult, Winner
+from .sweep import (
+    EqualK,
+    Finalist,
+    ReportedSetting,
+    ScoreMatrix,
+    Setting,
+    Split,
+    SweepResult,
+    Values,
+    Winner,
+    settings_of,
+    sweep,
+)
 
 BATCH = 200  # settings whose intervals are resampled together
 K_FINAL = "k_final"  # the control for the number of passages a strategy returns

@@ -16,8 +16,7 @@ from ..evaluation.records import Record
 from ..evaluation.results import choose_metrics, conclude
 from ..evaluation.run_folder import RunFolder, folder_for
 from ..evaluation.runner import build_strategies, evaluate
-from ..evaluation.sweep import sample, settings_of
-from ..evaluation.sweep_results import save_sweep
+from ..evaluation.sweep import sample, save_sweep, settings_of
 from ..evaluation.tuning import plan, tune
 from ..indexing import UPLOADS, Chunking, EnrichmentEstimate, Progress, Upload
 from ..lab.adding import add_files, own_corpus, reindex
