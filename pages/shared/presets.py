@@ -86,7 +86,7 @@ def _take(recipe: rag_core.Recipe, prefix: str, take: Callable[[rag_core.Setup],
 
 
 def save_as(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values]) -> None:
-    """What saves a setting under a name, and asks before it replaces one; for operators: all can use it."""
+    """Save a setting under a name, and ask before replacing another; for operators, since all can use it."""
     if not account.may_operate():
         return
     with st.popover(t("Save as…"), key=f"{prefix}.save"):
@@ -123,7 +123,7 @@ def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], re
 
 
 def edit(recipe: rag_core.Recipe, preset: str, key: str) -> None:
-    """What renames or deletes a saved preset, chosen in widget `key`; nothing for one that is declared."""
+    """Rename or delete a saved preset, chosen in the widget `key`; draws nothing for a declared preset."""
     if preset in {one.name for one in recipe.presets}:
         return
     st.caption(t("On the command line: {written}", written=f"`{label(_written(recipe, preset))}`"))

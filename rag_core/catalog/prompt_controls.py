@@ -112,7 +112,7 @@ class Templates(Control):
         return templates
 
     def custom(self, name: str, text: str, system: str | None = None) -> Template:
-        """A custom template, or the ready one so called; raises ConfigError if a text is invalid."""
+        """A custom template, or the ready template of that name; raises ConfigError if a text is invalid."""
         return custom_template(name, text, system, ready=self.ready)
 
     def _one(self, part: object) -> Template:

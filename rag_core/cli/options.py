@@ -57,7 +57,7 @@ SendPrivate = Annotated[
 
 
 def country_or_setting(given: str | None) -> tuple[str, Helplines | None]:
-    """A country's code, given or set, and its phone numbers; SettingsError if the set one is unknown."""
+    """A country's code, given or set, and its phone numbers; SettingsError if the setting is unknown."""
     from ..values.settings import read_settings
 
     code = (read_settings().country if given is None else given).strip().upper()

@@ -282,7 +282,7 @@ def compare_all(
 
 
 def verdict(pair: Comparison, names: Mapping[str, str] | None = None) -> Message:
-    """A comparison in one sentence, with the labels or what the strategies are called by label."""
+    """A comparison in one sentence, with the strategies' labels, or their names by label."""
     first, second = (names[one] if names else one for one in (pair.a, pair.b))
     if pair.p_holm is None or pair.difference is None or pair.low is None or pair.high is None:
         if pair.n == 1:
