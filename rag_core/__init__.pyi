@@ -33,8 +33,8 @@ from .values.answers import Answer as Answer
 from .values.answers import Citation as Citation
 from .values.errors import RagError as RagError
 from .values.errors import StageError as StageError
+from .values.message import NOTICE as NOTICE
 from .values.message import Message as Message
-from .values.notice import NOTICE as NOTICE
 from .values.settings import Settings as Settings
 from .values.settings import read_settings as read_settings
 from .values.trace import Step as Step

@@ -103,10 +103,7 @@ def look_for(question: str, corpus: str) -> str:
 
 
 def pick_demo() -> None:
-    """Draw the list of demo questions and "Next"; picking one fills in the question without running it.
-
-    Nothing for one's own documents: the demo's questions are about the built-in ones.
-    """
+    """Draw the demo questions and "Next", for the built-in documents; picking one does not run it."""
     if corpora.chosen() != BUILTIN:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
@@ -170,11 +167,7 @@ def may_leave(question: str) -> bool:
 
 
 def ask_choice(searched: Iterable[str] = ("",)) -> None:
-    """Show the question that waits for a choice, if there is one: what to do at once does not wait; and its choices.
-
-    Args:
-        searched: the corpora of the columns; the chosen one if empty.
-    """
+    """Show the question that waits for a choice, if any, its choices, and what to do at once about it."""
     question: str | None = st.session_state.get("pending")
     if not question:
         return
@@ -203,7 +196,6 @@ def _decide(text: str) -> None:
 
 
 def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:
-    """The question as HTML, its private data marked."""
     at = 0
     for span in spans:
         yield f"{escape(question[at : span.start])}<mark>{escape(question[span.start : span.end])}</mark>"

@@ -58,7 +58,6 @@ def _labels() -> dict[str, str]:
 
 
 def _score(label: str) -> dict[str, float]:
-    """The mean of the primary metric, and its interval."""
     score: dict[str, float] = _measured()["strategies"][label]["metrics"][_measured()["primary"]]
     return score
 

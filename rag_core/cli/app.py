@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 
 from ..documents.documents import BUILTIN
 from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
@@ -85,7 +85,6 @@ Corpus = Annotated[str, typer.Option(help="Corpus to search; see `rag index`.")]
 
 
 def _a_question(text: str) -> str:
-    """A question as typed, if it can be asked."""
     from ..language.questions import check_question
 
     try:
@@ -386,7 +385,6 @@ def _fail(error: RagError) -> None:
 
 
 def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
-    """Open a corpus; for columns that search words only, without its vectors."""
     from ..lab.opening import open_lab
 
     words_only = bool(asked) and all(one.strategy.searches_words_only for one in asked)
@@ -421,7 +419,6 @@ def _column(name: str, values: Mapping[str, object]) -> Setup:
 
 
 def _say_idle(column: Setup, given: Mapping[str, object]) -> None:
-    """Say which of the values given have no effect beside the others."""
     from ..catalog import recipe_of
 
     recipe = recipe_of(column.strategy.name)

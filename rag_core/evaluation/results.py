@@ -41,15 +41,10 @@ class StrategyResult(Stored):
 
     Args:
         queries: questions without a failure; all means are over these.
-        failures: their distinct reasons.
         judged_at_10: mean share of the first ten documents that were judged; None without a success.
-        seconds_per_query: mean; None without a success, and for run files, which have no times.
         stage_seconds: mean seconds per query by "position name", positions from 1.
         cost_usd: US dollars of the whole run; None when a price is unknown.
         calls: by purpose and model, including those of failed attempts.
-        cost_known_usd: of the calls whose price is known.
-        warnings: how many.
-        controls: None for run files.
     """
 
     metrics: Means
@@ -74,12 +69,7 @@ class StrategyResult(Stored):
 
 
 class GroupResult(Stored):
-    """Scores of the questions of one kind or language.
-
-    Args:
-        strategies: label -> metric -> mean.
-        comparisons: the pairs of the manifest, p corrected within the group.
-    """
+    """Scores of the questions of one kind or language, by label and metric; p is corrected within it."""
 
     queries: int
     strategies: dict[str, Means]
@@ -93,11 +83,9 @@ class Results(Stored):
     """The results of a run: what `rag eval --json` prints and results.json holds.
 
     Args:
-        primary: the metric used for comparisons.
         comparisons: of every pair, or those of the manifest; p corrected over all of them.
         groups: "kind" and "language" -> group -> scores; empty where there is one group only.
         rewrites: label -> effects, for strategies that search with several queries.
-        peak_memory_mb: of the process that ran it.
         run_files: label -> name of its TREC run file, or why there is none.
     """
 
@@ -139,11 +127,7 @@ class Results(Stored):
         return max(means, key=means.__getitem__, default=None)
 
     def best_kind(self, label: str, metric: str, baseline: str | None = None) -> tuple[str, float] | None:
-        """The kind of question a strategy scores best on, or gains most on over a baseline; None without kinds.
-
-        Returns:
-            The kind, and the mean or the difference of means.
-        """
+        """The kind with the best mean, or gain over a baseline, and that figure; None without kinds."""
         scores = {}
         for kind, row in self.groups["kind"].items():
             mean = row.strategies[label][metric]
@@ -155,21 +139,14 @@ class Results(Stored):
 
 
 def stored_results(run: RunFolder) -> Results | None:
-    """The stored results of a run; None until it has ended.
-
-    Raises:
-        DataError: they cannot be read.
-    """
+    """The stored results of a run; None until it has ended; raises DataError if they cannot be read."""
     return Results.read(run.results_file) if run.results_file.is_file() else None
 
 
 def choose_metrics(names: Sequence[str] = (), depth: int | None = None) -> list[Metric]:
-    """The metrics of these names; the first is the primary one.
+    """The metrics of these names; the first is the primary one. Raises ConfigError if one is unknown.
 
     Without names, the usual ones, and Recall@100 where rankings are that deep.
-
-    Raises:
-        ConfigError: an unknown metric.
     """
     deep = ("recall@100",) if depth is not None and depth >= 100 else ()
     chosen = (parse_metric(name) for name in names or (*DEFAULT_METRICS, *deep))
@@ -190,11 +167,7 @@ def scores(run: RunFolder, metric: Metric) -> dict[str, dict[str, float]]:
 
 
 def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
-    """Write a run's results, and its rankings as TREC run files; returns the results.
-
-    Raises:
-        StorageError: a file cannot be written.
-    """
+    """Write a run's results and TREC run files; returns the results, or raises StorageError."""
     run_files = {}
     for label, records in run.records.items():
         path = run.folder / "runs" / f"{label}.trec"
@@ -272,7 +245,6 @@ def _mean_score(values: Sequence[float]) -> MeanScore | None:
 
 
 def _stage_seconds(records: Sequence[Record]) -> dict[str, float]:
-    """Mean seconds per query of each stage, by position and name."""
     seconds: dict[str, list[float]] = {}
     for record in records:
         for position, stage in enumerate(record.stages, start=1):
@@ -314,7 +286,6 @@ def _group_results(
 
 
 def _restricted(scores: Scores, ids: Sequence[str]) -> Scores:
-    """The scores of these questions, in their order."""
     return {label: {one: values[one] for one in ids if one in values} for label, values in scores.items()}
 
 
@@ -323,13 +294,7 @@ SLOWER = 1.1  # times within this ratio count as equal
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A strategy or setting by quality, time and cost.
-
-    Args:
-        seconds: per question.
-        cost_usd: US dollars per question; None when unknown.
-        front: whether it is on the Pareto front.
-    """
+    """A strategy or setting by quality, seconds and US dollars per question; is it on the Pareto front?"""
 
     name: str
     mean: float
@@ -339,10 +304,7 @@ class Point:
 
 
 def on_front(points: Sequence[Point]) -> list[bool]:
-    """Whether each point is on the front: no other is better in one respect and worse in none.
-
-    An unknown cost counts as 0.
-    """
+    """Whether no other point is better in one respect and worse in none; an unknown cost counts as 0."""
     return [not any(_dominates(other, point) for other in points) for point in points]
 
 
@@ -368,11 +330,9 @@ Verdict = Literal["better", "worse", "different", "same", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One question's score under a strategy, compared with the baseline's.
+    """One question's score under a strategy and the baseline; None where that failed.
 
-    Args:
-        verdict: "different" when the scores are equal but the first `cutoff` documents are not.
-        baseline: None when it failed, as for `score`.
+    The verdict is "different" when the scores are equal but the first `cutoff` documents are not.
     """
 
     question: str
@@ -408,12 +368,9 @@ def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[C
 
 @dataclass(frozen=True, slots=True)
 class StrategyInTwoRuns:
-    """A strategy with its settings, as two runs scored it.
+    """A strategy as two runs scored it: its means, None where it is not in a run or always failed.
 
-    Args:
-        older: mean over the older run's questions; None when it is not in that run, or always failed.
-        newer: the same for the newer run.
-        comparison: newer − older on the questions of both; None when it is in one run only.
+    The comparison is newer − older on the questions of both; None when it is in one run only.
     """
 
     title: str

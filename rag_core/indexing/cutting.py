@@ -86,12 +86,7 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\|)(?=[ \t])|\|")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence, list item or table row, as written.
-
-    Args:
-        gap: the white space before it.
-        glued: whether it must stay with the unit before it.
-    """
+    """A sentence, list item or table row, the white space before it, and whether to glue it to that unit."""
 
     text: str
     gap: str
@@ -103,8 +98,7 @@ class Unit:
 class Atom:
     """What is not cut, with the white space before it and its number of word pieces.
 
-    Args:
-        lead: the lead-in of the list that it continues, to be repeated if a part starts here.
+    `lead` is the lead-in of the list that it continues, which a part that starts here repeats.
     """
 
     text: str
@@ -154,7 +148,6 @@ def blocks(text: str, most: int) -> Iterator[str]:
 
 
 def _units(text: str, language: str) -> Iterator[Unit]:
-    """The units of a text; the gap of a paragraph's first is an empty line."""
     for paragraph in _PARAGRAPHS.split(text):
         gap = "\n\n"
         for item, block in _lines(paragraph.strip("\n")):

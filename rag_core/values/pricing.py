@@ -49,10 +49,10 @@ class PriceList:
 
     @classmethod
     def read(cls, path: Path) -> PriceList:
-        """Read a price list: one entry per model, optionally with snapshots sold at the same price.
+        """A price list: one entry per model, optionally with snapshots sold at the same price.
 
-        Raises:
-            DataError: the file is missing, not TOML, an entry lacks a field, or a model is listed twice.
+        Raises DataError if the file is missing or malformed, an entry lacks a field, or a model is listed
+        twice.
         """
         return read_data_file(path, cls._parsed)
 
@@ -76,10 +76,7 @@ class PriceList:
         return cls.read(settings.data / PRICES)
 
     def get(self, model: str) -> Price | None:
-        """The price of a model or snapshot; None when it is not listed.
-
-        A snapshot never inherits its model's price: gpt-4o-2024-05-13 costs more than gpt-4o.
-        """
+        """The price of a model or snapshot; None if not listed. A snapshot can cost more than its model."""
         return self._prices.get(model)
 
     @property

@@ -34,12 +34,9 @@ Role = Literal["answer", "rewrite", "judge", "enrich"]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of a role's model, and the key it is sent.
+    """The server of a role's model, and the key it is sent; no URL means OpenAI's.
 
-    Args:
-        url: base URL of an OpenAI-compatible server; None for OpenAI's own.
-        url_setting: variable to check when the server cannot be reached.
-        key_setting: variable to check when the key is refused.
+    The settings named are those to check when it cannot be reached, or refuses the key.
     """
 
     url: str | None
@@ -80,11 +77,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def clean_key(key: str) -> str:
-    """A key without blanks around it.
-
-    Raises:
-        ValueError: it has characters that no key has; the message does not repeat it.
-    """
+    """A key without blanks around it; raises ValueError, without the key, if no key looks like it."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ValueError("a key has no blanks, line breaks or accents inside")
@@ -92,11 +85,7 @@ def clean_key(key: str) -> str:
 
 
 def clean_url(url: str) -> str:
-    """A base URL without blanks around it.
-
-    Raises:
-        ValueError: it is no http address; the message does not repeat it.
-    """
+    """A base URL without blanks around it; raises ValueError, without the URL, if it is no http address."""
     url = url.strip()
     parts = urlsplit(url)
     if not url.isprintable() or " " in url:
@@ -437,11 +426,7 @@ class _TomlFile(TomlConfigSettingsSource):
 
 
 def read_settings(**arguments: Any) -> Settings:
-    """Settings from arguments, environment and file.
-
-    Raises:
-        SettingsError: a setting has an invalid value; the message names it.
-    """
+    """Settings from arguments, environment and file; raises SettingsError, which names an invalid one."""
     try:
         return Settings(**arguments)
     except ValidationError as error:
