@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -19,8 +18,9 @@ from rag_core.catalog.setup import SetupSpec
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.questions import MAX_QUESTION, check_question
 from rag_core.safety import privacy
+from rag_core.values.places import DATA
 
-GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
+GALLERY = DATA / "demo.toml"
 NOW = "run.now"  # the question to run although Run was not pressed: another button asks for it
 
 

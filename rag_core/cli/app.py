@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 from ..documents.documents import BUILTIN
 from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.notice import NOTICE
+from ..values.places import APP
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
@@ -338,6 +339,18 @@ def doctor(as_json: AsJson = False) -> None:
     else:
         show.findings(findings)
     raise typer.Exit(0 if findings.can_answer else 1)
+
+
+@app.command("app")
+def open_app(
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port to serve it on.", show_default="8501")
+    ] = None,
+) -> None:
+    """Open the app on this machine; Ctrl-C stops it."""
+    options = [] if port is None else ["--server.port", str(port)]
+    # in place of this process, whose signals it thus gets; -P: no folder of the user's shadows a module
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "streamlit", "run", str(APP), *options])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -5,12 +5,12 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from .message import Message
+from .places import DATA
 from .translation import translate, translate_plural
 
-ORGANISATIONS = Path(__file__).parents[2] / "data" / "organisations.toml"
+ORGANISATIONS = DATA / "organisations.toml"
 
 
 @dataclass(frozen=True, slots=True)

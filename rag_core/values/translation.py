@@ -6,15 +6,15 @@ import functools
 import gettext
 import io
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .message import Message
+from .places import DATA
 
 if TYPE_CHECKING:
     from babel import Locale
 
-CATALOGUES = Path(__file__).resolve().parents[2] / "data" / "locale"
+CATALOGUES = DATA / "locale"
 
 
 def translate(language: str, message: str, /, **fields: object) -> str:
