@@ -31,8 +31,17 @@ from .seed_api import query_for_evaluation as query_for_evaluation
 from .seed_api import ragas_samples as ragas_samples
 from .values.answers import Answer as Answer
 from .values.answers import Citation as Citation
+from .values.errors import ConfigError as ConfigError
+from .values.errors import DataError as DataError
+from .values.errors import IndexBusy as IndexBusy
+from .values.errors import InputError as InputError
+from .values.errors import MissingResource as MissingResource
+from .values.errors import ProviderError as ProviderError
 from .values.errors import RagError as RagError
+from .values.errors import SettingsError as SettingsError
 from .values.errors import StageError as StageError
+from .values.errors import Stopped as Stopped
+from .values.errors import StorageError as StorageError
 from .values.message import Message as Message
 from .values.notice import NOTICE as NOTICE
 from .values.settings import Settings as Settings
@@ -48,3 +57,4 @@ from .values.types import Query as Query
 from .values.types import Ranking as Ranking
 from .values.types import State as State
 from .values.types import Vote as Vote
+from .values.version import __version__ as __version__

@@ -83,7 +83,7 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
 
 
 def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
-    """Columns in order; at least one.
+    """Columns in order; at least one. A name alone is one column.
 
     Raises:
         ConfigError: as for `set_up`, or nothing was chosen.
@@ -92,7 +92,7 @@ def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
         raise ConfigError(
             Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
         )
-    return [set_up(one) for one in chosen]
+    return [set_up(one) for one in ([chosen] if isinstance(chosen, str) else chosen)]
 
 
 def _rewriter_of(spec: object) -> str:
