@@ -9,6 +9,7 @@ from .catalog import unregister as unregister
 from .catalog.setup import Setup as Setup
 from .catalog.setup import set_up as set_up
 from .documents.documents import Document as Document
+from .evaluation.once import evaluate as evaluate
 from .hybrid_rrf import mmr_select as mmr_select
 from .hybrid_rrf import process_hybrid_rrf_query as process_hybrid_rrf_query
 from .hybrid_rrf import reciprocal_rank_fusion as reciprocal_rank_fusion
@@ -32,16 +33,11 @@ from .seed_api import ragas_samples as ragas_samples
 from .values.answers import Answer as Answer
 from .values.answers import Citation as Citation
 from .values.errors import ConfigError as ConfigError
-from .values.errors import DataError as DataError
-from .values.errors import IndexBusy as IndexBusy
 from .values.errors import InputError as InputError
 from .values.errors import MissingResource as MissingResource
 from .values.errors import ProviderError as ProviderError
 from .values.errors import RagError as RagError
-from .values.errors import SettingsError as SettingsError
 from .values.errors import StageError as StageError
-from .values.errors import Stopped as Stopped
-from .values.errors import StorageError as StorageError
 from .values.message import Message as Message
 from .values.notice import NOTICE as NOTICE
 from .values.settings import Settings as Settings

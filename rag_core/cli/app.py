@@ -343,14 +343,12 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command("app")
 def open_app(
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Port to serve it on.", show_default="8501")
-    ] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve it on.")] = 8501,
 ) -> None:
     """Open the app on this machine; Ctrl-C stops it."""
-    options = [] if port is None else ["--server.port", str(port)]
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(APP), "--server.port", str(port)]
     # in place of this process, whose signals it thus gets; -P: no folder of the user's shadows a module
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "streamlit", "run", str(APP), *options])
+    os.execv(sys.executable, command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse, StreamingResponse
@@ -21,12 +21,13 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
 from ..values.trace import Trace
-from .nodes import Label, Postprocess
+from .nodes import Label, Postprocess, as_documents
 from .prompts import prompts_of, with_prompts
 from .run import EventSource, StrategyRun, metadata_of
 
 THEIR_BILL = "The answer's cost is unknown: a LlamaIndex synthesizer called its own model."
 
+NodeKind = Literal["passage", "document"]
 _events = get_dispatcher(__name__)
 
 
@@ -39,6 +40,7 @@ class StrategyRetriever(BaseRetriever):
 
     Args:
         on_trace: called with the trace of every retrieval.
+        by: what a node is: a passage, or a document, each once at the rank of its best passage.
         callback_manager: receives events of retrievals and of the model calls behind them.
     """
 
@@ -48,9 +50,13 @@ class StrategyRetriever(BaseRetriever):
         strategy: Strategy,
         on_trace: Callable[[Trace], None] = lambda trace: None,
         callback_manager: CallbackManager | None = None,
+        by: NodeKind = "passage",
     ) -> None:
         super().__init__(callback_manager=callback_manager)
+        if by not in get_args(NodeKind):
+            raise ConfigError(f"A node is no {by!r}.", f"Choose by: {', '.join(get_args(NodeKind))}.")
         self._lab = lab
+        self._by = by
         retrieval = strategy.without_answer()
         self.strategy = replace(retrieval, stages=(*retrieval.stages, Label()))
         self._on_trace = on_trace
@@ -75,7 +81,7 @@ class StrategyRetriever(BaseRetriever):
         run = StrategyRun(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
         run.retrieve()
         self._on_trace(run.trace)
-        return run.nodes
+        return as_documents(run.trace.ranking) if self._by == "document" else run.nodes
 
 
 class StrategyQueryEngine(BaseQueryEngine):

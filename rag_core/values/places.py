@@ -4,6 +4,5 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = (_PACKAGE / "_data").is_dir()
-
 DATA = _PACKAGE / "_data" if _INSTALLED else _PACKAGE.parent / "data"
 APP = (_PACKAGE / "_app" if _INSTALLED else _PACKAGE.parent) / "app.py"  # beside its pages/ and .streamlit/

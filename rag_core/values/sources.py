@@ -10,8 +10,6 @@ from .message import Message
 from .places import DATA
 from .translation import translate, translate_plural
 
-ORGANISATIONS = DATA / "organisations.toml"
-
 
 @dataclass(frozen=True, slots=True)
 class Jurisdiction:
@@ -28,7 +26,7 @@ class Jurisdiction:
     words: str = ""
 
 
-_LISTED = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))
+_LISTED = tomllib.loads((DATA / "organisations.toml").read_text(encoding="utf-8"))
 JURISDICTIONS = {name: Jurisdiction(**row) for name, row in _LISTED["jurisdictions"].items()}
 
 

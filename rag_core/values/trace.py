@@ -1,7 +1,5 @@
 """A trace: the immutable states a strategy went through, what models were sent, and what its rankings share."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from html import escape
@@ -178,12 +176,11 @@ class Trace:
         return f"<Trace {about}, {found}, {answer}>"
 
     def _repr_html_(self) -> str:
-        """The answer and the titles of its passages, for a notebook."""
         titles = "".join(f"<li>{escape(visible(hit.passage.full_title))}</li>" for hit in self.ranking)
         answer = escape(visible(self.answer.text)) if self.answer else ""
         return f'<p style="white-space: pre-wrap">{answer}</p><ol>{titles}</ol><p><i>{NOTICE}</i></p>'
 
-    def fates(self) -> tuple[Fate, ...]:
+    def fates(self) -> "tuple[Fate, ...]":
         """What became of every passage found; see `explain.fates`."""
         from ..explain.fate import fates  # above this room, which only this convenience reaches into
 

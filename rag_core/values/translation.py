@@ -14,8 +14,6 @@ from .places import DATA
 if TYPE_CHECKING:
     from babel import Locale
 
-CATALOGUES = DATA / "locale"
-
 
 def translate(language: str, message: str, /, **fields: object) -> str:
     """A message in a language, its {fields} filled in; in English where the catalogue does not have it.
@@ -73,7 +71,7 @@ def _locale(language: str) -> Locale:
 @functools.cache
 def catalogue(language: str) -> gettext.NullTranslations:
     """The catalogue of a language, compiled once a process; without a file, the one that leaves all as it is."""
-    file = CATALOGUES / f"{language}.po"
+    file = DATA / "locale" / f"{language}.po"
     if not language.isalpha() or not file.exists():
         return gettext.NullTranslations()
     from babel.messages.mofile import write_mo
