@@ -217,9 +217,7 @@ class Settings(BaseSettings):
         "Milvus, which searches words too, as in milvus+https://TOKEN@HOST:PORT/DATABASE or ./index.db.",
     )
     home: Path = Field(Path(".rag"), description="State folder.")
-    data: Path = Field(
-        DATA, description="Folder of the built-in documents, prices and label thresholds."
-    )
+    data: Path = Field(DATA, description="Folder of the built-in documents, prices and label thresholds.")
     benchmarks: str = Field(
         "",
         description="BEIR folders that the app offers to measure on, separated by commas; visitors can name no others.",
