@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -19,8 +18,8 @@ from rag_core.catalog.setup import SetupSpec
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.questions import MAX_QUESTION, check_question
 from rag_core.safety import privacy
+from rag_core.values.places import DATA
 
-GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 NOW = "run.now"  # the question to run although Run was not pressed: another button asks for it
 
 
@@ -91,7 +90,7 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
 @st.cache_data
 def demos() -> list[dict[str, Any]]:
     """The demo questions in order, as `data/demo.toml` has them."""
-    entries: list[dict[str, Any]] = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
+    entries: list[dict[str, Any]] = tomllib.loads((DATA / "demo.toml").read_text("utf-8"))["question"]
     return entries
 
 

@@ -75,12 +75,15 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
 
 
 def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
-    """Columns in order, at least one; raises ConfigError as `set_up` does, or if nothing was chosen."""
+    """Columns in order, at least one; a name alone is one column.
+
+    Raises ConfigError as `set_up` does, or if nothing was chosen.
+    """
     if not chosen:
         raise ConfigError(
             Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
         )
-    return [set_up(one) for one in chosen]
+    return [set_up(one) for one in ([chosen] if isinstance(chosen, str) else chosen)]
 
 
 def _rewriter_of(spec: object) -> str:

@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 from ..documents.documents import BUILTIN
 from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.message import NOTICE
+from ..values.places import APP
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
@@ -337,6 +338,16 @@ def doctor(as_json: AsJson = False) -> None:
     else:
         show.findings(findings)
     raise typer.Exit(0 if findings.can_answer else 1)
+
+
+@app.command("app")
+def open_app(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve it on.")] = 8501,
+) -> None:
+    """Open the app on this machine; Ctrl-C stops it."""
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(APP), "--server.port", str(port)]
+    # in place of this process, whose signals it thus gets; -P: no folder of the user's shadows a module
+    os.execv(sys.executable, command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -5,13 +5,13 @@ import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from ..documents.benchmark import Question, trec_lines
-from ..values.errors import InputError
+from ..values.errors import DataError, InputError
 from ..values.owner_only import write_atomically
 from ..values.types import Cost
 from ..values.visible import as_json
@@ -21,6 +21,9 @@ from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
 from .records import Calls, Record
 from .run_folder import RunFolder
 from .statistics import Comparison, compare_all, interval
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Scores = Mapping[str, Mapping[str, float]]  # label -> question id -> score
 
@@ -101,6 +104,53 @@ class Results(Stored):
     manifest: Manifest
     peak_memory_mb: float | None = None
     run_files: dict[str, str] = Field(default_factory=dict)
+    _run: RunFolder | None = PrivateAttr(default=None)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.primary_means.items())
+        return f"<Results of {self.queries} questions of {self.data}, {self.split}: {self.primary} {means}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html())  # labels and metrics, which it escapes
+
+    def to_frame(self) -> "DataFrame":
+        """A row for each strategy: "ndcg@10", "ndcg@10.ci_low", "ndcg@10.ci_high", ..., questions, failures, seconds, cost."""
+        from pandas import json_normalize
+
+        kept = {"metrics", "queries", "failed", "seconds_per_query", "cost_usd"}
+        rows = [{"strategy": label, **one.model_dump(include=kept)} for label, one in self.strategies.items()]
+        frame = json_normalize(rows).set_index("strategy")
+        return frame.rename(columns=lambda name: name.removeprefix("metrics.").removesuffix(".mean"))
+
+    @property
+    def run(self) -> RunFolder:
+        """The run behind them; a DataError if they were read from a file."""
+        if self._run is None:
+            raise DataError("These results came without their run.", "Open it: RunFolder.open(its folder).")
+        return self._run
+
+    def per_question(self) -> "DataFrame":
+        """A row for each question, by id; columns by metric and strategy, as in `["ndcg@10"]["bm25"]`; NaN for a failure."""
+        from pandas import DataFrame, concat
+
+        names = next(iter(self.strategies.values())).metrics
+        frames = {name: DataFrame(scores(self.run, parse_metric(name))) for name in names}
+        return concat(frames, axis=1, names=["metric", "strategy"]).rename_axis("question")
+
+    def qrels(self) -> dict[str, dict[str, int]]:
+        """Question -> document -> grade, as pytrec_eval and ranx take them."""
+        return {one.id: dict(self.run.judged.qrels[one.id]) for one in self.run.judged.measured}
+
+    def runs(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Label -> question -> document -> 1 / rank, likewise."""
+        found: dict[str, dict[str, dict[str, float]]] = {label: {} for label in self.run.labels}
+        for label, records in self.run.records.items():
+            for question, one in records.items():
+                if not one.error:
+                    found[label][question] = {name: 1 / rank for rank, name in enumerate(one.ranked, 1)}
+        return found
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

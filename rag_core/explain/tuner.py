@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from ..catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
 from ..pipeline.stream import calls_of, remember
@@ -58,8 +59,9 @@ class Tuner:
         self._replay = Replay(trace, services)
         self._moves = 0
 
-    def move(self, values: Values) -> Move:
-        """The result with these control values; raises ConfigError if they do not go together."""
+    def move(self, values: Values = MappingProxyType({}), /, **more: object) -> Move:
+        """The result with these control values, in a mapping or by name; raises ConfigError if they do not go together."""
+        values = {**values, **more}
         self._moves += 1
         if self._moves % MOST_KEPT == 0:
             self._replay = Replay(self.trace, self._services)

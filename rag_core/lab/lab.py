@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
@@ -349,12 +349,23 @@ class Lab:
         return lab
 
     def retriever(
-        self, strategy: StrategySpec, *, callback_manager: CallbackManager | None = None, **controls: object
+        self,
+        strategy: StrategySpec,
+        *,
+        by: Literal["passage", "document"] = "passage",
+        callback_manager: CallbackManager | None = None,
+        **controls: object,
     ) -> StrategyRetriever:
-        """A strategy without its answer as a LlamaIndex retriever; raises ConfigError as `stream` does."""
+        """A strategy without its answer as a LlamaIndex retriever; raises ConfigError as `stream` does.
+
+        Args:
+            by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator` compares
+                with judged documents.
+        """
         from ..llamaindex import StrategyRetriever
 
-        return StrategyRetriever(self, build(strategy, **controls), callback_manager=callback_manager)
+        made = build(strategy, **controls)
+        return StrategyRetriever(self, made, callback_manager=callback_manager, by=by)
 
     def query_engine(
         self,

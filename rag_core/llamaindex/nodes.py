@@ -55,6 +55,15 @@ def as_nodes(hits: Iterable[Hit]) -> list[NodeWithScore]:
     return [_node(hit, rank) for rank, hit in enumerate(hits, start=1)]
 
 
+def as_documents(hits: Iterable[Hit]) -> list[NodeWithScore]:
+    """One node for each document, under the document's id, with the best of its passages; as judged documents are compared."""
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        for one in (hit.passage, *hit.passage.copies):
+            best.setdefault(one.doc_id, replace(hit, passage=replace(one, id=one.doc_id)))
+    return as_nodes(best.values())
+
+
 def _node(hit: Hit, rank: int) -> NodeWithScore:
     passage = hit.passage
     given = hit.vote(Postprocess.__name__)

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from llama_index.core import PromptTemplate
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -27,7 +27,7 @@ from ..prompts.templates import READY_TEMPLATES
 from ..stages import Stage
 from ..values.errors import ConfigError
 from ..values.trace import Trace
-from .nodes import Label, Postprocess
+from .nodes import Label, Postprocess, as_documents
 from .run import EventSource, StrategyRun, metadata_of
 
 _TEMPLATES = Templates("templates", tuple(READY_TEMPLATES), "Of strategies outside the catalogue.")
@@ -119,6 +119,7 @@ def _controls(strategy: Strategy, stages: tuple[Stage, ...]) -> Mapping[str, Any
 
 THEIR_BILL = "The answer's cost is unknown: a LlamaIndex synthesizer called its own model."
 
+NodeKind = Literal["passage", "document"]
 _events = get_dispatcher(__name__)
 
 
@@ -131,6 +132,7 @@ class StrategyRetriever(BaseRetriever):
 
     Args:
         on_trace: called with the trace of every retrieval.
+        by: what a node is: a passage, or a document, each once at the rank of its best passage.
         callback_manager: receives events of retrievals and of the model calls behind them.
     """
 
@@ -140,9 +142,13 @@ class StrategyRetriever(BaseRetriever):
         strategy: Strategy,
         on_trace: Callable[[Trace], None] = lambda trace: None,
         callback_manager: CallbackManager | None = None,
+        by: NodeKind = "passage",
     ) -> None:
         super().__init__(callback_manager=callback_manager)
+        if by not in get_args(NodeKind):
+            raise ConfigError(f"A node is no {by!r}.", f"Choose by: {', '.join(get_args(NodeKind))}.")
         self._lab = lab
+        self._by = by
         retrieval = strategy.without_answer()
         self.strategy = replace(retrieval, stages=(*retrieval.stages, Label()))
         self._on_trace = on_trace
@@ -167,7 +173,7 @@ class StrategyRetriever(BaseRetriever):
         run = StrategyRun(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
         run.retrieve()
         self._on_trace(run.trace)
-        return run.nodes
+        return as_documents(run.trace.ranking) if self._by == "document" else run.nodes
 
 
 class StrategyQueryEngine(BaseQueryEngine):

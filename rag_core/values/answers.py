@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from operator import itemgetter
+from textwrap import shorten
 from typing import Any, Literal, NamedTuple
 
 from .message import Message
@@ -164,6 +165,10 @@ class Answer:
     suggestions: tuple[Suggestion, ...] = ()
     notice: str = ""
     sentences: tuple[Grounded, ...] = ()
+
+    def __repr__(self) -> str:
+        kind = f"abstained: {self.reason}" if self.abstained else f"{len(self.citations)} citations"
+        return f"<Answer, {kind}: {shorten(self.text, 80, placeholder='…')!r}>"
 
     @property
     def written(self) -> str:

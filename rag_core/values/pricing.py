@@ -11,7 +11,6 @@ from pathlib import Path
 from .errors import read_data_file
 from .settings import Settings
 
-PRICES = "prices.toml"
 TOKENS_PER_PRICE = 1_000_000  # prices are per million tokens
 
 
@@ -73,7 +72,7 @@ class PriceList:
     @classmethod
     def of(cls, settings: Settings) -> PriceList:
         """The price list of the settings' data folder; raises as `read` does."""
-        return cls.read(settings.data / PRICES)
+        return cls.read(settings.data / "prices.toml")
 
     def get(self, model: str) -> Price | None:
         """The price of a model or snapshot; None if not listed. A snapshot can cost more than its model."""

@@ -21,9 +21,9 @@ from pydantic_settings import (
 from .errors import SettingsError, why_unreadable, without_url_secrets
 from .message import Message
 from .model_choice import OFFLINE_MODEL
+from .places import DATA
 from .visible import valid
 
-ROOT = Path(__file__).resolve().parents[2]
 LONGEST_VALUE = 80  # characters of a wrong value that a message repeats
 FILE = ".db"  # how the name of a file of Milvus Lite ends, which one process can use
 MILVUS_SCHEME = "milvus+"  # before http:// or https://, which alone are a Chroma server's
@@ -206,9 +206,7 @@ class Settings(BaseSettings):
         "Milvus, which searches words too, as in milvus+https://TOKEN@HOST:PORT/DATABASE or ./index.db.",
     )
     home: Path = Field(Path(".rag"), description="State folder.")
-    data: Path = Field(
-        ROOT / "data", description="Folder of the built-in documents, prices and label thresholds."
-    )
+    data: Path = Field(DATA, description="Folder of the built-in documents, prices and label thresholds.")
     benchmarks: str = Field(
         "",
         description="BEIR folders that the app offers to measure on, separated by commas; visitors can name no others.",

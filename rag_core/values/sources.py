@@ -5,12 +5,10 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from .message import Message
+from .places import DATA
 from .translation import translate, translate_plural
-
-ORGANISATIONS = Path(__file__).parents[2] / "data" / "organisations.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Jurisdiction:
     words: str = ""
 
 
-_LISTED = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))
+_LISTED = tomllib.loads((DATA / "organisations.toml").read_text(encoding="utf-8"))
 JURISDICTIONS = {name: Jurisdiction(**row) for name, row in _LISTED["jurisdictions"].items()}
 
 

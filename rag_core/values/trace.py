@@ -2,7 +2,9 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from html import escape
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
 
 from .answers import Answer, Remark
 from .message import NOTICE
@@ -11,6 +13,10 @@ from .sources import OLD_YEARS, age_years, is_old
 from .translation import translate
 from .triage import ROUTINE, Triage
 from .types import Cost, Hit, ModelCall, Outranked, Passage, Ranking, State, token_counts
+from .visible import visible
+
+if TYPE_CHECKING:
+    from ..explain.fate import Fate
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +160,23 @@ class Trace:
     warnings: tuple[str, ...] = ()
     triage: Triage = ROUTINE
     models: ModelChoice = AS_SET
+
+    def __repr__(self) -> str:
+        about = f"{self.strategy}: {shorten(self.question, 80, placeholder='…')!r}"
+        found = f"{self.final.passage_count} passages, {self.seconds:.2f} s" if self.steps else "no steps"
+        answer = repr(self.answer) if self.steps and self.answer else "no answer"
+        return f"<Trace {about}, {found}, {answer}>"
+
+    def _repr_html_(self) -> str:
+        titles = "".join(f"<li>{escape(visible(hit.passage.full_title))}</li>" for hit in self.ranking)
+        answer = escape(visible(self.answer.text)) if self.answer else ""
+        return f'<p style="white-space: pre-wrap">{answer}</p><ol>{titles}</ol><p><i>{NOTICE}</i></p>'
+
+    def fates(self) -> "tuple[Fate, ...]":
+        """What became of every passage found; see `explain.fates`."""
+        from ..explain.fate import fates  # above this room, which only this convenience reaches into
+
+        return fates(self)
 
     @property
     def final(self) -> State:
