@@ -81,7 +81,9 @@ def _in_short(found: PanelRanking, names: Mapping[str, str]) -> str:
     told = t("Nobody preferred an answer: {people}.", people=people)
     if leading := next((one for one in found.standings if one.preferred), None):
         told = t("Too close to call: {people}.", people=people)
-        if {one.apart for one in found.gaps if leading.label in (one.better, one.worse)} == {True}:
+        if found.people == 1:
+            told = t("One person has voted.")
+        elif {one.apart for one in found.gaps if leading.label in (one.better, one.worse)} == {True}:
             told = t("The room decided: {people}.", people=people)
         told += " " + t(
             "{name} preferred in {count} of {judged}.",

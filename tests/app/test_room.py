@@ -146,7 +146,9 @@ def test_a_vote_has_reasons_and_a_comment_and_changes_until_voting_is_closed(pre
     assert {one.pair.key: one.choice for one in rooms().votes(code_of(presenter))} == votes
     cast = [replace(vote, choice="left"), replace(vote, choice="right", person="other", reasons=("clear",))]
     best, other = (asked.question.answers[place].label for place in (vote.pair.left, vote.pair.right))
+    assert "One person has voted." in text(room_result.in_short(asked, cast[:1]))
     words = text(room_result.in_short(asked, cast))
+    assert "Too close to call: 2 people." in words
     assert f"{best}: clearer 1, safer 1" in words
     assert f"{other}: clearer 1" in words
 
