@@ -15,6 +15,7 @@ from .hybrid_rrf import process_hybrid_rrf_query as process_hybrid_rrf_query
 from .hybrid_rrf import reciprocal_rank_fusion as reciprocal_rank_fusion
 from .hybrid_rrf import retrieve_hybrid_rrf as retrieve_hybrid_rrf
 from .lab.lab import Lab as Lab
+from .lab.opening import index as index
 from .lab.opening import open_lab as open_lab
 from .pipeline.strategy import Strategy as Strategy
 from .pipeline.stream import Done as Done

@@ -85,7 +85,7 @@ def index(
     if path is None or corpus is None:
         _builtin(export, as_json=as_json)
         return
-    from ..lab.opening import index_path
+    from ..lab import opening
 
     def consent(calls: Sequence[ModelCall]) -> None:
         from .. import evaluation as ev
@@ -104,7 +104,7 @@ def index(
         )
 
     with interruptible() as stop:
-        report = index_path(
+        report = opening.index(
             path,
             corpus,
             enrich=enrich,

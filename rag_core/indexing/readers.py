@@ -1,15 +1,20 @@
 """Reading files and folders into documents: each file in a guarded process unless it is ours, a BEIR folder line by line."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..documents.asked import BESIDE, Asked, read_beside
-from ..documents.documents import Document, beir_documents
+from ..documents.documents import Document, as_seen, beir_documents
 from ..documents.files import Found, list_files
 from ..documents.limits import READING, ReadingLimits
 from ..documents.reading.formats import READERS
 from ..documents.reading.guard import GuardedReader, read_unguarded
+from ..language.analysis import language_of
 from ..values.errors import DataError, InputError
 from ..values.message import Message
 from ..values.profile import PROFILE_FILE, Profile, read_profile
@@ -17,6 +22,10 @@ from ..values.visible import valid
 from .cutting import Chunking
 from .write_report import Progress, no_progress
 
+if TYPE_CHECKING:
+    from llama_index.core.schema import Document as LlamaDocument
+
+GIVEN = "given"  # the root of documents that a program holds
 NO_TEXT = Message("it has no text (a scan needs OCR first)")
 ALL_HIDDEN = Message("all its text is hidden from readers")
 
@@ -108,6 +117,26 @@ def read_path(
     reading.skipped.sort()
     reading.documents.sort(key=lambda document: document.id)
     return reading
+
+
+def read_given(documents: Iterable[Document | LlamaDocument]) -> SourceFiles:
+    """Documents that a program holds: the lab's own, or LlamaIndex's.
+
+    Of LlamaIndex's, the id is `doc_id`, and the metadata `title` (else `file_name`, else the id) and `language` are used.
+    """
+    reading = SourceFiles(GIVEN)
+    for given in documents:
+        document = given if isinstance(given, Document) else _from_llama_index(given)
+        add_documents(reading, document.id, [as_seen(document)])
+    reading.documents.sort(key=lambda document: document.id)
+    return reading
+
+
+def _from_llama_index(given: LlamaDocument) -> Document:
+    known = given.metadata
+    title = known.get("title") or known.get("file_name") or given.doc_id
+    language = known.get("language") or language_of(given.text)
+    return Document(given.doc_id, str(title), str(language), given.text)
 
 
 def _add_asked(reading: SourceFiles, name: str, file: Path) -> None:

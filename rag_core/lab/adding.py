@@ -144,7 +144,7 @@ def add_files(
 
     Raises:
         ConfigError: the corpus's name, or the number of files.
-        RagError: as for `index_path`.
+        RagError: as for `index`.
     """
     check_own_corpus(corpus)
     if not 0 < len(uploads) <= MAX_UPLOADS:
@@ -231,7 +231,7 @@ def reindex(
 
     Raises:
         ConfigError: the corpus's name, or contexts to be taken from the built-in corpus.
-        RagError: as for `index_path`. The index is as it was.
+        RagError: as for `index`. The index is as it was.
     """
     check_corpus_name(corpus)
     if corpus == BUILTIN and not enrich:

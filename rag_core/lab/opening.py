@@ -1,13 +1,15 @@
 """Opening and indexing corpora: loads the models, and builds or repairs both indexes where needed; the first question."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..documents.documents import BUILTIN
+from ..documents.documents import BUILTIN, Document
 from ..indexing import (
     CONTEXTS,
     Chunking,
@@ -24,6 +26,7 @@ from ..indexing import (
     clear_staged,
     context_template,
     no_progress,
+    read_given,
     read_path,
     stores_of,
     write_questions,
@@ -52,6 +55,9 @@ from .asked import keep_own
 from .corpora import LabPool
 from .engines import Engines, load_engines, vector_files
 from .lab import Lab
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import Document as LlamaDocument
 
 MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twice the time of the passages
 OUR_DATA = Settings.model_fields["data"].default  # any other folder of data may be anybody's
@@ -226,8 +232,8 @@ def _rebuild(store: CorpusStore, damage: IndexDamaged | None, progress: Progress
         raise IndexDamaged(both, lost.next_step) from damage
 
 
-def index_path(
-    path: Path,
+def index(
+    documents: str | Path | Iterable[Document | LlamaDocument],
     corpus: str,
     *,
     enrich: bool = False,
@@ -241,9 +247,10 @@ def index_path(
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
-    """Index files into a corpus: a file, a folder, or a BEIR folder.
+    """Index documents into a corpus, so that it holds these: what was indexed from the same path and is missing now is removed.
 
     Args:
+        documents: a file, a folder or a BEIR folder; or documents that the program holds, which count as one path.
         enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
             by the offline engine; that of the built-in corpus is always the latter. The provider's model also writes
             the questions that each passage answers.
@@ -267,7 +274,9 @@ def index_path(
     given |= {} if languages is None else {"languages": list(languages)}
     said = Profile.of(given)  # checked before anything is read
     Chunking(chunk_size or 0)
-    reading = read_path(path, progress)
+    reading = (
+        read_path(Path(documents), progress) if isinstance(documents, str | Path) else read_given(documents)
+    )
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
     store = corpus_store(settings, corpus, engines, consent)
     now = store.chunking
@@ -291,7 +300,7 @@ def index_path(
 
 @dataclass(frozen=True)
 class Indexing:
-    """Brings both indexes of a corpus up to date; as `index_path`."""
+    """Brings both indexes of a corpus up to date; as `index`."""
 
     store: CorpusStore
     engines: Engines

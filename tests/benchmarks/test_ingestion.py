@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from helpers.results import ratios
 
+import rag_core
 from rag_core.documents.documents import read_collection
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.engines import load_engines
-from rag_core.lab.opening import embed_sentences, index_path
+from rag_core.lab.opening import embed_sentences
 from rag_core.values.settings import Settings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -82,15 +83,15 @@ def test_indexing_takes_little_longer_than_embedding(tmp_path, results):
     both = [wall + more for (wall, _), more in zip(whole, readings, strict=True)]
     results.goal(15, "indexing with the scorer's readings", "embedding alone", ratios(both, [wall for wall, _ in alone]), 1.3)  # fmt: skip
 
-    # `index_path` is all of `rag index` but the start of its process
+    # `rag_core.index` is all of `rag index` but the start of its process
     start = now()
-    again = index_path(folder, "leaflets", settings=settings)
+    again = rag_core.index(folder, "leaflets", settings=settings)
     results.goal(10, f"indexing {DOCUMENTS} unchanged files again", "", [since(start)[0]], 3, "s")
     results.goal(10, "passages embedded when nothing changed", "", [again.embedded], 0, "passages")
     changed = folder / "leaflet-007.md"
     changed.write_text(changed.read_text(encoding="utf-8").replace(". ", ", indeed. "), encoding="utf-8")
     start = now()
-    third = index_path(folder, "leaflets", settings=settings)
+    third = rag_core.index(folder, "leaflets", settings=settings)
     results.note("indexing 500 files, one of them changed", "s", [since(start)[0]])
     assert third.changed == ["leaflet-007.md"]
     results.goal(

@@ -12,11 +12,12 @@ import pytest
 from helpers.processes import Writer, garble, held_by_each_part, open_store, remove, word_engines
 from helpers.small import DOCUMENTS, WordEmbedder
 
+import rag_core
 from rag_core.documents.documents import BUILTIN, Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.indexing.bm25 import Bm25Index
 from rag_core.lab.lab import Lab
-from rag_core.lab.opening import index_path, open_lab
+from rag_core.lab.opening import open_lab
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import DataError, IndexDamaged, RagError
 from rag_core.values.labels import LabelRules
@@ -294,7 +295,7 @@ def test_a_corpus_name_that_is_no_folder_name_is_refused(built, home, open_corpu
     with pytest.raises(RagError, match="is not a valid corpus name"):
         open_corpus(corpus)
     with pytest.raises(RagError, match="is not a valid corpus name"):
-        index_path(built / "data" / "corpus", corpus, settings=Settings(home=home))
+        rag_core.index(built / "data" / "corpus", corpus, settings=Settings(home=home))
     assert not home.exists()
 
 

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+import rag_core
 from rag_core.catalog import RECIPES
 from rag_core.lab.lab import Lab
-from rag_core.lab.opening import index_path, open_lab
+from rag_core.lab.opening import open_lab
 from rag_core.sessions import parse_session, report, session_json
 from rag_core.values.packed import pack
 from rag_core.values.settings import Settings
@@ -62,7 +63,7 @@ def indexed(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, st
     (folder / "es.md").write_text(SPANISH, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
-        said = index_path(
+        said = rag_core.index(
             folder, "bicycles", subject="bicycles and their repair", enrich=True, settings=settings
         )
     opened = open_lab("bicycles", settings=settings, engines=lab.engines)

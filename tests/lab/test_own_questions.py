@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from helpers.source_files import write
 
+import rag_core
 from rag_core.indexing import Upload
 from rag_core.indexing.uploads import UPLOADS
 from rag_core.lab.adding import add_files, remove_file
 from rag_core.lab.asked import kept_questions, teach
 from rag_core.lab.lab import Lab
-from rag_core.lab.opening import index_path, open_lab
+from rag_core.lab.opening import open_lab
 from rag_core.values.settings import Settings
 
 VISITS = """# Visits
@@ -70,7 +71,7 @@ def known(settings: Settings, lab: Lab) -> dict[str, tuple[str, str, str]]:
 
 
 def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(folder, settings, lab):
-    report = index_path(folder, "ward", settings=settings)
+    report = rag_core.index(folder, "ward", settings=settings)
     assert report.failed == report.skipped == []
     assert known(settings, lab) == {
         "When may people come?": ("a/visits.md", "Hours", "en"),
@@ -86,18 +87,18 @@ def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(folder,
     teach(settings, "ward", next(iter(ward.passages)), "Who has taught this?")
     (folder / "a/asked.tsv").write_text(table(("visits.md", "en", "Who may come?")))
     (folder / "meals.md").unlink()
-    assert index_path(folder, "ward", settings=settings).unchanged == ["a/visits.md"]
+    assert rag_core.index(folder, "ward", settings=settings).unchanged == ["a/visits.md"]
     assert known(settings, lab).keys() == {"Who may come?", "Who has taught this?"}
 
 
 def test_a_malformed_file_fails_alone_and_the_questions_stay(folder, settings, lab):
-    index_path(folder, "ward", settings=settings)
+    rag_core.index(folder, "ward", settings=settings)
     before = known(settings, lab)
     (folder / "a/asked.tsv").write_text("When may people come?\n")
     (folder / "meals.md").write_text(
         MEALS.replace("questions:\n- Where do I eat?", "questions: 7\nrest:\n- 1")
     )
-    failed = dict(index_path(folder, "ward", settings=settings).failed)
+    failed = dict(rag_core.index(folder, "ward", settings=settings).failed)
     assert "asked.tsv, line 1: not a question of a passage" in failed["a/asked.tsv"]
     assert "questions must be a list of texts" in failed["meals.md"]
     assert known(settings, lab) == before
@@ -120,5 +121,5 @@ def test_they_are_uploaded_with_documents_and_go_with_them(settings, lab):
 def test_questions_by_heading_in_front_matter(settings, lab, tmp_path):
     header = "---\nquestions:\n  Flowers: [May I bring roses?]\n---\n"
     folder = write(tmp_path / "files", {"visits.md": header + VISITS.format(**TEXTS)})
-    index_path(folder, "ward", settings=settings)
+    rag_core.index(folder, "ward", settings=settings)
     assert known(settings, lab) == {"May I bring roses?": ("visits.md", "Flowers", "en")}
