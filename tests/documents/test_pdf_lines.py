@@ -14,7 +14,7 @@ BY_CHROMIUM = Path(__file__).parent / "pdf" / "chromium.pdf"
 
 
 def pages(*streams: str) -> bytes:
-    """Pages with these operators; the fonts are F1, in Latin letters, and F2, whose glyphs have numbers only."""
+    """Pages with these operators; the fonts are F1, in Latin letters, F2, whose glyphs have numbers only, and two with maps."""
     writer = PdfWriter()
     descendant = {"/Type": "/Font", "/Subtype": "/CIDFontType2", "/BaseFont": "/Numbered"}
     numbered = {"/Type": "/Font", "/Subtype": "/Type0", "/BaseFont": "/Numbered", "/Encoding": "/Identity-H"}
@@ -23,12 +23,37 @@ def pages(*streams: str) -> bytes:
         font = dictionary(numbered)
         font[NameObject("/DescendantFonts")] = ArrayObject([dictionary(descendant)])
         page = writer.pages[-1]
-        page["/Resources"].get_object()["/Font"].get_object()[NameObject("/F2")] = font
+        resources = page["/Resources"].get_object()
+        fonts = resources["/Font"].get_object()
+        fonts[NameObject("/F2")] = font
+        for name, first in (("/F3", 0xF0B7), ("/F4", 0x5D0)):
+            fonts[NameObject(name)] = mapped(first)
+        forms = {
+            NameObject(name): writer._add_object(form(at(72, 100, "Rest."), fonts)) for name in ("/X1", "/X2")
+        }
+        resources[NameObject("/XObject")] = DictionaryObject(forms)
         content = StreamObject()
         content.set_data(stream.encode("cp1252"))
         page[NameObject("/Contents")] = content
     writer.write(content := BytesIO())
     return content.getvalue()
+
+
+def mapped(first: int) -> DictionaryObject:
+    """A font whose glyphs 1 to 4 are four signs, by its map."""
+    stream = StreamObject()
+    stream.set_data(f"1 beginbfrange <01> <04> <{first:04X}> endbfrange".encode())
+    font = dictionary({"/Type": "/Font", "/Subtype": "/TrueType", "/BaseFont": "/Mapped"})
+    font[NameObject("/ToUnicode")] = stream
+    return font
+
+
+def form(drawn: str, fonts: DictionaryObject) -> StreamObject:
+    made = StreamObject()
+    made.set_data(drawn.encode())
+    made.update(dictionary({"/Type": "/XObject", "/Subtype": "/Form"}))
+    made[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    return made
 
 
 def dictionary(entries: dict[str, str]) -> DictionaryObject:
@@ -160,3 +185,28 @@ def test_what_a_browser_prints_is_read_as_it_is_seen(tmp_path):
         "doctor says so. Rest helps too."
     )
     assert len(document.hidden) == 2
+
+
+def test_lines_of_private_signs_are_reported_and_a_bullet_is_not(tmp_path):
+    bullet, private = "<01>", "<020304>"
+    content = pages(
+        at(72, 700, "Rest.") + f"BT /F3 12 Tf 72 600 Td {bullet} Tj /F1 12 Tf ( Drink.) Tj ET "
+        f"BT /F3 12 Tf 72 500 Td {private} Tj ET"
+    )
+    document = read_one(tmp_path, "a.pdf", content)
+    assert words(document) == "Rest. \uf0b7 Drink."
+    assert document.hidden == ("page 1: text whose letters the file does not tell",)
+
+
+def test_two_forms_that_say_the_same_are_both_read(tmp_path):
+    drawn = "q 1 0 0 1 0 300 cm /X1 Do Q q /X2 Do Q " + at(72, 100, "Rest.")
+    assert words(read_one(tmp_path, "a.pdf", pages(drawn))) == "Rest. Rest. Rest."
+
+
+def test_hebrew_is_in_the_order_that_pypdf_gives_it(tmp_path):
+    drawn = "BT /F4 12 Tf 1 0 0 1 72 700 Tm <0102> Tj 1 0 0 1 84 700 Tm <0304> Tj ET"
+    assert words(read_one(tmp_path, "a.pdf", pages(drawn))) == "\u05d3\u05d2\u05d1\u05d0"
+
+
+def test_of_a_broken_page_all_is_read_that_can_be(tmp_path):
+    assert words(read_one(tmp_path, "a.pdf", pages("/Odd Ts " + at(72, 700, "Rest.")))) == "Rest."

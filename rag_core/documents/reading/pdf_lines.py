@@ -202,11 +202,9 @@ def take_running(pages: Sequence[list[Line]]) -> list[str]:
 
 def _keys(line: Line, number: int) -> list[tuple[int, str]]:
     """What a line has in common with a running line of another page: its height, and its text but for one number."""
-    keys = [(round(line.level), line.text)]
-    for found in islice(re.finditer(r"\d{1,9}", line.text), 9):
-        text = f"{line.text[: found.start()]}#{int(found[0]) - number}{line.text[found.end() :]}"
-        keys.append((round(line.level), text))
-    return keys
+    numbers = islice(re.finditer(r"\d{1,9}", line.text), 9)
+    texts = [f"{line.text[: one.start()]}#{int(one[0]) - number}{line.text[one.end() :]}" for one in numbers]
+    return [(round(line.level), text) for text in (line.text, *texts)]
 
 
 def _body_size(pages: Sequence[list[Line]]) -> float:
