@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ...values.message import Message
 from ..hidden import reported
+from ..limits import LimitExceeded
 from .lines import joined_lines
 from .page import Page
+from .pdf_lines import Line, PageLines, joined_pages, take_running
 
 if TYPE_CHECKING:
-    from pypdf import PageObject, PdfReader
+    from pypdf import PageObject
 
 _STRUCK, _TYPED, _FIELD = "/StrikeOut", "/FreeText", "/Widget"
-# operators that show text, and a way of it (ISO 32000-1, 9.3.6)
-_SHOWING, _UNDRAWN = ((b"Tj", b"TJ", b"'", b'"'), 3)
 _NOT_SHOWN = 0b10 | 0b100000  # flags of an annotation
 _BUTTON, _PASSWORD = 1 << 16, 1 << 13  # flags of a field
 _OFF = ("/Off", "")
@@ -25,79 +25,53 @@ _OFF = ("/Off", "")
 def read_pdf(content: bytes, most: int) -> Page:
     """The pages of a PDF in order.
 
-    What is filled in a form or typed onto a page ends that page. Comments, attached files, pages without text and text that
-    is not drawn are reported. On a page with a picture the latter is read: it is how a scan has text.
+    What is filled in a form or typed onto a page ends that page. Comments, attached files, running headers and footers,
+    pages without text, text in no known letters and text that is not drawn are reported. On a page with a picture the
+    last is read: it is how a scan has text.
 
     Args:
         most: characters after which the rest is not read; the caller refuses the file.
+
+    Raises:
+        LimitExceeded: all its text is in no known letters.
     """
     from pypdf import PdfReader  # LlamaIndex's PDFReader does the same, but retries broken files
 
     reader = PdfReader(io.BytesIO(content))
-    pages, empty, undrawn, hidden = [], [], [], []
+    pages: list[list[Line]] = []
+    empty, undrawn, unknown, hidden = [], [], [], []
     characters = 0
     for number, page in enumerate(reader.pages, start=1):
-        if said := _take_undrawn(page, reader):
-            undrawn.append(f"hidden: {said}")
-        text = joined_lines(page.extract_text())
+        read = PageLines(page)
         try:
             added = list(_added(page, number))
         except Exception:  # a broken note must not cost the page
             added = [("", f"page {number}: not all notes and fields can be read")]
-        text = "\n".join([text, *(seen for seen, _ in added if seen)])
-        hidden += [told for _, told in added if told]
-        if not text.strip():
+        lines = read.lines + [Line(seen, size=0.0) for seen, _ in added if seen]
+        hidden += [note for _, note in added if note]
+        if read.undrawn:
+            undrawn.append(f"hidden: {read.undrawn}")
+        if read.unknown:
+            unknown.append(f"page {number}: text whose letters the file does not tell")
+        elif not lines:
             empty.append(f"page {number} has no text")
-        pages.append(text)
-        characters += len(text)
+        pages.append(lines)
+        characters += sum(len(line.text) + 1 for line in lines)
         if characters > most:
             break
-    if len(empty) == len(pages):
+    if not any(pages):
+        if unknown:
+            raise LimitExceeded(
+                Message("its fonts do not tell which letters they draw; run text recognition (OCR) on it")
+            )
         return Page("", "", reported(undrawn))  # the caller knows what to say of a scan
+    running = [f"header or footer: {line}" for line in take_running(pages)]
     attached = [f"attached file: {name}" for name in reader.attachments]
-    return Page("", "\n\n".join(pages), reported([*empty, *undrawn, *hidden, *attached]))
-
-
-def _take_undrawn(page: PageObject, reader: PdfReader) -> str:
-    """The text of a page without a picture that is not drawn; the page then has none of it."""
-    from pypdf.generic import ContentStream, NameObject
-
-    data = page.get_contents()
-    if data is None or not re.search(rb"\b3\s+Tr\b", data.get_data()) or len(page.images):
-        return ""
-    whole = page.raw_get("/Contents")
-    texts = []
-    try:
-        for kept in _apart(ContentStream(data, reader).operations):
-            content = ContentStream(None, reader)
-            content.operations = kept
-            page[NameObject("/Contents")] = content
-            texts.append(page.extract_text().strip())
-    except Exception:  # of a broken page, all that can be read is
-        page[NameObject("/Contents")] = whole
-        return ""
-    return texts[0]
-
-
-def _apart(
-    operations: Sequence[tuple[Any, bytes]],
-) -> tuple[list[tuple[Any, bytes]], list[tuple[Any, bytes]]]:
-    """A page's operations without the text that is drawn, and without that which is not."""
-    undrawn, drawn = [], []
-    mode, saved = 0, []
-    for operation in operations:
-        operands, operator = operation
-        if operator == b"Tr":
-            mode = int(operands[0])
-        elif operator == b"q":
-            saved.append(mode)
-        elif operator == b"Q" and saved:
-            mode = saved.pop()
-        if operator not in _SHOWING or mode == _UNDRAWN:
-            undrawn.append(operation)
-        if operator not in _SHOWING or mode != _UNDRAWN:
-            drawn.append(operation)
-    return undrawn, drawn
+    return Page(
+        "",
+        joined_lines(joined_pages(pages)),
+        reported([*empty, *undrawn, *unknown, *running, *hidden, *attached]),
+    )
 
 
 def _added(page: PageObject, number: int) -> Iterator[tuple[str, str]]:
