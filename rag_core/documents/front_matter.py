@@ -13,6 +13,10 @@ from ..values.errors import why_unreadable
 from ..values.message import Message
 from .limits import MAX_HEADER, READING, LimitExceeded
 
+_FENCED = re.compile(
+    r"(?:---[ \t]*\n(?P<yaml>(?s:.*?\n)??)(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>(?s:.*?\n)??)\+\+\+)[ \t]*(?:\n|\Z)"
+)
+
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """The fields of a header between lines of "---", and the body below it; no fields if there is no header.
@@ -27,7 +31,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def take_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The fields of a header of any schema, and the body: YAML between lines of "---", TOML between lines of "+++".
+    """The fields of a header of any schema, and the body: YAML between lines of "---", or above one of "...", TOML between lines of "+++".
 
     A header that is no valid YAML, as with a second colon in a title, has the fields of its lines "name: value". What has no
     fields is text.
@@ -36,17 +40,16 @@ def take_front_matter(text: str) -> tuple[dict[str, Any], str]:
         LimitExceeded: the header exceeds a limit.
         yaml.YAMLError, ValueError: it has the lab's own fields, and is malformed.
     """
-    fence, _, rest = text.partition("\n")
-    header, end, body = rest.partition(f"\n{fence.rstrip()}\n")
-    if not end or fence.rstrip() not in ("---", "+++"):
+    if not (found := _FENCED.match(text)):
         return {}, text
+    header, body = found["yaml"] or found["toml"] or "", text[found.end() :]
     fields: dict[str, Any] = {}
-    if fence.startswith("+"):
+    if found["toml"]:
         with suppress(tomllib.TOMLDecodeError):
             fields = tomllib.loads(header)
     else:
         try:
-            fields, _ = split_front_matter(text)
+            fields, _ = split_front_matter(f"---\n{header}---\n")
         except (yaml.YAMLError, ValueError):
             fields = dict(re.findall(r"^(\w[\w -]*): +(.*)$", header, re.MULTILINE))
             if re.search(r"^(?:questions|sources):", header, re.MULTILINE):

@@ -14,9 +14,6 @@ from .hidden import reported
 NEVER_SHOWN = {"script", "style", "template", "datalist"}
 _CROSSED_OUT = {"del": "deleted", "s": "struck through", "strike": "struck through"}
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-CODE = re.compile(
-    r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)|(?<!`)(`{1,8})(?!`)[^\n]*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL
-)
 _COMMENT = re.compile(
     r"<!--.*?(?:--!?>|\Z)|<[?!][A-Za-z\[][^>]{0,1000}>|^ {0,3}\[(?://|comment)\]:[^\n]*",
     re.MULTILINE | re.DOTALL,
@@ -119,12 +116,11 @@ def _colour(value: str) -> Colour | None:
 
 
 def take_markup(text: str) -> tuple[str, tuple[str, ...]]:
-    """A Markdown text without comments and hidden elements, and what these say. Code is left as it is."""
+    """A text without comments and hidden elements, and what these say. Every "<" before a letter in it is markup."""
     if "<" not in text and "]:" not in text:
         return text, ()
-    masked = CODE.sub(blank, text)
-    spans = [(*found.span(), "") for found in _COMMENT.finditer(masked)]
-    masked = _COMMENT.sub(blank, masked)
+    spans = [(*found.span(), "") for found in _COMMENT.finditer(text)]
+    masked = _COMMENT.sub(blank, text)
     if "<" in masked:
         spans += _Finder(masked).spans
     kept: list[str] = []
@@ -160,7 +156,9 @@ class _Finder(HTMLParser):
         self._count: Counter[str] = Counter()  # of the open elements, by name
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._text = text
-        self.feed(text)
+        self.feed(
+            text[: text.rfind(">") + 1]
+        )  # no tag ends below, and to look for its end takes quadratic time
         self.close()
         while self._open:  # a letter in angle brackets must not cross out all that follows
             if self._open[-1][3]:

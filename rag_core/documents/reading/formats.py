@@ -135,11 +135,18 @@ def _markdown(file: File) -> Iterator[Document]:
     title = heading or (given if isinstance(given, str) else "")
     if given == title:
         fields.pop("title", None)
-    rest = (  # lists, by aliases, may be endless when written out
-        str(name) if isinstance(value, list | dict | set | tuple) else f"{name}: {value}"
-        for name, value in fields.items()
-    )
+    rest = (f"{name}: {said}" if (said := _said(value)) else str(name) for name, value in fields.items())
     yield replace(file.document(text, title, reported([*hidden, *rest])), questions=questions)
+
+
+def _said(value: object) -> str:
+    """A value of front matter; empty for lists in lists: by aliases, these may be endless when written out."""
+    listed = value if isinstance(value, list) else [value]
+    return (
+        ""
+        if any(isinstance(one, list | dict | set | tuple | None) for one in listed)
+        else ", ".join(map(str, listed))
+    )
 
 
 def _plain_text(file: File) -> Iterator[Document]:
