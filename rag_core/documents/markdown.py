@@ -170,6 +170,8 @@ class _Page:
             elif token.type == "inline" and above[-1].type in ("th_open", "td_open"):
                 cells.append(self._text(token.children))
                 row = lines[0]
+            elif token.type == "table_open":
+                made[lines[1]] = [self._row(self._lines[lines[1]], [])]  # the rule below the header
             elif token.type == "tr_close":
                 made[row], cells = [self._row(self._lines[row], cells)], []
             elif token.type == "inline" and token.content:
