@@ -10,6 +10,11 @@ from typing import NamedTuple
 
 LOOK = 50  # rows at the beginning of a table that are searched for its header
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_VALUE = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d.*|\d{1,2}([./])\d{1,2}\2\d{2,4})|(?P<clock>\d{1,2}[:.]\d\d.*)|(?P<figure>\d[\d.,]*|.*\d.*[^\W\d_].*)"
+    r"|(?P<contact>[+(\d][\d() /-]{5,}\d|\S+@\S+|\w+://\S+)",
+    re.DOTALL,
+)
 _SENTENCE = re.compile(r".*\S\s.*[.!]", re.DOTALL)
 
 Cells = Sequence[str]
@@ -47,6 +52,58 @@ def find_header(rows: Sequence[Cells], *, grouped: bool = False) -> Header:
     return Header(start, _numbered(first), start + 1)
 
 
+def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> Header | None:
+    """The header of rows below a blank one, or that begin with the name of their column; None if they go on as above.
+
+    Without names if they may go on as above and may not.
+
+    Args:
+        names: of the columns above.
+        known: rows above.
+        block: the rows up to the next blank one.
+    """
+    above = next((place for place, row in enumerate(block) if _filled(row) > 1), len(block))
+    first, *below = block[above:] or [[]]
+    named = {name.lower() for name in names} & {cell.lower() for cell in first if cell}
+    if named and below and not any(map(_kind, first)):
+        return Header(above, _numbered(first), above + 1)
+    figured, own = _figured(known), _figured(below)
+    values = {(place, cell) for row in known for place, cell in enumerate(row) if cell}
+    goes_on = any(_kind(_at(first, place)) for place in figured) or values & {*enumerate(first)}
+    if not any(first) or goes_on:  # with figures where they stood, or a value that stood there
+        return None
+    contrast = own and not any(_kind(_at(first, place)) for place in own)
+    if (contrast and (above or own - figured)) or len(first) > len(names):
+        found = find_header([first, *below])
+        return found._replace(above=above, below=above + found.below) if names or found.names else None
+    return Header(above, [], above) if names else None
+
+
+def find_card(rows: Sequence[Cells]) -> list[str]:
+    """The lines "name: value" of a table that has these beside each other in two columns; empty if it has another form.
+
+    Names end with a colon, or values are of three kinds, such as dates, times and telephone numbers.
+    """
+    places = sorted({place for row in rows for place, cell in enumerate(row) if cell})
+    if len(places) != 2:
+        return []
+    pairs = [(_at(row, places[0]), _at(row, places[1])) for row in rows if any(row)]
+    values = [value for _, value in pairs if value]
+    colons = sum(name.endswith(":") for name, value in pairs if value)
+    kinds = {found.lastgroup if (found := _VALUE.fullmatch(value)) else "" for value in values}
+    if colons * 2 <= len(pairs) and len(kinds) < 3:
+        return []
+    return [f"{name.rstrip(': ')}: {value}" if name and value else name or value for name, value in pairs]
+
+
+def _figured(rows: Sequence[Cells]) -> set[int]:
+    """The columns most of whose cells have a kind."""
+    counts: Counter[int] = Counter()
+    for row in rows:
+        counts.update({place: 1 if _kind(cell) else -1 for place, cell in enumerate(row) if cell})
+    return {place for place, count in counts.items() if count > 0}
+
+
 def _filled(row: Cells) -> int:
     return sum(map(bool, row))
 
@@ -58,7 +115,9 @@ def _start(rows: Sequence[Cells]) -> int:
     start = next((place for place, width in enumerate(widths) if width > (widest > 1)), 0)
     blank = next((place for place in range(start, len(rows)) if not widths[place]), 0)
     after = next((place for place in range(blank, len(rows)) if widths[place] > 1), 0) if blank else 0
-    return after if after and max(widths[start:blank], default=0) < widths[after] else start
+    block = widths[start:blank]
+    is_table = len(block) > 1 and min(block) > 2  # names and values, as of a date, are two
+    return after if after and max(block, default=0) < widths[after] and not is_table else start
 
 
 def _has_second_level(first: Cells, below: Sequence[Cells], *, grouped: bool) -> bool:

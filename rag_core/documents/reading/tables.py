@@ -1,15 +1,15 @@
 """The rows of a table as documents."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice, takewhile
 
 from ...values.errors import DataError
 from ..documents import Document, language_code
 from ..hidden import reported
 from ..limits import MAX_TITLE
-from .headers import LOOK, find_header
+from .headers import LOOK, Header, find_card, find_header, find_next
 
 _OURS = ("id", "title", "language", "text")  # columns that are fields of a document
 _NO_ROWS = "no rows below the header"
@@ -44,43 +44,87 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
         stem: the title of rows without one, if there is nothing above the table.
         name: the beginning of the documents' ids.
     """
-    rows = iter(rows)
-    first = list(islice(rows, LOOK))
-    seen = [row for row in first if not row.hidden]
+    ahead = _Ahead(rows)
+    seen = [row for row in ahead.rows if not row.hidden]
     several = next((row for row in seen if sum(map(bool, row.cells)) > 1), None)
-    header = find_header([row.cells for row in seen], grouped=several is not None and several.grouped)
-    above = [_line(row.cells) for row in seen[: header.above] if any(row.cells)]
-    top = seen[: header.below]
-    widths = Counter(len(row.cells) for row in seen if any(row.cells))
-    usual = len(top[-1].cells) if header.names else max(widths, key=widths.__getitem__, default=0)
-    yield from (report for row in top for report in row.reports)
-    table = chain((row for row in first if not any(row is one for one in top)), rows)
-    taken: set[str] = set()
-    title = "; ".join(above)
-    if len(title) > _LONGEST_ABOVE or (above and "title" in map(str.lower, header.names)):
-        yield Document(f"{name}#above", stem, "", "\n".join(above))
-        taken.add("above")
-        title = ""
-    number = 0
-    for row in table:
-        if not any(row.cells) and not row.covered:
-            yield from row.reports
-            continue
-        number += 1
-        if row.hidden:
-            yield f"hidden row: {_line(row.cells)}"
-            continue
-        names = header.names
-        if row.line and (_width(row) > usual or len(row.cells) < (_width(top[-1]) if names else usual)):
-            names = [] if row.reports else names  # a malformed line may be cut anywhere
-            row.reports.append(f"line {row.line}: {len(row.cells)} cells, not {usual}")
-        document = _document(row, names, f"{title or stem}, row {number}")
-        key = _distinct(document.id or str(number), taken)
-        yield replace(document, id=f"{name}#{key}", hidden=reported(row.reports))
-    if not number and above:
-        yield Document(f"{name}#above", stem, "", "\n".join([*above, _line(header.names)]))
-    elif not number and header.names:
-        yield f"{_NO_ROWS}: {_line(header.names)}"
+    cells = [row.cells for row in seen]
+    if len(seen) == len(ahead.rows) < LOOK and (card := find_card(cells)):
+        yield from (report for row in seen for report in row.reports)
+        yield Document(f"{name}#1", stem, "", "\n".join(card))
+        return
+    header: Header | None = find_header(cells, grouped=several is not None and several.grouped)
+    taken, number, title, names = set[str](), 0, "", list[str]()
+    while header is not None:
+        seen = [row for row in ahead.rows if not row.hidden]
+        above = [_line(row.cells) for row in seen[: header.above] if any(row.cells)]
+        top = seen[: header.below]
+        widths = Counter(len(row.cells) for row in seen if any(row.cells))
+        usual = len(top[-1].cells) if header.names else max(widths, key=widths.__getitem__, default=0)
+        yield from (report for row in top for report in row.reports)
+        if names and not header.names:
+            yield f"a table that may or may not go on below a blank row: {_line(seen[header.above].cells)}"
+        ahead.drop(top)
+        title = "; ".join(above) or (title if header.names == names else "")
+        names, before = header.names, number
+        if len(title) > _LONGEST_ABOVE or (above and "title" in map(str.lower, names)):
+            yield Document(f"{name}#{_distinct('above', taken)}", stem, "", "\n".join(above))
+            title = ""
+        header, blank, known = None, False, list[Sequence[str]]()
+        while ahead.rows:
+            row = ahead.rows[0]
+            empty = not any(row.cells) and not row.covered
+            if not row.hidden and not empty and (blank or _is_named(row, names)):
+                header = find_next(names, known, ahead.block())
+            if header:
+                break
+            ahead.take()
+            blank = empty
+            if empty:
+                yield from row.reports
+                continue
+            number += 1
+            if row.hidden:
+                yield f"hidden row: {_line(row.cells)}"
+                continue
+            known += [row.cells] if len(known) < LOOK else []
+            own = names
+            if row.line and (_width(row) > usual or len(row.cells) < (_width(top[-1]) if names else usual)):
+                own = [] if row.reports else names  # a malformed line may be cut anywhere
+                row.reports.append(f"line {row.line}: {len(row.cells)} cells, not {usual}")
+            document = _document(row, own, f"{title or stem}, row {number}")
+            key = _distinct(document.id or str(number), taken)
+            yield replace(document, id=f"{name}#{key}", hidden=reported(row.reports))
+        if number == before and above:
+            lines = [*above, _line(names)]
+            yield Document(f"{name}#{_distinct('above', taken)}", stem, "", "\n".join(lines))
+        elif number == before and names:
+            yield f"{_NO_ROWS}: {_line(names)}"
+
+
+class _Ahead:
+    """The next LOOK rows of a table, and those below."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._below = iter(rows)
+        self.rows = deque(islice(self._below, LOOK))
+
+    def drop(self, taken: Sequence[Row]) -> None:
+        self.rows = deque(row for row in self.rows if not any(row is one for one in taken))
+        self.rows.extend(islice(self._below, LOOK - len(self.rows)))
+
+    def take(self) -> None:
+        self.rows.popleft()
+        self.rows.extend(islice(self._below, 1))
+
+    def block(self) -> list[Sequence[str]]:
+        """The rows up to the next blank one."""
+        return [row.cells for row in takewhile(lambda row: any(row.cells), self.rows) if not row.hidden]
+
+
+def _is_named(row: Row, names: Sequence[str]) -> bool:
+    """Whether a row begins with the name of its column, as a header does that is repeated."""
+    first = next((at for at, cell in enumerate(row.cells) if cell), len(names))
+    return first < len(names) and row.cells[first].lower() == names[first].lower()
 
 
 def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Document]:
