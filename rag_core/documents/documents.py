@@ -24,7 +24,7 @@ _BETWEEN = re.compile(r"[^\s,]|\Z")
 def elements(text: str) -> Iterator[tuple[int, str]]:
     """(line number from 1, element) of an array, or of objects one after the other.
 
-    The last is the rest of the text where that is no JSON: its reader says why.
+    One that is no JSON ends above the next line that begins as its own does, or is the rest of the text: its reader says why.
     """
     place = _after(text, 0)
     inside = text.startswith("[", place)
@@ -34,7 +34,8 @@ def elements(text: str) -> Iterator[tuple[int, str]]:
         try:
             end = json.JSONDecoder().raw_decode(text, place)[1]
         except (ValueError, RecursionError):
-            end = len(text)
+            begins = text[text.rfind("\n", 0, place) + 1 : place + 1]
+            end = (text.find(f"\n{begins}", place) if begins.strip() == "{" else -1) % (len(text) + 1)
         yield number, text[place:end]
         place = _after(text, end)
     if text[place:].strip() != "]" * inside:
@@ -267,12 +268,21 @@ def json_documents(text: str, path: Path) -> Iterator[Document]:
     """The documents in rows of JSON, one a line or in an array, and what else is in these.
 
     Raises:
-        DataError: as for `beir_documents`.
+        DataError: as for `beir_documents`, after the documents of all other rows.
     """
     array = path.suffix.lower() == ".json" or text.lstrip().startswith("[")
-    for _, row in _rows(elements(text) if array else numbered_lines(StringIO(text), path), path):
+    faults: dict[int, DataError] = {}
+    for _, row in _rows(elements(text) if array else numbered_lines(StringIO(text), path), path, faults):
         rest = (f"{name}: {value}" for name, value in row.items() if name not in _FIELDS and value)
         yield replace(_document(row), hidden=reported(rest))
+    if faults:
+        first, *more = faults.values()
+        also = shorten(", ".join(map(str, list(faults)[1:])), 100)
+        raise (
+            DataError(Message("{first} Lines not read either: {also}.", first=first.sentence, also=also))
+            if more
+            else first
+        )
 
 
 def _document(row: Mapping[str, Any]) -> Document:
@@ -295,22 +305,33 @@ def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from _rows(numbered_lines(lines, path), path)
 
 
-def _rows(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(
+    texts: Iterable[tuple[int, str]], path: Path, faults: dict[int, DataError] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows; faults end them, or are added to `faults` by line."""
     seen: dict[str, int] = {}
-    for number, row in _values(texts, path):
+    for number, row in _values(texts, path, faults):
         for name, other in _ALSO.items():
             if isinstance(row, dict) and name not in row and other in row:
                 row[name] = row.pop(other)
         if problem := _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row):
-            raise line_fault(path, number, problem, Message("Each line needs _id and text."))
+            _tell(line_fault(path, number, problem, Message("Each line needs _id and text.")), number, faults)
+            continue
         row["_id"] = str(row["_id"])
         first = seen.setdefault(row["_id"], number)
         if first != number:
             again = Message(
                 "id {identity!r} is repeated, first on line {first}", identity=row["_id"], first=first
             )
-            raise line_fault(path, number, again, Message("Remove one of the two."))
+            _tell(line_fault(path, number, again, Message("Remove one of the two.")), number, faults)
+            continue
         yield number, row
+
+
+def _tell(fault: DataError, number: int, faults: dict[int, DataError] | None) -> None:
+    if faults is None:
+        raise fault
+    faults.setdefault(number, fault)
 
 
 def _row_problem(row: Any) -> str:
@@ -338,7 +359,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
         yield from _values(numbered_lines(lines, path), path)
 
 
-def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
+def _values(
+    texts: Iterable[tuple[int, str]], path: Path, faults: dict[int, DataError] | None = None
+) -> Iterator[tuple[int, Any]]:
     for number, line in texts:
         if not line.strip():
             continue
@@ -357,8 +380,9 @@ def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int,
         except ValueError as error:  # a number of thousands of digits
             problem = why_unreadable(error)
         if problem:
-            raise line_fault(path, number, problem, Message("Fix or remove the line."))
-        yield number, value
+            _tell(line_fault(path, number, problem, Message("Fix or remove the line.")), number, faults)
+        else:
+            yield number, value
 
 
 @contextmanager
