@@ -81,7 +81,7 @@ Count = Callable[[str], int]
 Cost = tuple[int, int, int]  # cuts within a paragraph, parts, sum of squared sizes
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\|)(?=[ \t])|\|")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\|)(?=[ \t])|\||.*\S \| \S")
 _RULE = re.compile(r"\|?(?:\s*:?-+:?\s*(?:\||$))+\s*")
 
 

@@ -101,6 +101,14 @@ def test_what_is_seen_is_read_once(tmp_path, inside, expected):
     assert document.hidden == ()
 
 
+@pytest.mark.parametrize(("rows", "rule"), [(11, ["--- | ---"]), (10, [])])
+def test_a_table_that_may_be_cut_has_a_rule_below_its_header(tmp_path, rows, rule):
+    body = "".join(f"<tr><th>drug {row}</th><td>{row} mg</td></tr>" for row in range(rows))
+    page = f"<table><thead><tr><th>Drug<th>Dose</thead><tbody>{body}</table>"
+    lines = read_one(tmp_path, "a.html", page).text.split("\n")
+    assert lines == ["Drug | Dose", *rule, *(f"drug {row} | {row} mg" for row in range(rows))]
+
+
 def test_a_picture_beside_words_in_a_cell_is_reported_once_and_one_in_another_is_read(tmp_path):
     cells = "<td>iron <img alt='a tablet'></td><td><img alt='Yes'> <img alt='at night'></td>"
     document = read_one(tmp_path, "a.html", f"<table><tr>{cells}</tr></table>")

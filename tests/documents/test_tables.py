@@ -242,6 +242,29 @@ def test_columns_that_may_be_those_above_and_may_not_have_no_names_and_are_repor
     assert documents[2].hidden == ("a table that may or may not go on below a blank row: axe, splitting",)
 
 
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("tool,size,,room,floor\nhook,5 cm,,bath,2\nsaw,9 cm,,bed,3\naxe,8 cm,,,\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm", "tool: axe\nsize: 8 cm", "room: bath\nfloor: 2", "room: bed\nfloor: 3"]),
+        ("tool,size,,tool,size\nhook,5 cm,,saw,9 cm\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm"]),
+        ("Tools,,,Rooms,\ntool,size,,room,floor\nhook,5 cm,,bath,2\n,,,bed,3\n", ["tool: hook\nsize: 5 cm", "room: bath\nfloor: 2", "room: bed\nfloor: 3"]),
+    ],
+    ids=["one longer", "a name in both", "titles"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx"])
+def test_tables_side_by_side_are_two(tmp_path, table, expected, name):
+    rows = [[cell or None for cell in line.split(",")] for line in table.removesuffix("\n").split("\n")]
+    documents = read(tmp_path, table if name == "t.csv" else book(rows), name)
+    assert [document.text for document in documents] == expected
+    assert documents[0].hidden == ("two tables side by side: column 3 is empty",)
+    assert len({document.id for document in documents}) == len(documents)
+
+
+def test_an_empty_column_alone_does_not_part_a_table(tmp_path):
+    table = "tool,size,,shelf,row\nhook,5 cm,,A,low\nsaw,9 cm,,B,low\n"
+    assert texts(tmp_path, table)[0] == "tool: hook\nsize: 5 cm\nshelf: A\nrow: low"
+
+
 CARD = [
     ["Ward", "Maple"],
     ["Phone", "555 0101"],

@@ -132,6 +132,14 @@ def test_rows_of_a_table_are_not_cut_from_its_head():
     assert any(table in part for part in parts)
 
 
+def test_rows_without_signs_around_them_are_cut_apart_and_named():
+    rows = [f"{sentence(9, word)} | {sentence(9, word)}" for word in "abcdefgh"]
+    parts = cut("\n".join(["Drug | Dose", "--- | ---", *rows]), "en", SIZE, count)
+    assert len(parts) > 2
+    assert all(part.startswith("Drug | Dose\n--- | ---\n") for part in parts)
+    assert [line for part in parts for line in part.split("\n")[2:]] == rows
+
+
 @pytest.mark.parametrize("rule", ["|---|---|", "| --- | :-: |", "|:--|--:|"])
 def test_each_part_of_a_table_begins_with_its_lead_in_and_header(rule):
     head = f"| Drug | Dose |\n{rule}"

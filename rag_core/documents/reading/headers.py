@@ -79,6 +79,27 @@ def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> H
     return Header(above, [], above) if names else None
 
 
+def find_gap(rows: Sequence[Cells]) -> int:
+    """The empty column between two tables side by side, from 0; 0 if they may be one.
+
+    They are two if both have a column of the same name, or one is longer than the other.
+    """
+    for gap in range(2, max(map(len, rows), default=0) - 2):
+        sides = [(row[:gap], row[gap + 1 :]) for row in rows if any(row)]
+        if (
+            any(_at(row, gap) for row in rows)
+            or min(max(map(_filled, side)) for side in zip(*sides, strict=True)) < 2
+        ):
+            continue
+        filled = [(any(left), any(right)) for left, right in sides]
+        first = filled.index((True, True)) if (True, True) in filled else len(filled)
+        last = next((place for place in range(first, len(filled)) if not all(filled[place])), len(filled))
+        shared = first < last and {*filter(None, sides[first][0])} & {*filter(None, sides[first][1])}
+        if shared or (last - first > 1 and len(set(filled[last:])) == 1):
+            return gap
+    return 0
+
+
 def find_card(rows: Sequence[Cells]) -> list[str]:
     """The lines "name: value" of a table that has these beside each other in two columns; empty if it has another form.
 

@@ -6,6 +6,7 @@ import codecs
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...values.letters import raised
@@ -55,6 +56,7 @@ _ROMAN = {
 }  # fmt: skip
 LINES = 4  # of a cell; one with more, or with a heading, is a part of the page's layout
 SEPARATOR = " | "
+LONG = 12  # rows: a table that may be cut has a rule below its header, by which each part is given it
 
 
 class Page(NamedTuple):
@@ -121,27 +123,33 @@ def _number(element: Tag, following: dict[int, int]) -> str:
     if around is None or around.name != "ol":
         return ""
     backwards = "reversed" in around.attrs
-    given = [
-        around.get("start"),
-        sum(_around(one, _LISTS) is around for one in around("li")) if backwards else 1,
-    ]
-    places = [element.get("value"), following.get(id(around)), *given]
-    number = next(int(str(one)) for one in places if re.fullmatch(r"\s*-?\d{1,9}\s*", str(one)))
+    places = [element.get("value"), following.get(id(around)), around.get("start")]
+    number = next((int(str(one)) for one in places if re.fullmatch(r"\s*-?\d{1,9}\s*", str(one))), 1)
+    if (
+        backwards
+        and id(around) not in following
+        and "start" not in around.attrs
+        and "value" not in element.attrs
+    ):
+        number = sum(_around(one, _LISTS) is around for one in around("li"))
     following[id(around)] = number - 1 if backwards else number + 1
     return f"{_counted(number, str(element.get('type') or around.get('type')))}. "
 
 
 def _counted(number: int, kind: str) -> str:
     """A number as lists of a kind show it: "a" counts with letters, "i" with Roman numerals, "A" and "I" with capitals."""
-    said, rest = "", number
-    if kind in ("a", "A"):
-        while rest > 0:
-            rest, letter = divmod(rest - 1, 26)
-            said = "abcdefghijklmnopqrstuvwxyz"[letter] + said
-    elif kind in ("i", "I") and number < 4_000:
-        for value, sign in _ROMAN.items():
-            said, rest = (said + sign * (rest // value), rest % value) if rest > 0 else (said, rest)
-    return (said.upper() if kind.isupper() else said) or str(number)
+    small = _letters(number) if kind in ("a", "A") else _roman(number) if kind in ("i", "I") else ""
+    return (small.upper() if kind.isupper() else small) or str(number)
+
+
+def _letters(number: int) -> str:
+    return _letters((number - 1) // 26) + chr(ord("a") + (number - 1) % 26) if number > 0 else ""
+
+
+def _roman(number: int) -> str:
+    if number >= 4_000:
+        return ""
+    return next((sign + _roman(number - value) for value, sign in _ROMAN.items() if number >= value), "")
 
 
 def _decoded(content: bytes) -> bytes | str:
@@ -268,7 +276,9 @@ def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
         yield "a picture without a description"
     elif element.name in ("i", "span", "svg") and "aria-label" not in attributes and not element.find(True):
         cell = _around(element, {"td", "th", "li"})  # otherwise empty: a tick, or a cross
-        if "class" in attributes and cell and not next(cell.stripped_strings, None):
+        within = [*islice(cell.descendants, LONG)] if cell else []
+        empty = len(within) < LONG and not "".join(one for one in within if isinstance(one, str)).strip()
+        if "class" in attributes and cell and empty:
             yield f"a sign without a description: {attributes['class']}"
     elif element.name == "abbr" and attributes.get("title"):
         yield f"{element.get_text(' ', strip=True)}: {attributes['title']}"
@@ -307,7 +317,11 @@ def _in_grid(
     grid = grids[id(table)]
     if element.name == "tr":
         before = grid.end_row()  # whose end the page left out
-        return lambda text: "\n" + "\n".join(filter(None, [before, text.strip(), grid.end_row()]))
+        cells = element.find_all(("th", "td")) if table.find("tr") is element else []
+        is_header = len(cells) > 1 and all(one.name == "th" for one in cells)
+        is_long = is_header and len(table.find_all("tr", limit=LONG)) == LONG
+        rule = SEPARATOR.join(["---"] * len(cells)) if is_long else ""
+        return lambda text: "\n" + "\n".join(filter(None, [before, text.strip(), grid.end_row(), rule]))
     if element.parent and element.parent.name in _GRID - {"tr"}:  # whose end the page left out
         return lambda text: f"{SEPARATOR}{text.strip()}"
     columns, rows = attributes.get("colspan", ""), attributes.get("rowspan", "")

@@ -9,7 +9,7 @@ from ...values.errors import DataError
 from ..documents import Document, language_code
 from ..hidden import reported
 from ..limits import MAX_TITLE
-from .headers import LOOK, Header, find_card, find_header, find_next
+from .headers import LOOK, Header, find_card, find_gap, find_header, find_next
 
 _OURS = ("id", "title", "language", "text")  # columns that are fields of a document
 _NO_ROWS = "no rows below the header"
@@ -51,6 +51,14 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
     if len(seen) == len(ahead.rows) < LOOK and (card := find_card(cells)):
         yield from (report for row in seen for report in row.reports)
         yield Document(f"{name}#1", stem, "", "\n".join(card))
+        return
+    if gap := find_gap(cells):
+        yield f"two tables side by side: column {gap + 1} is empty"
+        whole = [*ahead.rows, *ahead.below]
+        yield from row_documents((_side(row, 0, gap) for row in whole), stem, name)
+        yield from row_documents(
+            (_side(row, gap + 1, len(row.cells)) for row in whole), stem, f"{name}#column {gap + 2}"
+        )
         return
     header: Header | None = find_header(cells, grouped=several is not None and several.grouped)
     taken, number, title, names = set[str](), 0, "", list[str]()
@@ -105,20 +113,27 @@ class _Ahead:
     """The next LOOK rows of a table, and those below."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self._below = iter(rows)
-        self.rows = deque(islice(self._below, LOOK))
+        self.below = iter(rows)
+        self.rows = deque(islice(self.below, LOOK))
 
     def drop(self, taken: Sequence[Row]) -> None:
         self.rows = deque(row for row in self.rows if not any(row is one for one in taken))
-        self.rows.extend(islice(self._below, LOOK - len(self.rows)))
+        self.rows.extend(islice(self.below, LOOK - len(self.rows)))
 
     def take(self) -> None:
         self.rows.popleft()
-        self.rows.extend(islice(self._below, 1))
+        self.rows.extend(islice(self.below, 1))
 
     def block(self) -> list[Sequence[str]]:
         """The rows up to the next blank one."""
         return [row.cells for row in takewhile(lambda row: any(row.cells), self.rows) if not row.hidden]
+
+
+def _side(row: Row, start: int, end: int) -> Row:
+    """The part of a row that belongs to one of two tables; what the row reports is told with the left one."""
+    covered = {at - start: text for at, text in row.covered.items() if start <= at < end}
+    reports = [] if start else row.reports
+    return Row(row.cells[start:end], covered, reports, row.hidden, row.grouped)
 
 
 def _is_named(row: Row, names: Sequence[str]) -> bool:
