@@ -17,9 +17,7 @@ if __name__ == "__main__":  # runs in every browser session
     visit.draw()
 else:  # imported once by the server, before the first session
     from pages.frame.addresses import PATHS
-    from pages.frame.gate import Gate
-    from pages.frame.held import sweeping
-    from pages.frame.shell import document, no_page
+    from pages.frame.gate import Gate, document, no_page, sweeping
     from pages.shared.cookie import COOKIE, new_value, visitor_of
 
     gc.set_threshold(100_000)  # Python's 700 cost a tenth of opening the lab; `rag` does the same
@@ -39,12 +37,7 @@ else:  # imported once by the server, before the first session
             # whoever claims the header is harmed alone
             secure = "https" in (request.url.scheme, request.headers.get("X-Forwarded-Proto"))
             answer.set_cookie(
-                COOKIE,
-                new_value(),
-                path=below or "/",
-                secure=secure,
-                httponly=True,
-                samesite="strict",
+                COOKIE, new_value(), path=below or "/", secure=secure, httponly=True, samesite="strict"
             )
         return answer
 

@@ -9,6 +9,7 @@ from .catalog import unregister as unregister
 from .catalog.setup import Setup as Setup
 from .catalog.setup import set_up as set_up
 from .documents.documents import Document as Document
+from .evaluation.once import evaluate as evaluate
 from .hybrid_rrf import mmr_select as mmr_select
 from .hybrid_rrf import process_hybrid_rrf_query as process_hybrid_rrf_query
 from .hybrid_rrf import reciprocal_rank_fusion as reciprocal_rank_fusion
@@ -31,10 +32,14 @@ from .seed_api import query_for_evaluation as query_for_evaluation
 from .seed_api import ragas_samples as ragas_samples
 from .values.answers import Answer as Answer
 from .values.answers import Citation as Citation
+from .values.errors import ConfigError as ConfigError
+from .values.errors import InputError as InputError
+from .values.errors import MissingResource as MissingResource
+from .values.errors import ProviderError as ProviderError
 from .values.errors import RagError as RagError
 from .values.errors import StageError as StageError
+from .values.message import NOTICE as NOTICE
 from .values.message import Message as Message
-from .values.notice import NOTICE as NOTICE
 from .values.settings import Settings as Settings
 from .values.settings import read_settings as read_settings
 from .values.trace import Step as Step
@@ -48,3 +53,4 @@ from .values.types import Query as Query
 from .values.types import Ranking as Ranking
 from .values.types import State as State
 from .values.types import Vote as Vote
+from .values.version import __version__ as __version__

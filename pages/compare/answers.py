@@ -35,11 +35,7 @@ _MARKER = re.compile(r"\[(\d+)\]")
 
 
 def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int, *, blind: bool = False) -> str:
-    """The answer with the remarks on its evidence, or the abstention with the nearest documents.
-
-    Args:
-        blind: leave out what comes from its scores, which would give the strategy away.
-    """
+    """The answer with remarks on its evidence, or the abstention; `blind` hides what tells its strategy."""
     notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
     if answer.abstained:
         reason = answer.reason if answer.reason.endswith((".", "!", "?")) else f"{answer.reason}."
@@ -81,7 +77,6 @@ def _notices(trace: rag_core.Trace, remarks: Iterable[Remark]) -> str:
 
 
 def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
-    """The documents nearest to a question that was not answered, as buttons that open the passages."""
     if not answer.suggestions:
         return ""
     ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
@@ -132,7 +127,6 @@ def _basis(sentence: Grounded) -> str:
 
 
 def _written(answer: rag_core.Answer, position: int) -> str:
-    """The answer with its markers as buttons; unsupported and unclear ones say so."""
     citations = {marker: one for one in answer.citations for marker in one.markers}
     places = (citations.get(place) for place in range(len(_MARKER.findall(answer.written))))
     parts, end = [], 0
@@ -158,7 +152,6 @@ def _linked(
 
 
 def _link(number: int, citation: rag_core.Citation | None, position: int, marked: bool) -> str:
-    """What opens the cited passage, with the verdict on it unless its sentence is marked."""
     verdict = translated(VERDICTS[citation.supported]) if citation else ""
     spoken = f", {verdict}" if verdict else ""
     shown = f" <small>{verdict}</small>" if verdict and not marked else ""

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -19,8 +18,8 @@ from rag_core.catalog.setup import SetupSpec
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.questions import MAX_QUESTION, check_question
 from rag_core.safety import privacy
+from rag_core.values.places import DATA
 
-GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 NOW = "run.now"  # the question to run although Run was not pressed: another button asks for it
 
 
@@ -91,7 +90,7 @@ def start(question: str, setups: Sequence[SetupSpec], earlier: Comparison | None
 @st.cache_data
 def demos() -> list[dict[str, Any]]:
     """The demo questions in order, as `data/demo.toml` has them."""
-    entries: list[dict[str, Any]] = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
+    entries: list[dict[str, Any]] = tomllib.loads((DATA / "demo.toml").read_text("utf-8"))["question"]
     return entries
 
 
@@ -103,10 +102,7 @@ def look_for(question: str, corpus: str) -> str:
 
 
 def pick_demo() -> None:
-    """Draw the list of demo questions and "Next"; picking one fills in the question without running it.
-
-    Nothing for one's own documents: the demo's questions are about the built-in ones.
-    """
+    """Draw the demo questions and "Next", for the built-in documents; picking one does not run it."""
     if corpora.chosen() != BUILTIN:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
@@ -170,11 +166,7 @@ def may_leave(question: str) -> bool:
 
 
 def ask_choice(searched: Iterable[str] = ("",)) -> None:
-    """Show the question that waits for a choice, if there is one: what to do at once does not wait; and its choices.
-
-    Args:
-        searched: the corpora of the columns; the chosen one if empty.
-    """
+    """Show the question that waits for a choice, if any, its choices, and what to do at once about it."""
     question: str | None = st.session_state.get("pending")
     if not question:
         return
@@ -203,7 +195,6 @@ def _decide(text: str) -> None:
 
 
 def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:
-    """The question as HTML, its private data marked."""
     at = 0
     for span in spans:
         yield f"{escape(question[at : span.start])}<mark>{escape(question[span.start : span.end])}</mark>"

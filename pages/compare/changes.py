@@ -22,11 +22,9 @@ def in_short(changes: Sequence[RankChange]) -> str:
 
 
 def ranks(changes: Sequence[RankChange], setting: str, labels: Mapping[str, str]) -> str:
-    """The passages used, each with its move, and below them those no longer used, with their fates.
+    """The passages used, with moves and labels by id, then those no longer used, with their fates.
 
-    Args:
-        setting: fingerprint of the setting, for who waits for it to be drawn.
-        labels: id of a passage -> its relevance label.
+    `setting` is the setting's fingerprint, for who waits for it to be drawn.
     """
     used, left = "", ""
     for one in changes:

@@ -1,24 +1,25 @@
-"""A column: its parts drawn as HTML at every moment of its run, and their places in its card."""
+"""A column: its parts drawn as HTML at every moment of its run, and their places in its card; why columns failed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import UTC, datetime
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import bills, how_it_got_here, passages, presenter, queries, without
+from pages.compare import asking, bills, how_it_got_here, passages, presenter, queries, without
 from pages.compare.answers import finished
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
 from pages.drawing.untrusted import bold, escape
-from pages.shared import corpora, country, faults, setups, tuning, wording
+from pages.shared import corpora, country, setups, tuning, wording
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 from pages.shared.wording import seconds
 from rag_core.catalog import describe_changes
 from rag_core.explain import stage_title
+from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
 
 SEARCHING = declared("Searching for passages…")
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
@@ -69,7 +70,6 @@ def status(setup: rag_core.Setup, before: str = "") -> str:
 
 
 def _state(column: Column, place: int) -> str:
-    """Of a stage: done, now, failed or todo."""
     if place < len(column.steps):
         return "done"
     if place == len(column.steps) and column.error:
@@ -94,11 +94,9 @@ def stages(column: Column) -> str:
 def answer(
     column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
 ) -> str:
-    """The answer so far, and why it ended if it is incomplete; or what the column is waiting for.
+    """The answer so far, and why it is incomplete unless that was `told`; or what the column waits for.
 
-    Args:
-        told: whether the banner above the columns says why they failed.
-        blind: leave out what would give the strategy away.
+    `blind` leaves out what would give the strategy away.
     """
     trace = column.trace
     if trace and trace.answer:
@@ -114,7 +112,7 @@ def answer(
             return f'{partial}<p class="rl-hint">{what}{"" if blind else _spent(column.error)}</p>'
         what = cut_off if partial else t("This strategy failed.")
         return (
-            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(problem(faults.reason(column.error)))}'
+            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(problem(wording.reason(column.error)))}'
             f"<br>{escape(translated(column.error.next_step))}{_spent(column.error)}</div>"
         )
     if column.stopped:
@@ -159,7 +157,6 @@ def _waiting(column: Column, engine_state: str) -> str:
 
 
 def _spent(error: rag_core.RagError) -> str:
-    """What a failed run cost before it failed; empty when it was free."""
     cost = rag_core.Cost.of(error.calls)
     if cost.free:
         return ""
@@ -182,11 +179,9 @@ def warnings(column: Column) -> str:
 class ColumnView:
     """One column's places in its card; each is redrawn only when its content changes.
 
-    Args:
-        place: where it is drawn.
-        chosen: what the card is set to; empty when the card is not in the next run.
-        also: id of a passage -> the other columns that found it.
-        alike: that others give the same answer, in words, and whether an earlier one does; it is folded then.
+    `chosen` is what the card is set to, empty if it is not in the next run; `also` names, by passage id, the
+    other columns that found it; `alike` says who else gives the same answer, and whether an earlier one does,
+    which folds it.
     """
 
     column: Column
@@ -298,3 +293,51 @@ def _fewest(run: Comparison) -> int | None:
         if column.ranking
     ]
     return min(counts, default=None)
+
+
+def draw_failures(run: Comparison) -> None:
+    """Draw the banner of a comparison that is over; nothing where no column failed."""
+    columns = presenter.seen(run)
+    failed = [place for place, column in enumerate(columns) if column.error]
+    if not failed:
+        return
+    with st.container(key="failures"):
+        untrusted.draw(_banner(columns, failed))
+        with st.container(horizontal=True, gap="small"):
+            st.button(t("Retry"), key="failures.retry", type="primary", on_click=_again, args=(run,))
+            if any(columns[place].asks_server for place in failed):
+                st.button(
+                    t("Answer offline"), key="failures.offline", on_click=_again, args=(run, True),
+                    help=t("With the engine of this machine, which needs no model server."),
+                )  # fmt: skip
+
+
+def _banner(columns: Sequence[Column], failed: list[int]) -> str:
+    """Each reason once, with the columns it is of; no reasons while names are hidden, as they may tell of stages."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for place in failed:
+        if error := columns[place].error:
+            told = (
+                ("", "")
+                if presenter.blind()
+                else (problem(wording.reason(error)), translated(error.next_step))
+            )
+            reasons.setdefault(told, []).append(LETTERS[place])
+    title = t("No answer") if len(failed) == len(columns) else t("Some columns have no answer")
+    if any(columns[place].text for place in failed):
+        title = t("Not every answer is complete")
+    rows = "".join(
+        f"<p><b>{escape(', '.join(letters))}</b> {escape(what)} {escape(step)}</p>"
+        for (what, step), letters in reasons.items()
+    )
+    return f'<div class="rl-box rl-bad" role="alert"><b>{title}</b>{rows}</div>'
+
+
+def _again(run: Comparison, offline: bool = False) -> None:
+    """Run the comparison's question and columns again; offline, those that failed leave the model server."""
+    st.session_state.update({"question": run.question, "columns": len(run.columns), asking.NOW: run.question})
+    for position, column in enumerate(run.columns):
+        setup = column.setup
+        if offline and column.error:
+            setup = replace(setup, models=ModelChoice(OFFLINE_MODEL, reranker=column.models.reranker))
+        setups.put(position, setup)

@@ -12,9 +12,7 @@ from pages.compare import (
     bills,
     column_parts,
     costs,
-    differences,
     export,
-    failures,
     how_it_got_here,
     presenter,
     room,
@@ -113,11 +111,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
 
 
 def _head(place: int, position: int, card: DeltaGenerator, run: Comparison | None) -> rag_core.Setup:
-    """The head of a card: what chooses its strategy, or its name; the column as set.
-
-    Args:
-        place: of the column among those that are set; `position` is its card's.
-    """
+    """The head of a card: what chooses its strategy, the `place`th set, or its name; the column as set."""
     with card, st.container():
         if presenter.blind():
             untrusted.draw(column_parts.title(LETTERS[position], ""))
@@ -178,10 +172,7 @@ def _show(run: Comparison) -> None:
 
 
 def _place(spot: DeltaGenerator) -> DeltaGenerator:
-    """Where results are drawn: comparisons alternate between two places, so that old results vanish at once.
-
-    In a single place Streamlit would leave them, greyed out, until the new ones are complete.
-    """
+    """Where results are drawn: one of two places in turn, or the old results would stay, greyed out."""
     mine: int = st.session_state.get("turn", 0)
     places = [spot.container() if turn == mine else spot.empty() for turn in range(2)]
     return places[mine]
@@ -220,11 +211,11 @@ def _results(
             room.draw_result(run)
         history_sync.opened(run, named=not presenter.blind())
         if not running:
-            failures.draw(run)
+            column_parts.draw_failures(run)
         verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
-    alike = differences.alike(seen) if run.over else [("", False)] * len(seen)
+    alike = across.alike(seen) if run.over else [("", False)] * len(seen)
     views = []
     for position, (place, column, spot) in enumerate(zip(presenter.places(run), seen, places, strict=False)):
         chosen, found = columns[place : place + 1], (also[position], alike[position])

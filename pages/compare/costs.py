@@ -35,11 +35,7 @@ LETTERS = 26  # of a row's name that a phone has room for
 
 @untrusted.errors(st.warning)
 def cost_and_time(trace: rag_core.Trace, key: str) -> None:
-    """What one column took: its waterfall, and what its bill rests on.
-
-    Args:
-        key: of the result, on this page.
-    """
+    """What one column took: its waterfall, and what its bill rests on."""
     prices = price_list()
     untrusted.draw(
         pieces.note(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))
@@ -51,11 +47,7 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
 @st.fragment
 @untrusted.errors(st.warning)
 def other_prices(run: Comparison, names: Sequence[str]) -> None:
-    """Two tables: every model of the price list, and a month.
-
-    Args:
-        names: of the columns.
-    """
+    """Two tables for the named columns: every model of the price list, and a month."""
     traces = {
         name: column.trace
         for name, column in zip(names, presenter.seen(run), strict=True)
@@ -97,11 +89,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
 
 @st.cache_resource(show_spinner=False)
 def price_list() -> PriceList:
-    """The price list of this app's settings, read once.
-
-    Raises:
-        RagError: it cannot be read.
-    """
+    """The price list of this app's settings, read once; raises RagError if it cannot be read."""
     return PriceList.of(engine().settings or rag_core.read_settings())
 
 
@@ -111,7 +99,6 @@ def _called(model: str) -> str:
 
 
 def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -> str:
-    """One row a model, the cheapest first, with a cost per column."""
     calls = [call for trace in traces.values() for call in trace.calls]
     texts = {call: text for trace in traces.values() for call, text in bill.texts_of(trace).items()}
     by_column = {
@@ -193,11 +180,7 @@ def _sureness(month: bill.Projection) -> str:
 
 
 def _measured(run: Comparison, *, averaged: bool) -> Sequence[Sequence[Calls]]:
-    """For each finished column the calls of each question that was asked with its strategy and settings, this one first.
-
-    Args:
-        averaged: whether to read the history; otherwise this question is the only one.
-    """
+    """For each finished column its calls on this question, then on those of the history if `averaged`."""
     traces = run.traces
     if not averaged:
         return [[trace.calls] for trace in traces]
@@ -210,11 +193,7 @@ def _measured(run: Comparison, *, averaged: bool) -> Sequence[Sequence[Calls]]:
 
 
 def _of(trace: rag_core.Trace) -> list[Calls]:
-    """Those of the trace, then those of the latest other questions in the history.
-
-    Raises:
-        RagError: the history cannot be read.
-    """
+    """Those of the trace, then of the latest other questions; raises RagError without the history."""
     history = history_sync.history()
     by_question = {trace.question: trace.calls}
     for entry in history.search(strategy=trace.strategy, limit=LATEST) if history else ():
@@ -278,7 +257,6 @@ def bar_title(span: bill.Span) -> str:
 
 
 def _hover(span: bill.Span) -> str:
-    """What a bar is, and when it ran."""
     title = mark(f"{bar_title(span)} ({span.name})" if span.level == "stage" else bar_title(span))
     took = t("{took}, from {start} on", took=seconds(span.seconds), start=seconds(span.started))
     if span.reused:

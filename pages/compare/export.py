@@ -58,7 +58,6 @@ def _session(run: Comparison) -> tuple[sessions.Saved, ...]:
 
 
 def _voted(run: Comparison) -> list[bool]:
-    """Whether each result was voted best; empty without a vote."""
     if run.best is None:
         return []
     return [place in run.best for place, column in enumerate(run.columns) if column.trace]
@@ -74,7 +73,6 @@ def _html(run: Comparison, language: str, failures: Sequence[str]) -> str:
 
 
 def _trec(run: Comparison) -> str | bytes:
-    """One run file; several in an archive."""
     runs = sessions.trec_runs(_session(run))
     if len(runs) == 1:
         return next(iter(runs.values()))

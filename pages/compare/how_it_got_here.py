@@ -11,8 +11,8 @@ import streamlit as st
 import rag_core
 from pages.compare import changes
 from pages.compare.costs import cost_and_time
+from pages.compare.passages import SCALES, summand
 from pages.compare.queries import prompts
-from pages.compare.scales import SCALES, summand
 from pages.drawing import untrusted
 from pages.drawing.palette import colour
 from pages.drawing.pieces import note
@@ -39,12 +39,7 @@ ROW, HEAD = 17, 120  # pixels: a rank, the titles above
 
 @st.fragment
 def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], object]) -> None:
-    """One result explained; each part is worked out only when it is chosen.
-
-    Args:
-        key: of the result, on this page.
-        stages: draws the first part.
-    """
+    """One result explained; each part is worked out only when it is chosen, the first by `stages`."""
     box = st.expander(translated(TITLE), key=f"how.{key}", on_change="rerun")
     if not box.open:
         return
@@ -133,7 +128,6 @@ def _tips(trace: rag_core.Trace, key: str) -> None:
 
 
 def _moves(tips: Sequence[ControlTips]) -> str:
-    """For each control, the nearest values that change which passages are used."""
     rows = []
     fixed: dict[str, list[str]] = {}
     for one in tips:
@@ -202,11 +196,7 @@ def _called(passage: rag_core.Passage) -> str:
 
 
 def rank_flow(fates: Sequence[Fate], columns: Sequence[FlowColumn]) -> go.Figure:
-    """The used passages as thick lines with their number, the others as thin ones that end in a cross.
-
-    Args:
-        fates: in the order of `rag_core.explain.fates`; the first `MOST` are drawn.
-    """
+    """The first `MOST` fates: used passages as thick numbered lines, others as thin ones up to a cross."""
     figure = go.Figure()
     titles = [f"{place}. {mark(translated(column.title))}" for place, column in enumerate(columns, start=1)]
     drawn = fates[:MOST]

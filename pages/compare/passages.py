@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import rag_core
-from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
 from pages.drawing.pieces import note, tip
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
@@ -15,12 +14,63 @@ from pages.shared import corpora, country, whole_document
 from pages.shared.lists import with_lists
 from pages.shared.live import Column
 from rag_core.documents.documents import BUILTIN
-from rag_core.explain import stage_title
+from rag_core.explain import query_title, stage_title
 from rag_core.language.highlight import highlight
 from rag_core.safety import urgency
 from rag_core.stages import Asked
 from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.sources import age_note, age_years, home_pages, is_old, source_line, source_names
+
+SCALES = {
+    "cosine": declared("cosine"), "bm25": "BM25", "rrf": "RRF", "weighted_cosine": declared("weighted cosine"),
+    "mmr": "MMR", "cross_encoder": declared("cross-encoder"), "offline_scorer": declared("offline scorer"),
+    "known_questions": declared("score with known questions"), "judge": declared("judge"), "s_final": "S_final",
+    "external": declared("external"), "postprocessor": declared("postprocessor"),
+}  # fmt: skip
+SCALE_HELP = {
+    "cosine": declared(
+        "Cosine similarity of question and passage embeddings: 1 is the same direction, 0 is unrelated."
+    ),
+    "bm25": declared(
+        "BM25: higher when question and passage share rarer words; no upper limit. Compare only within one list."
+    ),
+    "rrf": declared(
+        "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that contain the passage. "
+        "It orders passages; it does not say how relevant they are."
+    ),
+    "weighted_cosine": declared(
+        "Cosine of passage and rewrite times the rewrite's weight, combined over the rewrites "
+        "that found the passage."
+    ),
+    "mmr": declared(
+        "Maximal marginal relevance: λ · cosine to the question − (1 − λ) · cosine to the most "
+        "similar passage above it. The first passage has none above it."
+    ),
+    "cross_encoder": declared(
+        "A cross-encoder's score for query and passage, read together. Compare only within one list."
+    ),
+    "offline_scorer": declared(
+        "The offline scorer's score for query and passage; no cross-encoder or language model is involved."
+    ),
+    "known_questions": declared(
+        "The score before, standardised over the list, plus the weighted cosine of the question to the nearest "
+        "question that the passage is known to answer. Compare only within one list."
+    ),
+    "judge": declared("The judge's relevance score for the passage, 0 to 1."),
+    "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
+}
+WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
+TERMS = {
+    "cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity"),
+    "standardised": declared("standardised score"), "known question": declared("nearest known question"),
+}  # fmt: skip
+
+
+def summand(name: str) -> str:
+    """What a part of a score is called: who searched and who wrote the query, or what is weighed."""
+    pieces = (TERMS.get(one) or query_title(stage_title(one)) for one in name.split(" · "))
+    return " · ".join(translated(one) for one in pieces)
+
 
 MOST_QUOTES = 5  # in the address of a document
 NO_LABEL = declared(
@@ -88,9 +138,6 @@ def opened(column: Column, position: int, question: str, *, blind: bool = False)
     """What citations and passages open: the card of each passage, and the drawer of each that is quoted.
 
     Drawn apart from the list: what changes there when another column ends must not close what is being read.
-
-    Args:
-        blind: leave out what tells which strategy ranked them.
     """
     hits = column.ranking.hits if column.ranking else ()
     shown = _Shown(column, position, question, blind, hits)
@@ -104,8 +151,6 @@ def same(passage_id: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the passages of one column are drawn with."""
-
     column: Column
     position: int
     question: str
@@ -235,7 +280,6 @@ def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
 
 
 def _way(hit: rag_core.Hit, shown: _Shown) -> str:
-    """Its score, what the scale means, the reasons of a judge, and its votes from stage to stage."""
     several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
     votes = "".join(
         f"<tr><td>{escape(translated(stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
@@ -276,7 +320,6 @@ def _homes(passage: rag_core.Passage) -> str:
 
 
 def _difference(passage: rag_core.Passage, country: str) -> str:
-    """Both sides where guidance differs, and which one applies in the country that was chosen."""
     if not passage.differs_from:
         return ""
     leading = source_names(passage.leading(country), language())
@@ -285,7 +328,6 @@ def _difference(passage: rag_core.Passage, country: str) -> str:
 
 
 def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
-    """A score with its scale; a weighted sum with its terms."""
     score = f"{translated(SCALES[vote.scale])} {vote.score:.4f}"
     if not vote.terms:
         return score

@@ -160,7 +160,6 @@ def reveal(run: Comparison) -> None:
 
 
 def _next(run: Comparison | None) -> None:
-    """Go to the next question: run it at once where that costs nothing, so that no slide is empty."""
     if run:
         run.stop()
     asking.take_next()
@@ -172,12 +171,7 @@ def _next(run: Comparison | None) -> None:
 
 
 def nameless(trace: rag_core.Trace, place: int, title: str) -> str:
-    """An answer with nothing that gives its strategy away, and the passages that its citations open.
-
-    Args:
-        place: on the page, from 0.
-        title: above it; may be empty.
-    """
+    """A titled answer with nothing that gives its strategy away, and the passages that its citations open."""
     shown = renumbered(trace, trace.answer) if trace.answer else trace
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(shown.steps), trace=shown)
     written = answers.finished(shown, shown.answer, place, blind=True) if shown.answer else ""

@@ -108,7 +108,6 @@ def before_failure(steps: Sequence[rag_core.Step], error: rag_core.RagError) -> 
 
 
 def _stages(steps: Sequence[rag_core.Step], failed: rag_core.StageError | None = None) -> str:
-    """What holds for all prompts, and the prompts of each stage."""
     exchanges = [one for each in (*steps, *([failed] if failed else ())) for one in each.exchanges]
     told, reused = "", f" <small>{escape(t('reused from an earlier run; nothing was sent again'))}</small>"
     if any(one.offline for one in exchanges):
@@ -139,7 +138,6 @@ def _section(title: str, exchanges: Sequence[Exchange]) -> str:
 
 
 def _exchange(one: Exchange) -> str:
-    """One prompt, folded: its name, model and tokens; then the texts."""
     why = escape(t("failed: {reason}", reason=one.error))
     failed = f' <small class="rl-lost">{why}</small>' if one.error else ""
     summary = (
@@ -165,7 +163,6 @@ def _called(one: Exchange) -> str:
 
 
 def _tokens(one: Exchange) -> str:
-    """Tokens in and out, and who counted them."""
     if not one.calls:
         return t("no tokens: the provider refused it")
     counted = [call for call in one.calls if call.of_language_model]

@@ -118,7 +118,6 @@ def _begin(room: Room) -> Callable[[], None]:
 
 
 def _button(words: str, name: str, what: Callable[[], object] | None, **options: Any) -> None:
-    """A button that does `what`; disabled while there is nothing to do."""
     st.button(
         words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), disabled=what is None, **options
     )  # fmt: skip
@@ -140,7 +139,6 @@ def draw_result(run: Comparison) -> None:
 
 @st.fragment(run_every=TICK_S)
 def _counts(kept: Rooms, room: Room) -> None:
-    """How many people are in the room and have voted; the answers are not drawn again."""
     try:
         asked = kept.current(room.code)
         parts = [plural("{count} person", "{count} people", kept.people(room.code))]
@@ -157,7 +155,6 @@ def _counts(kept: Rooms, room: Room) -> None:
 
 
 def _invitation(room: Room) -> str:
-    """The code, the address, and the address as a QR code."""
     address = f"{(st.context.url or '').rstrip('/')}/vote?{rooms.PARAMETER}={room.code}"
     picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
     here = (urlsplit(address).hostname or HERE[0]) in HERE

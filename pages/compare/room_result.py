@@ -189,7 +189,6 @@ def _acceptable(measured: Figures) -> str:
 
 
 def _about(found: PanelRanking) -> str:
-    """How much was judged, and how far people agreed."""
     counts = [
         plural("{count} vote", "{count} votes", found.votes),
         plural("{count} person", "{count} people", found.people),
@@ -204,7 +203,6 @@ def _about(found: PanelRanking) -> str:
 
 
 def _pairs(gaps: Sequence[Gap], names: Mapping[str, str], scores: Mapping[str, Measured | None]) -> str:
-    """Every two strategies: what the votes say, and whether nDCG says the same."""
     from rag_core.sessions.panel import compare, gap_in_words
 
     rows = ""

@@ -152,10 +152,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
 def _summary(
     bench: tuning.Bench | None, move: Move | None, moved: Sequence[RankChange], failure: str
 ) -> DeltaGenerator:
-    """What the last move cost and changed, which stays in view, and what can be done with the setting.
-
-    Both have their room before there is a result, so that the controls stay where they are. Returns the first one's.
-    """
+    """What the last move cost and changed, always in view, and what can be done; the former's place."""
     if failure:
         untrusted.say(failure, st.error)
     line = st.empty()
@@ -217,7 +214,6 @@ def _setting(trace: rag_core.Trace) -> str:
 
 
 def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
-    """The passages with their moves, then the answer and what changed in it."""
     answered = bench.answered()
     labels = {
         hit.id: hit.relevance.label
@@ -285,13 +281,7 @@ def _watch() -> None:
 
 
 def _note(idle: str, works: Sequence[Work] | None, tips: Sequence[ControlTips] | None) -> str:
-    """Two lines of fixed height, so that nothing below moves when they change; one while there is no result.
-
-    Args:
-        idle: why the control has no effect; empty when it has one.
-        works: what it may ask of models; None while there is no result to move.
-        tips: its tipping points; None while they are not known.
-    """
+    """Two lines of fixed height, so that nothing below moves with them; one while there is no result."""
     lines: list[str] = []
     if idle:
         lines = [translated(idle)]
@@ -307,7 +297,6 @@ def _note(idle: str, works: Sequence[Work] | None, tips: Sequence[ControlTips] |
 
 
 def _point(point: TippingPoint) -> str:
-    """For example “0.47: no. 7 enters, “Anti-D””."""
     value = in_words(point.value)
     rank, passage = (point.gained or point.lost)[0]
     title = passage.full_title
@@ -320,7 +309,6 @@ def _point(point: TippingPoint) -> str:
 
 
 def _calls(works: Sequence[Work]) -> str:
-    """What would be asked, by purpose: "3 rewriting calls, 9 judging calls"."""
     asked: Counter[str] = Counter()
     for one in works:
         asked[one.purpose] += one.calls

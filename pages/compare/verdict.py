@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import across, asking, differences, presenter, room
+from pages.compare import across, asking, presenter, room
 from pages.compare.how_it_got_here import lost
 from pages.compare.passages import same
 from pages.drawing import untrusted
@@ -95,7 +95,7 @@ def draw(run: Comparison) -> None:
             return
         if presenter.blind():
             with _row():
-                differences.draw(run)
+                across.draw_differences(run)
             return
         from rag_core import evaluation as ev  # not with the first page
 
@@ -124,7 +124,7 @@ def draw(run: Comparison) -> None:
             if not told and run.traces and not presenter.on():
                 presenter.ballot(run)
             best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
-            differences.draw(run, best[0] if best else 0)
+            across.draw_differences(run, best[0] if best else 0)
 
 
 def _row() -> DeltaGenerator:
@@ -149,7 +149,7 @@ def sentence(one: ev.ColumnVerdict, places: Sequence[int], called: str = "") -> 
     """The verdict on columns that share it, by their letters or as they are called, as HTML."""
     words = SENTENCES[ORDER[_order(one)]][len(places) > 1]
     begins = (one.begins.heading or one.begins.title) if one.begins else t("no source")
-    columns = called or differences.letters(places)
+    columns = called or across.letters(places)
     return bold(t(words, columns=columns, lacks=one.lacks, says=one.says, begins=begins))
 
 
@@ -167,7 +167,7 @@ def _people(run: Comparison) -> Iterator[str]:
     if run.best is not None and run.differences.is_tie(run.best):
         yield escape(t("Voted here: all are equally good."))
     elif run.best:
-        best = differences.letters(map(order.index, run.best))
+        best = across.letters(map(order.index, run.best))
         yield bold(t("Voted best here: **{columns}**.", columns=best))
     elif run.best is not None:
         yield escape(t("Voted here: none is good enough."))

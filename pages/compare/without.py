@@ -50,7 +50,6 @@ def buttons(run: Comparison) -> None:
 
 
 def _hits(run: Comparison, place: int) -> Sequence[rag_core.Hit]:
-    """The passages that can be left out."""
     trace = run.columns[place].trace
     offered = run.over and not presenter.on() and asking.may_leave(run.question)
     return trace.ranking.hits if offered and trace and trace.answer else ()

@@ -105,7 +105,6 @@ def _foot(corpus: str, one: IndexedDocument) -> None:
 
 
 def _delete(corpus: str) -> None:
-    """What deletes the whole collection."""
     if corpus == BUILTIN:
         st.info(t("Choose a collection of your own; the built-in documents stay."))
         return
@@ -174,7 +173,6 @@ def _builtin_documents() -> tuple[list[rag_core.Document], list[str]]:
 
 @untrusted.errors()
 def _builtin() -> None:
-    """What the built-in documents are, and the documents."""
     documents, faults = _builtin_documents()
     for fault in faults:
         untrusted.say(translated(fault), st.warning)

@@ -31,12 +31,9 @@ def draw(
     foot: Callable[[rag_core.Document], None],
     files: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw the filters, the passages found, and the document that is open.
+    """Draw the filters, the passages found, and the open document; a table's rows count as its file.
 
-    Args:
-        lab: None while its models load; documents can be read meanwhile, but not searched.
-        foot: draws what stands below or beside a document.
-        files: id of a document -> its file, which is counted in its place; a row of a table is no document to a reader.
+    Without a lab, while its models load, documents can be read, but not searched.
     """
     if not documents:
         st.info(t("There are no documents here."))
@@ -113,7 +110,6 @@ def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Doc
 
 
 def _search(lab: rag_core.Lab | None, words: str) -> PassageSearch | None:
-    """The passages with these words; None without words, and while the models load."""
     if words != st.session_state.get("library.searched"):  # other words: back to the best passages
         st.session_state["library.searched"] = words
         for key in (MORE, DOCUMENT, PASSAGE):
@@ -127,7 +123,6 @@ def _search(lab: rag_core.Lab | None, words: str) -> PassageSearch | None:
 
 
 def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
-    """The passages found, best first; the title of each opens its document there."""
     counted = passages_in_words(len(hits))
     untrusted.say(t("{passages} found in {places}", passages=counted, places=places), st.markdown)
     most: int = st.session_state.get(MORE, STEP)
@@ -168,11 +163,7 @@ def _read(
     *,
     wide: bool = False,
 ) -> None:
-    """The list of documents, and the one that is open.
-
-    Args:
-        wide: there is room for its foot beside it.
-    """
+    """The list of documents, and the one that is open; `wide` leaves room for its foot beside it."""
     by_id = {one.id: one for one in documents}
     asked = st.query_params.get("document")
     if asked != st.session_state.get(LINKED):  # a link opens its document once
@@ -254,7 +245,6 @@ def _cut(
 
 
 def _contexts(lab: rag_core.Lab) -> None:
-    """Say what a context is, with a link that compares; without contexts, say how to add them."""
     what = t(
         "A context is a line that places a passage in its document: words of the document, or a sentence by a "
         "language model. Contextual retrieval searches it together with the passage."
@@ -283,7 +273,6 @@ def _how(lab: rag_core.Lab, language: str) -> str:
 
 
 def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opened: bool) -> str:
-    """A passage with its number, section, size and context."""
     about = t(
         "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters", number=position_of(passage) + 1,
         section=passage.heading or t("no heading"), pieces=size_of(lab, passage), characters=len(passage.text),

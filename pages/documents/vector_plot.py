@@ -16,7 +16,7 @@ from pages.drawing.translate import t, translated
 from pages.drawing.untrusted import mark, wrapped
 from pages.shared.engine import engine
 from rag_core.explain import query_title
-from rag_core.lab.vector_map import PlacedPassage, VectorMap, vector_map
+from rag_core.lab.browsing import PlacedPassage, VectorMap, vector_map
 
 # told apart with any colour vision (Okabe and Ito 2008); shapes repeat the difference
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7a5195", "#b8543a")

@@ -33,13 +33,7 @@ def dial(text: str) -> str:
 
 
 def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str:
-    """A button that opens the card of a passage beside itself.
-
-    Args:
-        position: of the column, from 0.
-        text: what it shows, as HTML.
-        name: what a screen reader says; the text where it is empty.
-    """
+    """A button that opens a passage's card beside it; columns count from 0, `name` is for screen readers."""
     spoken = f' aria-label="{escape(name)}"' if name else ""
     return (
         f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'
@@ -47,22 +41,12 @@ def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str
 
 
 def presser(key: str, text: str, name: str) -> str:
-    """A button that presses the one of Streamlit's with this key, which stands hidden for it; see page.js.
-
-    Args:
-        key: of letters, digits and "-".
-        name: what a screen reader says.
-    """
+    """A button that presses Streamlit's hidden one with this key (letters, digits, "-"); see page.js."""
     return f'<button type="button" class="rl-open" data-press="{escape(key)}" aria-label="{escape(name)}">{escape(text)}</button>'
 
 
 def listed(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose rows a phone shows as lists, each cell after its head.
-
-    Args:
-        heads: as text.
-        rows: cells as HTML, as many as heads; the first names the row.
-    """
+    """A table whose rows a phone shows as lists, each cell (HTML) after its head; the first names the row."""
     names = [escape(text) for text in heads]
     head = "".join(f'<th scope="col">{one}</th>' for one in names)
     body = ""

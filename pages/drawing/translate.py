@@ -21,12 +21,7 @@ KEY, PARAMETER = "language", "lang"
 
 
 def t(message: str, /, **fields: object) -> str:
-    """The message in the language of the visit, its {fields} filled in.
-
-    Args:
-        message: the English sentence, a literal, so that the catalogue's extraction finds it.
-        fields: what stands at the message's {name}s, as `str.format` has them.
-    """
+    """The message in the visit's language, its {fields} filled in; a literal, which extraction finds."""
     return translation.translate(language(), message, **fields)
 
 

@@ -87,12 +87,7 @@ def choose(
     place: DeltaGenerator | None = None,
     **more: Any,
 ) -> T:
-    """Draw a selectbox whose options stand in `words`; returns the chosen one.
-
-    Args:
-        place: where, if not where the page stands.
-        more: for `st.selectbox`.
-    """
+    """Draw a selectbox whose options stand in `words`; returns the chosen one; `more` is for Streamlit."""
     chosen: T = (place or st).selectbox(
         label(title), options, format_func=lambda one: plain(words(one)), key=key, **more
     )
@@ -105,11 +100,7 @@ def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def draw(body: str, place: DeltaGenerator | None = None) -> DeltaGenerator:
-    """HTML in which all foreign text is escaped; returns where it stands.
-
-    Args:
-        place: of an earlier drawing that this one replaces, without a moment in which neither is there.
-    """
+    """HTML in which all foreign text is escaped, drawn in `place` of an earlier drawing without a gap."""
     if not body:
         return st.empty()
     return place.html(body) if place else st.html(body)

@@ -1,14 +1,99 @@
 """How good the strategies are on judged questions: measure, see the results, search settings, compare runs."""
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import streamlit as st
 
+import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, t
-from pages.evaluate import results, run, runs, sweep
-from pages.shared import question_header
+from pages.drawing.translate import declared, t, translated
+from pages.evaluate import results, runs, sweep
+from pages.shared import account, presets, question_header, wording
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
+from rag_core import evaluation as ev
+from rag_core.catalog import StrategySpec
+from rag_core.jobs import start_run
+
+DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
+OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
+           "precision@5", "mrr", "map", "hit@5", "seed_ndcg@10")  # fmt: skip
+# the choice survives leaving the page and a reload
+KEPT: dict[str, Any] = {"persist_state": "session", "bind": "query-params"}
+
+
+def _measure() -> None:
+    st.markdown(
+        t(
+            "Every question has documents judged relevant. This measures retrieval only: no answers are written "
+            "and no answer model is called."
+        )
+    )
+    under_way("run")  # first, so that a phone shows it without scrolling
+    if not account.operators_only():
+        _form()
+
+
+def _form() -> None:
+    left, right = st.columns(2)
+    with left:
+        data = choose_data("run", in_address=True)
+        splits = ev.splits_of(data, rag_core.read_settings())
+        split = untrusted.choose(
+            t("Split"), splits, str, "split", index=splits.index("test") if "test" in splits else 0,
+            help=t("Which judgements: dev to tune on, test to report on."), **KEPT,
+        )  # fmt: skip
+        judged_by(data, split)
+    with right:
+        names = st.multiselect(
+            t("Strategies"), list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
+            placeholder=t("Choose"),
+            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)), key="strategies", **KEPT,
+        )  # fmt: skip
+        compared = {**_compared(), **presets.saved()}
+        also = st.multiselect(
+            t("As set on the Compare page, or saved"), list(compared), format_func=lambda label: untrusted.plain(_called(label, compared[label])),
+            help=t("The columns of the last comparison, with their settings, and settings saved under a name."), key="run.compared",
+            placeholder=t("Choose settings") if compared else t("Compare a question first"),
+            disabled=not compared, persist_state="session",
+        )  # fmt: skip
+    with st.expander(t("Depth and metrics")):
+        deep = st.toggle(
+            t("Deep rankings (100 passages)"), key="deep",
+            help=t("Raises every count of passages to 100, as deep metrics require. "
+            "Otherwise, strategies run as configured."), **KEPT,
+        )  # fmt: skip
+        metrics = st.multiselect(
+            t("Metrics; comparisons use the first"), OFFERED, default=list(ev.DEFAULT_METRICS), placeholder=t("Choose"),
+            format_func=lambda name: untrusted.plain(wording.metric(name)), key="metrics", **KEPT,
+        )  # fmt: skip
+    if st.button(t("Measure"), type="primary", disabled=not (names or also)):
+        chosen: dict[str, StrategySpec] = {name: name for name in names}
+        chosen |= {label: compared[label] for label in also}
+        lab, depth = partial(lab_for, data), 100 if deep else None
+        begin = partial(start_run, jobs(), lab, rag_core.read_settings(), data, split, chosen, depth, metrics)
+        start("run", begin, t("This measurement is already running on this server; here is its progress."))
+
+
+def _called(label: str, chosen: StrategySpec) -> str:
+    """Title and settings; a saved setting begins with its name."""
+    _, at, preset = label.partition("@")
+    title = translated(rag_core.describe(chosen))
+    return f"{preset}: {title}" if at else title
+
+
+def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:
+    """Label -> strategy and control values: the columns of the last comparison."""
+    run = st.session_state.get("run")
+    return {
+        f"{column.strategy.name}.{position}": (column.strategy.name, column.strategy.controls)
+        for position, column in enumerate(run.columns if run else (), start=1)
+    }
+
 
 VIEWS = {
-    "measure": (declared("Measure"), run.draw),
+    "measure": (declared("Measure"), _measure),
     "results": (declared("Results"), results.draw),
     "search-settings": (declared("Find settings"), sweep.draw),
     "runs": (declared("Runs"), runs.draw),

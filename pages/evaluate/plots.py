@@ -65,11 +65,7 @@ def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str
 
 
 def pairs(comparisons: Sequence[ev.Comparison], names: Mapping[str, str]) -> go.Figure:
-    """Every pair: row minus column; darker where the difference is probably real.
-
-    Args:
-        names: label -> title; the columns have the rows' numbers, which leaves them their width.
-    """
+    """Every pair, row minus column, darker where probably different; columns have the rows' numbers."""
     labels, size = list(names), len(names)
     values: list[list[float | None]] = [[None] * size for _ in labels]
     texts = [[""] * size for _ in labels]
@@ -101,11 +97,7 @@ def p_text(p: float) -> str:
 
 
 def curve(best: Sequence[ev.Setting], control: str, called: str, title: str) -> go.Figure:
-    """The score of one setting per value of a control, in their order, with its interval.
-
-    Args:
-        called: the control's title.
-    """
+    """The score of one setting per value of a control, in their order, with its interval."""
     values = [row.controls[control] for row in best]
     scores = [row.score for row in best]
     means = [score.mean for score in scores]
@@ -134,11 +126,7 @@ def curve(best: Sequence[ev.Setting], control: str, called: str, title: str) -> 
 
 
 def heat(best: Sequence[ev.Setting], x: str, y: str, called: Sequence[str], title: str) -> go.Figure:
-    """The score of one setting per pair of values of two controls.
-
-    Args:
-        called: the titles of both controls.
-    """
+    """The score of one setting per pair of values of two controls, with their titles."""
     scores = {(in_words(row.controls[x]), in_words(row.controls[y])): row.score.mean for row in best}
     xs, ys = (
         list(dict.fromkeys(map(in_words, sorted((row.controls[name] for row in best), key=ev.value_order))))
@@ -171,10 +159,7 @@ def _error_bars(scores: Sequence[ev.MeanScore | None], **style: object) -> dict[
 
 
 def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
-    """Score against seconds; the front joined by a line.
-
-    Names are in the legend, best first: beside close points they would overlap.
-    """
+    """Score against seconds, the front joined by a line; names are in the legend, since points lie close."""
     figure = go.Figure()
     front = sorted((point for point in points if point.front), key=lambda point: point.seconds)
     figure.add_scatter(

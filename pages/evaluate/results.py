@@ -216,7 +216,6 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
 
 
 def _list_title(lane: str) -> str:
-    """One of several lists of a stage: who searched, and who wrote the query."""
     *origin, retriever = lane.split(" ")
     words = [stage_title(retriever), *(query_title(one) for one in origin)]
     return " · ".join(translated(one) for one in words if one)

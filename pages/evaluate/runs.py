@@ -58,7 +58,6 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
 
 
 def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
-    """Every strategy of both runs, on the questions they share."""
     st.subheader(t("Comparison"), anchor=False)
     for warning in ev.differences(older, newer):
         untrusted.say(translated(warning), st.warning)

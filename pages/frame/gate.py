@@ -1,19 +1,122 @@
-"""What every request passes first: the hosts that the server answers by, and the headers that its answers carry."""
+"""What every request passes first: the hosts that the server answers by, and the headers, documents and uploads of its answers."""
 
+from __future__ import annotations
+
+import asyncio
 import hashlib
 import re
 from base64 import b64encode
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from pages.frame.held import Held
-from pages.frame.shell import document
+from pages.drawing import palette
+from pages.drawing.translate import declared, preferred
+from pages.drawing.untrusted import escape
 from pages.shared.cookie import visitor_of
+from rag_core.values.translation import translated
+
+if TYPE_CHECKING:
+    from streamlit.runtime.memory_session_storage import MemorySessionStorage
+    from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+
+# bytes, of a visitor and of all: 10 and 25 of the largest files
+MOST_OF_VISITOR, MOST = 210_000_000, 525_000_000
+SWEEP_S = 30.0
+
+
+class Held:
+    """Counts the bytes of files that a visitor chose and did not add; only the event loop may call it."""
+
+    def __init__(self) -> None:
+        self._sessions: defaultdict[str, set[str]] = defaultdict(set)
+        self._coming: Counter[str] = Counter()
+
+    @contextmanager
+    def upload(self, visitor: str, session: str, size: int) -> Iterator[bool]:
+        """Whether a visitor's session may upload `size` bytes, which count while the block runs."""
+        files = cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr).file_storage
+        theirs = self._sessions[visitor]
+        theirs.intersection_update(files)  # the others have ended
+        theirs.add(session)
+        held = {one: sum(len(file.data) for file in kept.values()) for one, kept in [*files.items()]}
+        mine = sum(held.get(one, 0) for one in theirs) + self._coming[visitor] + size
+        fits = mine <= MOST_OF_VISITOR and sum(held.values()) + self._coming.total() + size <= MOST
+        self._coming[visitor] += size * fits
+        try:
+            yield fits
+        finally:
+            self._coming[visitor] -= size * fits
+
+
+def sweep() -> None:
+    """End the sessions whose visitors have gone.
+
+    Streamlit leaves it to the next visitor who goes, and to Python's collector, which never sees those that were there
+    when the engine froze what it had loaded.
+    """
+    sessions = cast("WebsocketSessionManager", runtime.get_instance()._session_mgr)
+    left: Any = cast("MemorySessionStorage", sessions._session_storage)._cache  # a TTLCache
+    for _, gone in left.expire():
+        gone.session.shutdown()
+        gone.session.session_state.clear()  # the form's widgets have the files too
+
+
+@asynccontextmanager
+async def sweeping(_: object) -> AsyncIterator[None]:
+    """Sweep while the app is served."""
+
+    async def again_and_again() -> None:
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            sweep()
+
+    task = asyncio.create_task(again_and_again())
+    yield
+    task.cancel()
+
+
+INDEX = Path(st.__file__).with_name("static") / "index.html"
+STYLE = Path(__file__).with_name("style.css")
+SCRIPT = Path(__file__).with_name("page.js")
+LIVE = '<div id="rl-heard" class="rl-unseen" role="log" aria-live="polite"></div>'
+ROOT = '<div id="root">'
+MISSING = declared("There is no such page"), declared("Check its address, or go to Compare.")
+
+
+def document() -> str:
+    """Streamlit's document with the app's colours, style sheet and script, and the live region, in its body.
+
+    Streamlit's is empty until its scripts have run, and a style sheet that came with the first elements would move them.
+    In the head it would lose ties to the styles of Streamlit's elements, which come last there. A screen reader speaks
+    only what is added to a region that it has seen empty.
+    """
+    style = f"{palette.css()}<style>{STYLE.read_text(encoding='utf-8')}</style>"
+    script = f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>"
+    return INDEX.read_text(encoding="utf-8").replace(ROOT, f"{style}{LIVE}{script}{ROOT}", 1)
+
+
+def no_page(home: str, languages: str) -> str:
+    """The document at an address without a page, with a link home, in a language of Accept-Language."""
+    code = preferred(languages)
+    title, link = (escape(translated(code, words)) for words in MISSING)
+    return (
+        f'<!doctype html><html lang="{code}"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+        f'{palette.css()}<style>{STYLE.read_text(encoding="utf-8")}</style><body class="stApp rl-no-page">'
+        f'<main><h1>{title}</h1><a href="{escape(home)}">{link}</a></main>'
+    )
+
 
 HEALTH = ("/healthz", "/readyz", "/_stcore/health")  # asked by address; they have no word of a visitor
 UPLOAD = re.compile("/_stcore/upload_file/([^/]+)/[^/]+")

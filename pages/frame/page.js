@@ -1,4 +1,4 @@
-// What every page does in the browser beside Streamlit's own scripts; part of its document, see shell.py.
+// What every page does in the browser beside Streamlit's own scripts; part of its document, see gate.py.
 "use strict";
 window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else a page's own address is asked first, in vain
 {

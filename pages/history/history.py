@@ -68,7 +68,6 @@ def _questions(kept: History) -> None:
 
 
 def _filters() -> tuple[str, str, tuple[date, ...]]:
-    """Words, a strategy's name or "", and no day, one or two."""
     left, middle, right = st.columns([3, 2, 2])
     words = left.text_input(t("Words in the question"), key="questions.words", persist_state="session")
     strategy = untrusted.choose(
@@ -106,7 +105,6 @@ def _row(kept: History, entry: Entry) -> None:
 
 @untrusted.errors()
 def _answers(kept: History, identity: str) -> None:
-    """What each strategy answered, or why it did not; equal answers once."""
     asked = kept.find(identity)  # a damaged record leaves the others as they are
     if asked is None:  # deleted in the meantime
         return
@@ -139,7 +137,6 @@ def _title(strategy: str) -> str:
 
 @untrusted.errors()
 def _delete(kept: History, identity: str = "") -> None:
-    """Delete a question, or without one all of them."""
     gone = [identity] if identity else [entry.id for entry in kept.search()]
     if identity:
         kept.delete(identity)

@@ -93,7 +93,6 @@ def _room(code: str) -> None:
 
 
 def _outcome(kept: Rooms, asked: Round, mine: str) -> None:
-    """How the room voted on the question, and how this person did beside it."""
     votes = [one for one in kept.votes(asked.room) if one.round == asked.number]
     own = kept.own_votes(asked, mine)
     said: dict[str, Counter[int | Choice]] = {}
@@ -172,7 +171,6 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
 
 
 def _judge(asked: Round, mine: str, pair: Pair) -> None:
-    """What each of two answers alone says, and the whole on a tap; below them the vote, always in reach."""
     from rag_core.sessions.panel import COMMENT_CHARACTERS
 
     answers = [asked.question.answers[number].trace for number in (pair.left, pair.right)]
@@ -212,7 +210,6 @@ def _alone(traces: Sequence[rag_core.Trace]) -> list[list[tuple[str, list[str]]]
 
 
 def _side(trace: rag_core.Trace, place: int, alone: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> str:
-    """What one answer alone says, then the whole; the whole at once where `alone` tells nothing apart."""
     title = translated(SIDES[place])
     if not any(alone):
         return presenter.nameless(trace, place, title)

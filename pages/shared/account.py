@@ -88,20 +88,12 @@ def visitor() -> str:
 
 
 def payer() -> Payer:
-    """The visitor, with what is left of the budgets.
-
-    Raises:
-        RagError: the price list cannot be read.
-    """
+    """The visitor, with what is left of the budgets; raises RagError if the price list cannot be read."""
     return Visitor(spending(), visitor())
 
 
 @st.cache_resource(show_spinner=False)
 def spending() -> Spending:
-    """What all visitors of this server have spent.
-
-    Raises:
-        RagError: the price list cannot be read.
-    """
+    """What all visitors of this server have spent; raises RagError if the price list cannot be read."""
     settings = engine().settings or rag_core.read_settings()
     return Spending(settings, PriceList.of(settings))

@@ -179,13 +179,11 @@ def error_rates(results: ev.Results) -> str:
 
 
 def _form_rate(effect: ev.RewriteEffect, form: str) -> str:
-    """Its error rate on the questions of a form, and their number."""
     errors = effect.forms.get(form)
     return f"{errors.error_rate:.2f} ({errors.questions:,})" if errors else "–"
 
 
 def _here(row: str, name: str, results: ev.Results) -> str:
-    """What stands here beside a claim."""
     recipe = rag_core.RECIPES[name]
     match row:
         case "Query processing":

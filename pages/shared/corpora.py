@@ -20,11 +20,7 @@ def names() -> list[str]:
 
 
 def choose(*, in_address: bool = False) -> str:
-    """Draw the selector if there is more than one corpus; returns the chosen one, which the session keeps.
-
-    Args:
-        in_address: put the choice in the page's address, so that it survives a reload and can be linked.
-    """
+    """Draw the selector if there are several corpora; returns the choice, kept in session or address."""
     known = names()
     _settle()
     asked = st.query_params.get(KEY) if in_address else None

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 import rag_core
-from pages.shared import faults, observing
+from pages.shared import observing, wording
 from rag_core.documents.documents import BUILTIN
 from rag_core.lab.corpora import LabPool
 
@@ -71,11 +71,7 @@ class Engine:
         return f"{what} {done}/{total}" if total > 1 else what
 
     def wait(self, corpus: str = BUILTIN) -> rag_core.Lab:
-        """The lab of a corpus, once it is open.
-
-        Raises:
-            RagError: it could not be opened.
-        """
+        """The lab of a corpus, once it is open; raises RagError if it could not be opened."""
         self.start()
         self.settled.wait()
         if self.error:
@@ -92,7 +88,7 @@ class Engine:
     def _open(self) -> None:
         since = time.monotonic()
         try:
-            from rag_core.lab.warming import warm_up  # with the lab, which the first page does not wait for
+            from rag_core.lab.opening import warm_up  # with the lab, which the first page does not wait for
 
             # another app of this state folder may be writing the index: then there is nothing to answer from yet
             lab = rag_core.open_lab(settings=self.settings, progress=self._report, wait=True)
@@ -101,7 +97,7 @@ class Engine:
             self.lab, lab.others = lab, self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
         except Exception as error:
-            self.error = faults.unforeseen(error)
+            self.error = wording.unforeseen(error)
         finally:
             self.settled.set()
         observing.opened(time.monotonic() - since, self.error)
@@ -129,12 +125,10 @@ def engine() -> Engine:
 
 
 class Admission:
-    """Two lines of questions, of each of which the first `most` run. Thread-safe.
+    """Two lines of questions, of each of which the first `most`, 1 or more, run. Thread-safe.
 
-    Free questions have a line of their own, so that a model server that does not answer holds up none of them.
-
-    Args:
-        most: questions of a line at the same time, 1 or more.
+    Free questions have a line of their own, so that a model server that does not answer holds up none of
+    them.
     """
 
     def __init__(self, most: int) -> None:
@@ -145,12 +139,7 @@ class Admission:
 
     @contextmanager
     def turn(self, question: object, given_up: Callable[[], bool], *, free: bool = False) -> Iterator[None]:
-        """Wait until fewer than `most` are before it in its line, and have a place until the end of the block.
-
-        Args:
-            question: whatever stands for it in the line.
-            given_up: whether not to wait any longer; asked whenever the line changes, see `look_again`.
-        """
+        """Wait in a line for a place until the end of the block, unless `given_up`; see `look_again`."""
         try:
             with self._changed:
                 self._lines[free].append(question)

@@ -15,7 +15,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, t, when
-from pages.shared import account, corpora, faults, observing, setups
+from pages.shared import account, corpora, observing, setups, wording
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison, LiveRun
 from rag_core.documents.forgotten import Forgotten, forgotten
@@ -34,10 +34,9 @@ HELD_S = 12 * 3600.0  # after a page last showed it
 
 
 def history() -> History | None:
-    """The visitor's history, or everybody's without sign-in; None when it is off. Asked by a page, not by a thread.
+    """The visitor's history, or everybody's without sign-in; None when off. For a page, not a thread.
 
-    Raises:
-        RagError: its database cannot be connected to with these settings.
+    Raises RagError if its database cannot be connected to.
     """
     from rag_core.sessions.history import History  # its database library is slow to import
 
@@ -111,10 +110,9 @@ def _keep_vote(run: Comparison, kept: History) -> None:
 
 
 def find(name: str) -> Comparison | None:
-    """The comparison with this id, from memory or else from the history; sets the page's widgets as they were.
+    """The comparison with this id, from memory or the history; sets the page's widgets as they were.
 
-    Raises:
-        RagError: the history cannot be asked, or what it has cannot be read.
+    Raises RagError if the history cannot be read.
     """
     found = comparisons().find(name)
     if found:
@@ -169,14 +167,13 @@ def _asked_column(column: Column) -> AskedColumn:
     error = column.error
     return AskedColumn(
         column.strategy.name, column.strategy.controls, tuple(column.steps), column.text, column.trace,
-        faults.reason(error) if error else "", error.next_step if error else "",
+        wording.reason(error) if error else "", error.next_step if error else "",
         column.stopped or ("" if column.settled else CUT_SHORT), error.calls if error else (), column.models,
         column.corpus,
     )  # fmt: skip
 
 
 def _reopened(asked: Asked) -> Comparison:
-    """An earlier comparison; the page's widgets are set as they were."""
     columns, left_out = [], []
     for one in asked.columns:
         try:
@@ -196,11 +193,7 @@ def _reopened(asked: Asked) -> Comparison:
 
 
 def _column(kept: AskedColumn) -> Column:
-    """A column as it ended.
-
-    Raises:
-        RagError: its strategy no longer exists or no longer takes these values.
-    """
+    """A column as it ended; raises RagError if its strategy no longer exists or takes these values."""
     error = rag_core.RagError(kept.error, kept.next_step, kept.failed_calls) if kept.error else None
     return Column(
         rag_core.build((kept.strategy, kept.controls)), list(kept.steps), text=kept.text, trace=kept.trace,
@@ -209,11 +202,9 @@ def _column(kept: AskedColumn) -> Column:
 
 
 class Comparisons:
-    """The comparisons shown most recently in any session, by id; whoever has the id can see the run. Thread-safe.
+    """The `most` comparisons shown latest in any session, by id, for `seconds`. Thread-safe.
 
-    Args:
-        most: how many to keep; the one shown longest ago goes first.
-        seconds: how long to keep a comparison after it was last shown.
+    Whoever has the id can see the run.
     """
 
     def __init__(

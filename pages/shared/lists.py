@@ -10,11 +10,7 @@ Line = list[Segment]
 
 
 def with_lists(segments: Iterable[Segment]) -> str:
-    """A text as HTML for an element that keeps line breaks: <mark> on what matches, <u> on what is quoted.
-
-    Args:
-        segments: joined, they are the text.
-    """
+    """Segments of a text as HTML that keeps line breaks: <mark> on what matches, <u> on what is quoted."""
     return lines_as_html(map(_drawn, _lines(segments)))
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import rag_core
-from pages.shared import faults, observing
+from pages.shared import observing, wording
 from pages.shared.engine import Engine
 from rag_core.documents.documents import BUILTIN
 from rag_core.explain import AnswerDifferences, answer_differences
@@ -35,10 +35,7 @@ class Column:
 
     Args:
         since, heard: when the running stage began, and when it last gave a word of the answer, on the monotonic clock.
-        stopping: whether a stop was requested.
-        stopped: why the column was stopped, as a sentence; empty when it was not.
         models, corpus: what it runs on in place of the settings' models and the comparison's corpus.
-        asks_server: whether a model server writes its answer.
         ahead: tells how many questions of other visitors must end before it runs.
     """
 
@@ -102,16 +99,11 @@ class Comparison:
 
     Args:
         id: names it in the page's address; cannot be guessed.
-        asked: when, in UTC.
-        country: whose guidance leads; may be empty.
-        corpus: the documents that were searched.
-        paid: the model calls it paid for.
         left_out: a sentence for each column that can no longer be shown.
 
     Attributes:
         settings: the latest values of the page's widgets, restored when the page is reloaded.
         kept: set once its storing in the history has succeeded, or failed for the first time after its end.
-        unkept: why it failed; empty otherwise.
         order: the places of its columns as presenter mode shows them, drawn by lot: the address has their strategies.
         best: the places voted best, all that give one answer and several answers for a tie; empty if none was good
             enough; None without a vote.
@@ -196,14 +188,7 @@ class Comparison:
 
 
 class LiveRun(Comparison):
-    """A comparison that runs on a background thread.
-
-    Args:
-        earlier: traces whose stages may be reused.
-        country: whose guidance leads; may be empty.
-        corpus: the documents to search.
-        payer: whose budgets hold.
-    """
+    """A comparison that runs in the background, on `payer`'s budgets, and may reuse `earlier` stages."""
 
     def __init__(
         self,
@@ -273,7 +258,7 @@ class LiveRun(Comparison):
                 ):
                     self._take(event)
         except Exception as error:
-            failure = faults.unforeseen(error)
+            failure = wording.unforeseen(error)
             for column in self.columns:
                 column.error = column.error or failure
         finally:

@@ -52,11 +52,7 @@ def _lab_of(data: str, _consent: Callable[[ev.CostEstimate], None]) -> rag_core.
 
 
 def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.Lab:
-    """The lab over a judged set's documents, embedded with consent to the cost.
-
-    Raises:
-        RagError: it cannot be opened.
-    """
+    """The lab over a judged set's documents, embedded with consent to the cost; raises RagError."""
     if data == ev.BUILTIN_DATA:
         return engine().wait()
     lab = _lab_of(data, consent)
@@ -134,11 +130,7 @@ def started_here(job: Job) -> Job:
 
 @untrusted.errors()
 def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
-    """Start a job and redraw the page; if it cannot start, or is running already, say so on screen.
-
-    Args:
-        already: what to say if the job is running already.
-    """
+    """Start a job and redraw the page; if it cannot start, or is running `already`, say so on screen."""
     before = jobs().all(kind)
     job = started_here(begin())
     if job in before:  # and is drawn already; a rerun would take the toast away
@@ -225,11 +217,10 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
 
 
 def choose_data(key: str, *, in_address: bool = False) -> str:
-    """A widget to choose the built-in questions or a folder of RAG_BENCHMARKS; returns "builtin" or the folder's path.
+    """A widget to choose the built-in questions or a folder of RAG_BENCHMARKS; returns "builtin" or a path.
 
-    Args:
-        in_address: put the choice in the page's address, so that it survives a reload. Not for a page that
-            calls `st.switch_page`, which cannot leave such an address.
+    A choice in the address survives a reload; not for a page that calls `st.switch_page`, which cannot leave
+    it.
     """
     # named by the operator: a visitor's path would tell which folders exist, and index them
     folders = {**rag_core.read_settings().benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}
@@ -259,11 +250,7 @@ def _judged_by(data: str, split: str) -> str:
 
 
 def files_added(title: str, files: Sequence[FileOutcome]) -> None:
-    """Draw a line with the counts, then a table.
-
-    Args:
-        title: of the upload, as Markdown.
-    """
+    """Draw a line with the counts, then a table."""
     counted: Counter[str] = Counter(one.status for one in files)
     words = {
         "failed": plural("{count} not added", "{count} not added", counted["failed"]),
@@ -303,7 +290,6 @@ def _outcome_table(files: Sequence[FileOutcome]) -> str:
 
 
 def _file_notes(one: FileOutcome) -> str:
-    """The reason, what of the file is not read, and whether it gives orders."""
     notes = []
     if one.reason:
         reason = translated(one.reason)

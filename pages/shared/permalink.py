@@ -43,11 +43,7 @@ def went_back() -> bool:
 
 
 def put(run: Comparison, columns: Sequence[rag_core.Setup] = ()) -> None:
-    """Write the comparison that is shown into the address, in one step of the browser's history.
-
-    Args:
-        columns: as they are set now; as they ran if empty.
-    """
+    """Write the comparison shown, with its columns as set now or as run, into the address in one step."""
     wanted = address(columns or [column.setup for column in run.columns], run, run.id)
     if PARAMETER in st.query_params:
         wanted[PARAMETER] = [st.query_params[PARAMETER]]

@@ -64,12 +64,7 @@ def helps(presets: tuple[Preset, ...]) -> str:
 
 
 def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[rag_core.Setup], None]) -> None:
-    """The presets of a strategy, each a button that sets its controls.
-
-    Args:
-        prefix: of the keys of the strategy's widgets.
-        take: sets all controls, and the models that the preset chose.
-    """
+    """The presets of a strategy, each a button that sets its controls and models by `take`."""
     if presets := offered(recipe):
         st.pills(
             t("Presets"), [preset.name for preset in presets], key=f"{prefix}.preset",
@@ -91,12 +86,7 @@ def _take(recipe: rag_core.Recipe, prefix: str, take: Callable[[rag_core.Setup],
 
 
 def save_as(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values]) -> None:
-    """What saves a setting under a name, and asks before it replaces another; for operators, as all can use it.
-
-    Args:
-        prefix: of the keys of the strategy's widgets.
-        values: of the controls, when it is saved.
-    """
+    """Save a setting under a name, and ask before replacing another; for operators, since all can use it."""
     if not account.may_operate():
         return
     with st.popover(t("Save as…"), key=f"{prefix}.save"):
@@ -133,11 +123,7 @@ def _save(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values], re
 
 
 def edit(recipe: rag_core.Recipe, preset: str, key: str) -> None:
-    """What renames or deletes a saved preset; nothing for one that comes with its strategy.
-
-    Args:
-        key: of the widget that chose it.
-    """
+    """Rename or delete a saved preset, chosen in the widget `key`; draws nothing for a declared preset."""
     if preset in {one.name for one in recipe.presets}:
         return
     st.caption(t("On the command line: {written}", written=f"`{label(_written(recipe, preset))}`"))
@@ -166,7 +152,6 @@ def _change(recipe: rag_core.Recipe, preset: str, key: str, delete: bool = False
 
 
 def _tell(key: str) -> None:
-    """What became of the last press, once."""
     if refused := st.session_state.pop(f"{key}.refused", ""):
         untrusted.say(refused, st.error)
     if done := st.session_state.pop(f"{key}.done", ""):
@@ -174,5 +159,4 @@ def _tell(key: str) -> None:
 
 
 def _written(recipe: rag_core.Recipe, preset: str) -> str:
-    """A preset as the command line takes it."""
     return plain(f"{recipe.name}@{preset.replace(' ', '_')}")

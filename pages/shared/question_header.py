@@ -16,11 +16,7 @@ from rag_core.safety import urgency
 
 
 def draw(run: Comparison, look: str = "") -> None:
-    """What covers all results of a question.
-
-    Args:
-        look: what to look for in the results; may be empty.
-    """
+    """What covers all results of a question, in which `look` is looked for."""
     untrusted.draw(heading(run.question, look))
     searched = [column.corpus or run.corpus for column in run.columns] or [run.corpus]
     draw_urgent(run.question, searched, key="urgent")
@@ -30,12 +26,7 @@ def draw(run: Comparison, look: str = "") -> None:
 
 
 def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "urgent-pending") -> None:
-    """What to do at once about an urgent question, whether it is answered or waits for a choice; nothing for others.
-
-    Args:
-        searched: the corpora of its columns; the chosen one if empty.
-        key: names the box; one page may have two.
-    """
+    """What to do at once about an urgent question, answered or not yet; nothing for others."""
     # None while one is opened: it may be about maternity
     known = (corpora.profile(name or corpora.chosen()) for name in searched)
     read = [urgency.triage_for(one.subject if one else "")(question) for one in set(known)]
@@ -68,12 +59,7 @@ def heading(question: str, look: str = "") -> str:
 
 
 def choose_view(views: Mapping[str, str], key: str) -> str:
-    """Draw what chooses a view; returns its name, which the address keeps unless it is the first.
-
-    Args:
-        views: names in the address, the same in every language -> titles.
-        key: where the session keeps the choice.
-    """
+    """Draw what chooses a view; returns its name, which the address has unless it is the first."""
     first, asked = next(iter(views)), st.query_params.get("view")
     last = st.session_state.get(f"{key}.asked")
     if st.session_state.get(key) not in views or asked != last:

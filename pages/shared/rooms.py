@@ -20,11 +20,7 @@ PARAMETER = "room"  # of the address of the vote page
 
 @st.cache_resource(show_spinner=False)
 def store() -> Rooms | None:
-    """The rooms of this server; None where it keeps nothing.
-
-    Raises:
-        RagError: their database cannot be connected to with these settings.
-    """
+    """The rooms of this server; None where it keeps nothing. Raises RagError without their database."""
     from rag_core.sessions.panel import Rooms  # its database library is slow to import
 
     settings = engine().settings

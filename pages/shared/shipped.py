@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -19,11 +18,12 @@ from pages.drawing.pieces import note
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
 from rag_core.documents.documents import BUILTIN
+from rag_core.values.places import DATA
 
 if TYPE_CHECKING:
     from rag_core import evaluation as ev
 
-RESULTS = Path(__file__).parents[2] / "data" / "results.json"
+RESULTS = DATA / "results.json"
 NAME = "shipped"  # of this measurement in the address of Evaluate
 NAMED = 3  # strategies in the line; its table has all
 MEANING = declared(
@@ -58,7 +58,6 @@ def _labels() -> dict[str, str]:
 
 
 def _score(label: str) -> dict[str, float]:
-    """The mean of the primary metric, and its interval."""
     score: dict[str, float] = _measured()["strategies"][label]["metrics"][_measured()["primary"]]
     return score
 

@@ -64,7 +64,6 @@ class Bench:
 
     Attributes:
         run: the comparison of one column that made it.
-        base: its trace.
         pinned: the result that others are compared with.
         shown: the result on screen, without an answer.
         last: the latest move with its strategy: drawing it again is not a move.
@@ -81,11 +80,7 @@ class Bench:
     last: tuple[rag_core.Strategy, Move] | None = None
 
     def move(self, strategy: rag_core.Strategy) -> Move:
-        """Move to a setting of the strategy; its result is shown if no model has to be called.
-
-        Raises:
-            RagError: the index has changed.
-        """
+        """Move to a setting, and show its result if that needs no model; raises RagError."""
         if self.last is None or self.last[0] != strategy:
             self.last = strategy, self.tuner.move(strategy.controls)
         _, move = self.last
@@ -164,11 +159,7 @@ def values() -> dict[str, object]:
 
 
 def setup() -> rag_core.Setup:
-    """The setting on the sliders, on what the column that it came from runs on.
-
-    Raises:
-        RagError: the values do not go together.
-    """
+    """The setting on the sliders, with its column's models and corpus; raises RagError if they conflict."""
     chosen = rag_core.build((strategy(), values()))
     earlier: rag_core.Setup | None = st.session_state.get(SETUP)
     return replace(earlier, strategy=chosen) if earlier else rag_core.set_up(chosen)

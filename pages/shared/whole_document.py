@@ -82,7 +82,6 @@ def _orders(document: rag_core.Document) -> str:
 
 
 def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequence[str]) -> int:
-    """The first part with a quoted sentence, or the first of all."""
     if len(parts) < 2:
         return 0
     quoted = (

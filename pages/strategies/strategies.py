@@ -13,7 +13,7 @@ from pages.shared.controls import preset_column, strategy_of
 from pages.shared.wording import model_calls
 from rag_core.catalog import Control
 from rag_core.explain import stage_title
-from rag_core.explain.outline import outline
+from rag_core.explain.flow import outline
 
 KINDS = {
     "transform": declared("writes queries"), "retrieve": declared("searches"), "fuse": declared("merges the lists"),
@@ -155,7 +155,6 @@ def _claims() -> None:
 
 
 def _diagram(strategy: rag_core.Strategy) -> str:
-    """The stages in order, each with its parameters and one sentence."""
     steps = ""
     for stage in outline(strategy):
         boxes = "".join(

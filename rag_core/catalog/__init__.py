@@ -11,10 +11,20 @@ from ..values.errors import ConfigError
 from ..values.message import Message
 from .advanced import CONTEXTUAL, ENSEMBLE, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, QUESTION_INDEX, SIMPLE_SEMANTIC
-from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Values, Weights, format_value
 from .presets import SavedPresets, preset_of, presets_of, saved_presets, spelled
 from .prompt_controls import PromptText, Templates
-from .recipe import Preset, Recipe
+from .recipe import (
+    MAX_PASSAGES,
+    Choice,
+    Control,
+    Number,
+    Preset,
+    Recipe,
+    Switch,
+    Values,
+    Weights,
+    format_value,
+)
 from .registry import Registry
 
 RECIPES = Registry(
@@ -86,7 +96,6 @@ def describe(chosen: StrategySpec) -> str:
 
 
 def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:
-    """Name and control values, including those of a preset."""
     if isinstance(chosen, Strategy):
         return chosen.name, chosen.controls
     written, values = (chosen, {}) if isinstance(chosen, str) else chosen
@@ -95,11 +104,7 @@ def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:
 
 
 def recipe_of(name: str) -> Recipe:
-    """A strategy's declaration.
-
-    Raises:
-        ConfigError: there is no such strategy.
-    """
+    """A strategy's declaration; raises ConfigError if there is no such strategy."""
     if name not in RECIPES:
         missing = "".join(f" {failure}" for failure in RECIPES.failed)
         raise ConfigError(

@@ -39,12 +39,9 @@ Parameters = dict[str, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What an address says.
+    """What an address says: columns and corpus as named, and a sentence for each value replaced.
 
-    Args:
-        columns: strategies with their control values, models and corpora, the latter as named.
-        corpus: as named, known or not; empty for the built-in documents.
-        problems: a sentence for each value that is not valid, and was replaced by the default.
+    A value that is not valid gives way to the default; an empty corpus means the built-in documents.
     """
 
     columns: tuple[Setup, ...]
@@ -89,12 +86,10 @@ def from_address(
     fewest: int = 2,
     models: Collection[str] | None = None,
 ) -> Configuration | None:
-    """The configuration in the parameters of an address; None if they have none. Other parameters are ignored.
+    """The configuration in an address's parameters; None if it has none. Others are ignored.
 
-    Args:
-        defaults: names of the strategies to use where none is named, by position; no more than these are taken.
-        fewest: the least number of strategies.
-        models: the language models that may be named; any if None.
+    Where no strategy is named, `defaults` stand, by position, and no more columns than these, nor less than
+    `fewest`, are taken. `models` are the language models that may be named; any if None.
     """
     named = list(parameters.get("s", ()))
     values = [found for name in parameters if (found := _CONTROL.fullmatch(name))]
@@ -203,11 +198,7 @@ def _written(value: object) -> str:
 
 
 def _unpacked(text: str) -> str:
-    """The written form of a value, compressed or not.
-
-    Raises:
-        ConfigError: it is damaged, or longer than any value.
-    """
+    """The written form of a value, compressed or not; raises ConfigError if it is damaged or too long."""
     if not text.startswith(PACKED):
         return text
     packed = text.removeprefix(PACKED)

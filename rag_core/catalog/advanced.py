@@ -39,9 +39,8 @@ from ..stages import (
     WeightedFusion,
 )
 from .basic import DEDUPLICATE, K_FINAL, RRF_K, TEMPERATURE, TUNED
-from .controls import Choice, Number, Switch, Weights, count
 from .prompt_controls import ANSWER_PROMPT, PromptText, Templates
-from .recipe import Preset, Recipe
+from .recipe import Choice, Number, Preset, Recipe, Switch, Weights, count
 
 _PUBLISHED = [{"name": one.name, "text": one.text, "system": one.system} for one in PUBLISHED.values()]
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from ..prompts.templates import HYPOTHETICAL, REWRITER_TEMPERATURE
 from ..stages import Asked, Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
-from .controls import Number, Switch, count
 from .prompt_controls import ANSWER_PROMPT, PromptText
-from .recipe import Preset, Recipe
+from .recipe import Number, Preset, Recipe, Switch, count
 
 TUNED = "Chosen on the built-in dev questions at the same number of passages"
 USED = "the {value}-passage limit"  # what a message calls k_final where it cuts a list

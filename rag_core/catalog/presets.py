@@ -21,8 +21,7 @@ from ..values.message import Message
 from ..values.owner_only import write_atomically
 from ..values.settings import read_settings
 from ..values.visible import as_json
-from .controls import Values
-from .recipe import Preset, Recipe
+from .recipe import Preset, Recipe, Values
 
 FILE = "presets.json"
 VERSION = 1
@@ -40,10 +39,9 @@ def spelled(name: str) -> str:
 
 
 def presets_of(recipe: Recipe) -> tuple[Preset, ...]:
-    """The presets of a strategy: the declared ones, then those saved in the state folder of the current settings.
+    """The presets of a strategy: the declared ones, then those saved in the current settings' state folder.
 
-    Raises:
-        RagError: the saved ones cannot be read.
+    Raises RagError if the saved ones cannot be read.
     """
     return *recipe.presets, *saved_presets().of(recipe)
 
@@ -51,8 +49,7 @@ def presets_of(recipe: Recipe) -> tuple[Preset, ...]:
 def preset_of(recipe: Recipe, name: str) -> Preset:
     """A preset by name; the saved ones are looked at only for a name that is not declared.
 
-    Raises:
-        RagError: there is no such preset, or the saved ones cannot be read.
+    Raises RagError if there is none, or the saved ones cannot be read.
     """
     wanted = spelled(name)
     found = {one.name: one for one in recipe.presets}
@@ -78,12 +75,9 @@ class SavedPresets:
         self._path = home / FILE
 
     def of(self, recipe: Recipe) -> tuple[Preset, ...]:
-        """Those of a strategy, in the order in which they were saved.
+        """Those of a strategy, as saved, in order; the help of one that no longer builds says why.
 
-        One that no longer builds is among them; its help says what is wrong.
-
-        Raises:
-            DataError: the file is damaged, of a newer version, or has a name that came with the strategy since.
+        Raises DataError if the file is damaged, too new, or has a name that came with the strategy since.
         """
         own = self._read().get(recipe.name, {})
         if taken := [preset.name for preset in recipe.presets if preset.name in own]:
@@ -97,8 +91,7 @@ class SavedPresets:
 
         Raises:
             ConfigError: the name cannot be used, or is taken and not to be replaced; or the values are wrong.
-            DataError: the file cannot be read.
-            StorageError: it cannot be written.
+            DataError, StorageError: the file cannot be read or written, here and below.
         """
         controls, defaults = recipe.build(**values).controls, recipe.build().controls
         changed = {one: value for one, value in controls.items() if value != defaults[one]}
@@ -112,10 +105,7 @@ class SavedPresets:
     def rename(self, recipe: Recipe, name: str, new: str) -> str:
         """Give a preset another name; returns it as it is kept.
 
-        Raises:
-            ConfigError: there is no such preset, or the new name cannot be used or is taken.
-            DataError: the file cannot be read.
-            StorageError: it cannot be written.
+        Raises ConfigError if there is no such preset, or the new name cannot be used or is taken.
         """
         with _writing:
             kept, own = self._own(recipe, name)
@@ -125,13 +115,7 @@ class SavedPresets:
         return new
 
     def delete(self, recipe: Recipe, name: str) -> None:
-        """Delete a preset.
-
-        Raises:
-            ConfigError: there is no such preset.
-            DataError: the file cannot be read.
-            StorageError: it cannot be written.
-        """
+        """Delete a preset; raises ConfigError if there is none of that name."""
         with _writing:
             kept, own = self._own(recipe, name)
             self._write({**kept, recipe.name: {one: values for one, values in own.items() if one != name}})

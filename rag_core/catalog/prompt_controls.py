@@ -10,17 +10,12 @@ from ..prompts.templates import MAX_TEMPLATES, READY_TEMPLATES, check_length, cu
 from ..stages import Generate
 from ..values.errors import ConfigError
 from ..values.message import Message
-from .controls import Control
+from .recipe import Control
 
 
 @dataclass(frozen=True, slots=True)
 class PromptText(Control):
-    """The two texts of a stage's prompt: its system message and its user message.
-
-    Args:
-        default: the stage's own template.
-        fills: the fields that the stage fills.
-    """
+    """The two texts of a stage's prompt, its system and user message; the stage fills the fields `fills`."""
 
     fills: Fields
 
@@ -37,8 +32,8 @@ class PromptText(Control):
     def parse(self, value: object) -> Template:
         """The template: from its name, the text of its user message, or {"system", "text"}, also as JSON.
 
-        Raises:
-            ConfigError: a text is empty or too long, or has a field missing or unknown; the message names it.
+        Raises ConfigError if a text is empty or too long, or has a field missing or unknown; the message
+        names it.
         """
         ready: Template = self.default
         if isinstance(value, Template):
@@ -76,11 +71,7 @@ class PromptText(Control):
 
 @dataclass(frozen=True, slots=True)
 class Templates(Control):
-    """Rewriting templates in order: names of ready ones, or names and texts of custom ones.
-
-    Args:
-        ready: the ones that can be chosen by name.
-    """
+    """Rewriting templates in order: names of `ready` ones, or names and texts of custom ones."""
 
     ready: tuple[Template, ...] = field(default=tuple(READY_TEMPLATES.values()), kw_only=True)
 
@@ -121,11 +112,7 @@ class Templates(Control):
         return templates
 
     def custom(self, name: str, text: str, system: str | None = None) -> Template:
-        """A custom template, or the ready one with this name and these texts.
-
-        Raises:
-            ConfigError: a text is too long, or a field is missing or unknown.
-        """
+        """A custom template, or the ready template of that name; raises ConfigError if a text is invalid."""
         return custom_template(name, text, system, ready=self.ready)
 
     def _one(self, part: object) -> Template:

@@ -110,11 +110,7 @@ class Registry(Mapping[str, Recipe]):
             self._add(recipe, str(module or "__main__").partition(".")[0], replace=replace)
 
     def unregister(self, name: str) -> None:
-        """Remove a strategy.
-
-        Raises:
-            ConfigError: there is no such strategy, or it is built in.
-        """
+        """Remove a strategy; raises ConfigError if there is no such strategy, or it is built in."""
         with self._lock:
             if self._all().get(name) is None:
                 raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(self)}.")
@@ -135,7 +131,6 @@ class Registry(Mapping[str, Recipe]):
         return self._recipes
 
     def _load(self) -> None:
-        """Register the strategies of installed packages; one that fails is noted in `failed`."""
         found = [
             (f"{one.dist.name} {one.dist.version}" if one.dist else one.module.partition(".")[0], one)
             for one in entry_points(group=GROUP)
@@ -165,11 +160,7 @@ class Registry(Mapping[str, Recipe]):
 
 
 def _check(recipe: object) -> None:
-    """Check that every screen and command can show a recipe.
-
-    Raises:
-        ConfigError: one of them cannot.
-    """
+    """Check that every screen and command can show a recipe; raises ConfigError if one of them cannot."""
     if not isinstance(recipe, Recipe):
         raise ConfigError(f"A strategy is registered as a Recipe, not as {type(recipe).__name__}.")
     if not _NAME.fullmatch(recipe.name):

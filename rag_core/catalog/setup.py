@@ -19,12 +19,7 @@ from .registry import CORPUS, RUNS_ON
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A column of a comparison.
-
-    Args:
-        models: in place of those of the settings.
-        corpus: the documents it searches; those of the lab that runs it if empty.
-    """
+    """A column of a comparison, with models in place of the settings', and a corpus in place of its lab's."""
 
     strategy: Strategy
     models: ModelChoice = AS_SET
@@ -54,9 +49,6 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     Values named `model`, `rewriter_model`, `judge_model`, `reranker` and `corpus` say what it runs on; the others are controls.
     A preset's own rewriting model is chosen if the current settings offer it.
 
-    Args:
-        values: further ones, which override the others.
-
     Raises:
         ConfigError: as for `build`, or a model's or corpus's name is none.
 
@@ -83,16 +75,15 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
 
 
 def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
-    """Columns in order; at least one.
+    """Columns in order, at least one; a name alone is one column.
 
-    Raises:
-        ConfigError: as for `set_up`, or nothing was chosen.
+    Raises ConfigError as `set_up` does, or if nothing was chosen.
     """
     if not chosen:
         raise ConfigError(
             Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
         )
-    return [set_up(one) for one in chosen]
+    return [set_up(one) for one in ([chosen] if isinstance(chosen, str) else chosen)]
 
 
 def _rewriter_of(spec: object) -> str:

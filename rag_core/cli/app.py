@@ -19,7 +19,8 @@ from typer.exceptions import TyperException
 
 from ..documents.documents import BUILTIN
 from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
+from ..values.places import APP
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
@@ -85,7 +86,6 @@ Corpus = Annotated[str, typer.Option(help="Corpus to search; see `rag index`.")]
 
 
 def _a_question(text: str) -> str:
-    """A question as typed, if it can be asked."""
     from ..language.questions import check_question
 
     try:
@@ -340,6 +340,16 @@ def doctor(as_json: AsJson = False) -> None:
     raise typer.Exit(0 if findings.can_answer else 1)
 
 
+@app.command("app")
+def open_app(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve it on.")] = 8501,
+) -> None:
+    """Open the app on this machine; Ctrl-C stops it."""
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(APP), "--server.port", str(port)]
+    # in place of this process, whose signals it thus gets; -P: no folder of the user's shadows a module
+    os.execv(sys.executable, command)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. A RagError becomes one line and exit code 1, 2 for wrong usage, 130 for Ctrl-C."""
     _silence_libraries()
@@ -386,7 +396,6 @@ def _fail(error: RagError) -> None:
 
 
 def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
-    """Open a corpus; for columns that search words only, without its vectors."""
     from ..lab.opening import open_lab
 
     words_only = bool(asked) and all(one.strategy.searches_words_only for one in asked)
@@ -421,7 +430,6 @@ def _column(name: str, values: Mapping[str, object]) -> Setup:
 
 
 def _say_idle(column: Setup, given: Mapping[str, object]) -> None:
-    """Say which of the values given have no effect beside the others."""
     from ..catalog import recipe_of
 
     recipe = recipe_of(column.strategy.name)

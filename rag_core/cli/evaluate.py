@@ -275,15 +275,7 @@ def confirm(
     what: str = "This run",
     instead: str = "Choose other strategies, or the offline engine (RAG_LLM=offline).",
 ) -> None:
-    """Ask before anything is billed; without a terminal, only `--yes` counts as consent.
-
-    Args:
-        what: what is billed, at the beginning of a sentence.
-        instead: the alternative, for a user who declines.
-
-    Raises:
-        RagError: the user did not consent.
-    """
+    """Ask before `what` is billed; without a terminal, only `--yes` is consent. RagError is a refusal."""
     if estimate.free or yes:
         return
     if not sys.stdin.isatty():

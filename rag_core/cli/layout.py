@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from rich.cells import cell_len, chop_cells
 
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.visible import as_json, visible
 
 NARROWEST = 80  # columns used at least, and where there is no terminal

@@ -57,11 +57,7 @@ SendPrivate = Annotated[
 
 
 def country_or_setting(given: str | None) -> tuple[str, Helplines | None]:
-    """The code of the country given, or of the setting, and its phone numbers.
-
-    Raises:
-        SettingsError: the setting names no country that we know.
-    """
+    """A country's code, given or set, and its phone numbers; SettingsError if the setting is unknown."""
     from ..values.settings import read_settings
 
     code = (read_settings().country if given is None else given).strip().upper()
@@ -81,11 +77,7 @@ def a_path(text: str | Path) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file that an option names.
-
-    Raises:
-        ConfigError: it cannot be read, or is empty.
-    """
+    """The text of a file that an option names; raises ConfigError if it cannot be read, or is empty."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
@@ -98,10 +90,9 @@ def read_text(path: Path) -> str:
 def parse_columns(
     strategies: str, assignments: Sequence[str], models: Sequence[str], corpora: Sequence[str]
 ) -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Label -> (strategy, values), as `set_up` takes them, from the texts of --strategies, --set, --model and --corpus.
+    """Label -> (strategy, values), as `set_up` takes them, from the texts of the four options.
 
-    Raises:
-        ConfigError: no strategy is named, a label is used twice, or a value is set for an unknown label.
+    Raises ConfigError for no strategy, a label used twice, or a value for an unknown label.
     """
     chosen = parse_strategies(strategies, assignments)
     if not chosen:
@@ -116,11 +107,7 @@ def parse_columns(
 
 
 def parse_strategies(text: str, assignments: Sequence[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Label -> (strategy, control values) from the options' texts.
-
-    Raises:
-        ConfigError: a label is used twice, or a value is set for an unknown label.
-    """
+    """Label -> (strategy, control values); raises ConfigError for a label that is unknown or used twice."""
     chosen: dict[str, tuple[str, dict[str, object]]] = {}
     for part in (part.strip() for part in text.split(",") if part.strip()):
         label, equals, name = (piece.strip() for piece in part.partition("="))
@@ -144,11 +131,7 @@ def parse_strategies(text: str, assignments: Sequence[str]) -> dict[str, tuple[s
 
 
 def _by_label(given: Sequence[str], labels: Sequence[str], option: str) -> dict[str, str]:
-    """Label -> value, from texts LABEL=VALUE, or VALUE for every label that has none of its own.
-
-    Raises:
-        ConfigError: a label is unknown or is given two values.
-    """
+    """Label -> value, from LABEL=VALUE, or VALUE for the rest; ConfigError if a label is wrong."""
     own: dict[str, str] = {}
     for text in given:
         label, equals, value = text.partition("=")
@@ -175,11 +158,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def parse_pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
-    """The two labels of A:B.
-
-    Raises:
-        ConfigError: they are not two of `labels`.
-    """
+    """The two labels of A:B; raises ConfigError if they are not two of `labels`."""
     a, colon, b = written.partition(":")
     if not colon or a == b or not {a, b} <= set(labels):
         raise ConfigError(
@@ -190,11 +169,7 @@ def parse_pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
 
 
 def parse_run_files(pairs: list[str]) -> dict[str, Path]:
-    """Label -> run file, from texts LABEL=FILE.
-
-    Raises:
-        ConfigError: one has no label or no file.
-    """
+    """Label -> run file, from texts LABEL=FILE; raises ConfigError if one has no label or no file."""
     files = {}
     for pair in pairs:
         label, equals, path = pair.partition("=")

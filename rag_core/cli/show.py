@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from ..language.questions import is_maternity
 from ..values.answers import without_bold
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note
@@ -93,11 +93,7 @@ def urgent(found: Triage, lines: Helplines | None) -> None:
 def trace(
     trace: Trace, *, details: bool, heading: str = "", quality: Mapping[str, float] | None = None
 ) -> None:
-    """The answer and its sources; with `details`, every stage.
-
-    Args:
-        quality: metric -> value; None when the question has no judgements.
-    """
+    """The answer and its sources; with `details`, every stage; `quality` is metric -> value, if judged."""
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
     answer = trace.answer
     if answer is not None:
@@ -193,7 +189,6 @@ def report_json(report: Report) -> dict[str, Any]:
 
 
 def _notes(report: Report) -> list[str]:
-    """Its notes, and what the embedding model did not read."""
     from ..models.embedding import shortened
 
     cut = shortened(report.embeddings)
@@ -330,7 +325,6 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _prices(found: Bill) -> list[str]:
-    """The prices of the models that were called and cost something."""
     from ..values.pricing import PriceList
     from ..values.settings import read_settings
 

@@ -198,11 +198,7 @@ def verdicts(scores: VerdictScores) -> None:
 
 
 def verdict_summary(scores: Mapping[str, AnswerScores], *, builtin: bool) -> None:
-    """One line for each strategy, for comparison.
-
-    Args:
-        builtin: whether the judged answers are the built-in ones.
-    """
+    """One line for each strategy, for comparison, by the built-in judged answers or others."""
     found = {label: row.verdicts.everything for label, row in scores.items() if row.verdicts}
     if not found:
         return

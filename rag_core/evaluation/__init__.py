@@ -37,8 +37,20 @@ from .results import (
 from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
 from .statistics import Comparison, compare_all, verdict
-from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
-from .sweep_results import Setting, SweepResult, list_sweeps, save_sweep, sweep_title, value_order
+from .sweep import (
+    Setting,
+    SweepResult,
+    axis_values,
+    grid,
+    grid_size,
+    list_sweeps,
+    parse_axis,
+    sample,
+    save_sweep,
+    settings_of,
+    sweep_title,
+    value_order,
+)
 from .tables import markdown, put_table
 from .trust import Measure, SafetyReport, trust_measures, urgent_only
 from .tuning import plan, tune

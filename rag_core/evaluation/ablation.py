@@ -32,7 +32,6 @@ class StageEffect:
         effect: "cut", "order" or "more"; empty for the first rankings.
         score: mean of the metric after this effect, over the questions with this ranking.
         documents: mean number of documents after this effect.
-        before: the ranking it is compared with; empty for the first rankings.
         change: mean paired difference, over the questions with both rankings; None for the first rankings.
         p: of the change, from a paired randomisation test; exploratory, uncorrected.
     """
@@ -61,8 +60,6 @@ class RewriteEffect:
     """What one kind of rewrite retrieved, over all questions.
 
     Args:
-        origin: the rewrite; "question" for the user's own words.
-        retrieved: documents its searches returned, summed over the questions.
         error_rate: share of them not judged relevant (RAG-MSR README, Reformulation Error Analysis: the share of
             irrelevant documents a reformulation brings); unjudged documents count as irrelevant.
         unique_relevant: relevant documents that no other query of the question found.

@@ -22,12 +22,7 @@ from .verdicts import BASELINES, Assessment, VerdictScores
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judge's scores of one answer, 0 to 100.
-
-    Args:
-        faithfulness: how far its sources support its statements.
-        relevance: how well it answers the question.
-    """
+    """The judge's scores of one answer, 0 to 100: do its sources support it, does it answer the question?"""
 
     faithfulness: float
     relevance: float
@@ -36,11 +31,8 @@ class Judgement:
 def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
     """Judge a trace's answer: the judgement, or the error that prevented it, and the model calls made.
 
-    Each judgement starts with an unused run budget.
-
-    Raises:
-        Stopped: the user stopped the run; the error carries the judge's calls.
-        ValueError: the trace has no answer.
+    Each judgement starts with an unused run budget. Raises Stopped, with the judge's calls, if the user
+    stopped the run, and ValueError if the trace has no answer.
     """
     if trace.answer is None:
         raise ValueError("the trace has no answer to judge")
@@ -61,11 +53,9 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
 
 
 def parse_judgement(reply: str) -> Judgement:
-    """Parse the scores in a judge's reply.
+    """Parse a judge's reply; raises ValueError unless it is one JSON object with both scores.
 
-    Raises:
-        ValueError: the reply is not one JSON object, a score is missing or not a number from 0 to 100, or
-            both look like numbers from 0 to 1.
+    A score is a number from 0 to 100; two that look like numbers from 0 to 1 are refused.
     """
     values = read_object(reply)
     found = Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))
@@ -76,12 +66,9 @@ def parse_judgement(reply: str) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """Sentences and citations of one answer, all zero for an abstention, or of several together.
+    """Sentences by support (see `rag_core.values.answers.HOW_GROUNDED`) and citations of one or more answers.
 
-    Args:
-        supported, weak, unsupported: sentences with this support (see `rag_core.values.answers.HOW_GROUNDED`).
-        citations: markers the model wrote.
-        valid_citations: markers that name a passage it was shown.
+    All are zero for an abstention. A citation is valid if it names a passage that the model was shown.
     """
 
     supported: int = 0
@@ -110,11 +97,7 @@ class AnswerCheck:
 
 
 def check(trace: Trace) -> AnswerCheck:
-    """Count the sentences and citations of a trace's answer.
-
-    Raises:
-        ValueError: the trace has no answer.
-    """
+    """Count the sentences and citations of a trace's answer; raises ValueError if the trace has no answer."""
     answer = trace.answer
     if answer is None:
         raise ValueError("the trace has no answer to check")
@@ -129,12 +112,9 @@ def check(trace: Trace) -> AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """One strategy's answer to one question, checked.
+    """One strategy's answer to one question, checked; `assessment` is None without judged answers.
 
-    Args:
-        judgement: the judge's scores, or the error that prevented them; None without a judge.
-        assessment: by the data's judged answers; None for a question without one.
-        baselines: the same of the answer that each of `baselines.BASELINES` makes of its passages.
+    `baselines` assesses the answer that each of `baselines.BASELINES` makes of its passages.
     """
 
     trace: Trace
@@ -159,12 +139,9 @@ Outcome = CheckedAnswer | RagError  # an error: this question failed and is excl
 
 @dataclass(frozen=True, slots=True)
 class AbstentionFigures:
-    """Declining, scored as a classifier of the questions that the collection does not answer: the outside ones.
+    """Declining, scored as a classifier of questions outside the collection; keys are (outside, declined).
 
     Shares have 95 % Wilson intervals; None without cases.
-
-    Args:
-        counts: (outside, declined) -> questions.
     """
 
     counts: Mapping[tuple[bool, bool], int]
@@ -205,14 +182,9 @@ class AbstentionFigures:
 
 @dataclass(frozen=True, slots=True)
 class JudgeScores:
-    """The judge's scores of a strategy's answers.
+    """Means, 0 to 100, of the judge's scores, with bootstrap intervals; None without scores.
 
-    Args:
-        judged: answers with scores.
-        failures: question id -> why its answer has none.
-        faithfulness: mean, 0 to 100, with its bootstrap interval; None without scores.
-        relevance: likewise.
-        cost_usd: US dollars of the judge's calls; None when a price is unknown.
+    `failures` says by question id why an answer has no scores; `cost_usd` is None when a price is unknown.
     """
 
     judged: int
@@ -255,9 +227,6 @@ class AnswerScores:
     Args:
         answered: questions answered; those that failed or were abstained on are not.
         failures: question id -> why it failed.
-        check: of all answers together.
-        judge: None without a judge.
-        verdicts: None without judged answers.
         baselines: the verdicts on the answers of each baseline; empty without judged answers.
         cost_usd: US dollars of all answers, failed and interrupted ones included, without the judge; None when
             a price is unknown.
@@ -283,13 +252,9 @@ class AnswerScores:
         interrupted: Sequence[ModelCall] = (),
         answer_set: AnswerSet | None = None,
     ) -> AnswerScores:
-        """Score a strategy's outcomes.
+        """Score a strategy's outcomes, by question id; `unanswerable` questions have no relevant document.
 
-        Args:
-            outcomes: by question id.
-            unanswerable: ids of the questions without a relevant document.
-            interrupted: calls for a question that the user interrupted; they are billed too.
-            answer_set: the data's judged answers, if it has them.
+        Calls for a question that the user interrupted are billed too.
         """
         checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
         abstained = sum(outcome.abstained for outcome in checked)

@@ -24,7 +24,7 @@ from ..values.errors import (
     StorageError,
     attach_calls_to_errors,
 )
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.trace import Trace
 from ..values.types import ModelCall
 from ..values.visible import as_json
@@ -34,13 +34,10 @@ from .verdicts import BASELINES, answer_by, assess
 
 @dataclass(frozen=True, slots=True)
 class AnswerReport:
-    """The outcomes of asking judged questions.
+    """The outcomes of asking judged questions, by label and question id.
 
-    Args:
-        outcomes: label -> question id -> outcome.
-        remaining: questions without an outcome because the run was stopped.
-        interrupted: label -> model calls for the question in progress at the stop; it counts as remaining.
-        answer_set: the judged answers behind the verdicts, if the data has them.
+    `remaining` counts the questions without an outcome because the run was stopped, and `interrupted` has the
+    model calls, by label, for the one in progress at the stop.
     """
 
     judged: Benchmark
@@ -111,7 +108,6 @@ def check_answers(
     report then covers the questions answered so far.
 
     Args:
-        strategies: by label.
         limit: ask this many questions, evenly spaced; all by default.
         judging: have the judge model score each answer, at one extra call per answer.
         answer_set: judged answers, for verdicts; `judged` has its questions (`AnswerSet.extend`).
@@ -174,11 +170,7 @@ def ragas_rows(report: AnswerReport) -> Iterator[dict[str, Any]]:
 
 
 def write_ragas(path: Path, report: AnswerReport) -> int:
-    """Write the RAGAS rows as JSON lines, each with our notice, and return their number.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
+    """Write the RAGAS rows and our notice as JSON lines; returns their number, or raises StorageError."""
     lines = [as_json({**row, "notice": NOTICE}, indent=None) + "\n" for row in ragas_rows(report)]
     try:
         path.write_text("".join(lines), encoding="utf-8")
@@ -188,11 +180,7 @@ def write_ragas(path: Path, report: AnswerReport) -> int:
 
 
 def with_answers(strategies: Mapping[str, StrategySpec]) -> dict[str, Strategy]:
-    """Build strategies by label and check that each writes answers.
-
-    Raises:
-        ConfigError: there is no strategy, or one is invalid or writes no answer.
-    """
+    """Build strategies by label; raises ConfigError if there is none, or one writes no answer."""
     if not strategies:
         raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
     built = {label: build(chosen) for label, chosen in strategies.items()}
@@ -211,7 +199,6 @@ def evenly_spaced(questions: tuple[Question, ...], limit: int | None) -> list[Qu
 def _ask(
     lab: Lab, question: Question, strategies: list[Strategy], judging: bool, stop: threading.Event
 ) -> list[Outcome]:
-    """The outcome of each strategy; if any is Stopped, the question is unfinished."""
     try:
         results = collect(lab.stream(question.text, strategies, stop=stop))
     except InputError as error:
@@ -261,5 +248,4 @@ def _assessed(outcome: Outcome, judged: JudgedAnswer, relevant: Collection[str])
 
 
 def _all_calls(outcome: Outcome) -> tuple[ModelCall, ...]:
-    """The model calls of an answer and of its judge."""
     return (*outcome.calls, *(outcome.judge_calls if isinstance(outcome, CheckedAnswer) else ()))

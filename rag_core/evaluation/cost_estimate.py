@@ -26,11 +26,8 @@ T = TypeVar("T")
 class Workload:
     """Questions and the strategies to put them to.
 
-    Args:
-        strategies: those that may run.
-        most: how many of them run, whichever they are; None for all.
-        shared: strategies share the equal calls of one question.
-        judging: every answer is also judged.
+    `most` says how many of the strategies run, whichever they are (None for all); `shared`, whether they
+    share the equal calls of one question; `judging`, whether every answer is also judged.
     """
 
     questions: Sequence[Question]
@@ -81,11 +78,7 @@ class CostEstimate:
 
 
 def plan_of(run: RunFolder, strategies: Mapping[str, Strategy], *, share: bool) -> list[Workload]:
-    """What `evaluate` has yet to run, including the questions that failed.
-
-    Args:
-        share: as for `evaluate`.
-    """
+    """What `evaluate` has yet to run, including the questions that failed."""
     groups: dict[tuple[str, ...], list[Question]] = {}
     for question in run.judged.measured:
         labels = tuple(label for label in strategies if run.is_open(label, question.id))
@@ -97,14 +90,7 @@ def plan_of(run: RunFolder, strategies: Mapping[str, Strategy], *, share: bool) 
 
 
 def estimate(plan: Sequence[Workload], rehearsal: Services) -> CostEstimate:
-    """The maximum cost of a plan.
-
-    Args:
-        rehearsal: from `Lab.rehearsal`.
-
-    Raises:
-        RagError: a strategy cannot run, for example without an enriched index.
-    """
+    """The maximum cost of a plan, by a `Lab.rehearsal`; raises RagError if a strategy cannot run."""
     calls: Counter[str] = Counter()
     cost, sent, received = Cost(), 0, 0
     for batch in plan:
@@ -138,10 +124,7 @@ def _rehearse(question: str, batch: Workload, rehearsal: Services) -> list[Model
 
 
 class _CertainlyShared(Once):
-    """What a strategy is certain to share with others: equal first stages, and calls without passages.
-
-    Whether two calls with passages are equal is known only once they run.
-    """
+    """What a strategy is certain to share: equal first stages, and calls without passages."""
 
     def __init__(self, common: Once) -> None:
         super().__init__()

@@ -24,11 +24,7 @@ from .verdicts import AnswerVerdict, assess
 
 
 def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
-    """The built-in questions, or those of a BEIR folder, read and checked completely.
-
-    Raises:
-        DataError: naming file and line of what is malformed.
-    """
+    """The built-in questions, or a BEIR folder's; raises DataError, with file and line, if malformed."""
     try:
         return read_builtin(settings.data, split) if data == BUILTIN_DATA else read_beir(Path(data), split)
     except OSError as error:  # no access, or a name too long to be one
@@ -48,26 +44,20 @@ def splits_of(data: str, settings: Settings) -> tuple[str, ...]:
 
 
 def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet | None:
-    """The judged answers of a split; None when the data has none.
+    """The judged answers to a split's questions; None when the data has none.
 
-    Args:
-        judged: the questions of the split.
-
-    Raises:
-        DataError: naming file and question of what is malformed.
+    Raises DataError, with file and question, if they are malformed.
     """
     path = answer_file(settings.data if data == BUILTIN_DATA else Path(data), judged.split)
     return read_answer_set(path, judged) if path.is_file() else None
 
 
 def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
-    """Recall, precision, MRR and nDCG of a trace's documents by metric name, cut at the number of its passages.
+    """Recall, precision, MRR and nDCG of a trace's documents, by name, cut at the number of its passages.
 
-    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents, when
-    nobody had taught them questions: they may have taught this one.
-
-    Raises:
-        DataError: the built-in questions cannot be read.
+    None unless it is a built-in question with relevant documents, by its text, asked of the built-in
+    documents, when nobody had taught them questions: they may have taught this one. Raises DataError if the
+    questions cannot be read.
     """
     grades = _builtin_grades(settings.data).get(_key(trace.question)) if _can_be_judged(trace) else None
     if grades is None:
@@ -86,10 +76,9 @@ def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
 
 
 def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, frozenset[str]] | None:
-    """What decides on a trace's answer, and the relevant documents; None unless it is a built-in question, as in `quality_of`.
+    """What decides on a trace's answer, and the relevant documents; None as for `quality_of`.
 
-    Raises:
-        DataError: the built-in questions or their answers cannot be read.
+    Raises DataError if the built-in questions or their answers cannot be read.
     """
     return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
 
@@ -105,11 +94,7 @@ def _can_be_judged(trace: Trace) -> bool:
 
 
 def kind_of(question: str, settings: Settings) -> str:
-    """The kind of a built-in question with a judged answer; empty for any other question.
-
-    Raises:
-        DataError: the built-in questions or their answers cannot be read.
-    """
+    """The kind of a built-in question with a judged answer, else ""; raises DataError for unreadable data."""
     known = _builtin_answers(settings.data).get(_key(question))
     return known[0].question.kind if known else ""
 
@@ -143,7 +128,6 @@ def open_judged(
     """The lab over the documents of a judged set, without what it was taught; a BEIR folder is indexed, embedding what is new.
 
     Args:
-        engines: models already loaded.
         consent: called with the maximum cost of embedding, by our count of tokens, before anything is sent to
             a provider; it raises an error to refuse.
 

@@ -18,8 +18,7 @@ from ..catalog import RECIPES, Number, describe
 from ..documents.benchmark import Benchmark
 from ..pipeline.strategy import Strategy
 from ..values.errors import DataError, unreadable
-from ..values.message import Message
-from ..values.notice import NOTICE
+from ..values.message import NOTICE, Message
 
 
 class Stored(BaseModel):
@@ -36,14 +35,7 @@ class Stored(BaseModel):
 
     @classmethod
     def read(cls, path: Path, next_step: str = "Run the evaluation again.") -> Self:
-        """The value a JSON file holds.
-
-        Args:
-            next_step: what to do when it cannot be read.
-
-        Raises:
-            DataError: the file is missing, not JSON, or has another shape.
-        """
+        """The value a JSON file holds; raises DataError if it is missing or has another shape."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except ValidationError as error:
@@ -88,11 +80,7 @@ class Manifest(Stored):
 
     Args:
         source: "builtin" or the BEIR folder.
-        checksum: of questions and judgements.
-        questions: how many are measured.
         depth: what every count of passages was raised to; None for strategies as configured.
-        strategies: by label.
-        engine: models and indexes by role.
         pairs: labels to compare, overall and by kind of question; empty for every pair, overall only.
         started: local time with its offset.
     """
@@ -140,14 +128,7 @@ def describe_run(
     run_files: Mapping[str, Path] | None = None,
     pairs: Sequence[tuple[str, str]] = (),
 ) -> Manifest:
-    """The manifest of a run that starts now; the arguments are its fields.
-
-    Args:
-        run_files: rankings of other systems, by label.
-
-    Raises:
-        DataError: a run file cannot be read.
-    """
+    """The manifest of a run that starts now; raises DataError if a run file cannot be read."""
     ours = {
         label: MeasuredStrategy(
             strategy=strategy.name, controls=dict(strategy.controls), fingerprint=strategy.fingerprint

@@ -132,13 +132,9 @@ def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with its cut-off, called with a ranking and the judgements of its question.
+    """A metric and its cut-off (None for the full ranking), called with a ranking and its judgements.
 
-    Args:
-        name: the canonical name, such as "ndcg@10"; `parse_metric` reads it back.
-        title: what screens show, such as "nDCG@10".
-        cutoff: k; None for the full ranking.
-        compute: one of the functions above.
+    `parse_metric` reads back its `name`, such as "ndcg@10"; screens show its `title`, such as "nDCG@10".
     """
 
     name: str

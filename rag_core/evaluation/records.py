@@ -18,12 +18,10 @@ from ..values.types import Cost, ModelCall, document_ids, token_counts
 
 @dataclass(frozen=True, slots=True)
 class StageRanking:
-    """One ranking after a stage.
+    """One ranking after a stage: distinct documents, best first, each at the rank of its best passage.
 
-    Args:
-        origin: the transform that wrote its query; "question" for the user's own words.
-        retriever: the retriever that made it; empty once rankings have been fused.
-        documents: distinct ids, best first: each at the rank of its best passage.
+    `origin` names the transform that wrote the query ("question" for the user's words), and `retriever` what
+    made the ranking; it is empty once rankings have been fused.
     """
 
     origin: str
@@ -70,12 +68,9 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One question put to one strategy.
+    """One question put to one strategy; `error` says why it failed or was stopped, else it is empty.
 
-    Args:
-        calls: those of this attempt, failed or not.
-        error: why it failed or was stopped; empty for a success.
-        earlier: the calls of earlier attempts that failed; they were paid for too.
+    `calls` are those of this attempt, `earlier` those of attempts that failed before it: all were paid for.
     """
 
     question: str
@@ -153,13 +148,9 @@ def _summed(calls: Sequence[ModelCall]) -> tuple[Calls, ...]:
 
 
 def read_records(path: Path, *, repair: bool) -> dict[str, Record]:
-    """The records of a file by question, without a last line that a crash cut short.
+    """The records of a file by question, without a last line that a crash cut short, which `repair` removes.
 
-    Args:
-        repair: remove such a line from the file.
-
-    Raises:
-        DataError: naming file and line of what is not a record.
+    Raises DataError, with file and line, for a line that is not a record.
     """
     if not path.is_file():
         return {}

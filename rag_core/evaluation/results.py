@@ -5,13 +5,13 @@ import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from ..documents.benchmark import Question, trec_lines
-from ..values.errors import InputError
+from ..values.errors import DataError, InputError
 from ..values.owner_only import write_atomically
 from ..values.types import Cost
 from ..values.visible import as_json
@@ -21,6 +21,9 @@ from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
 from .records import Calls, Record
 from .run_folder import RunFolder
 from .statistics import Comparison, compare_all, interval
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Scores = Mapping[str, Mapping[str, float]]  # label -> question id -> score
 
@@ -41,15 +44,10 @@ class StrategyResult(Stored):
 
     Args:
         queries: questions without a failure; all means are over these.
-        failures: their distinct reasons.
         judged_at_10: mean share of the first ten documents that were judged; None without a success.
-        seconds_per_query: mean; None without a success, and for run files, which have no times.
         stage_seconds: mean seconds per query by "position name", positions from 1.
         cost_usd: US dollars of the whole run; None when a price is unknown.
         calls: by purpose and model, including those of failed attempts.
-        cost_known_usd: of the calls whose price is known.
-        warnings: how many.
-        controls: None for run files.
     """
 
     metrics: Means
@@ -74,12 +72,7 @@ class StrategyResult(Stored):
 
 
 class GroupResult(Stored):
-    """Scores of the questions of one kind or language.
-
-    Args:
-        strategies: label -> metric -> mean.
-        comparisons: the pairs of the manifest, p corrected within the group.
-    """
+    """Scores of the questions of one kind or language, by label and metric; p is corrected within it."""
 
     queries: int
     strategies: dict[str, Means]
@@ -93,11 +86,9 @@ class Results(Stored):
     """The results of a run: what `rag eval --json` prints and results.json holds.
 
     Args:
-        primary: the metric used for comparisons.
         comparisons: of every pair, or those of the manifest; p corrected over all of them.
         groups: "kind" and "language" -> group -> scores; empty where there is one group only.
         rewrites: label -> effects, for strategies that search with several queries.
-        peak_memory_mb: of the process that ran it.
         run_files: label -> name of its TREC run file, or why there is none.
     """
 
@@ -113,6 +104,53 @@ class Results(Stored):
     manifest: Manifest
     peak_memory_mb: float | None = None
     run_files: dict[str, str] = Field(default_factory=dict)
+    _run: RunFolder | None = PrivateAttr(default=None)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.primary_means.items())
+        return f"<Results of {self.queries} questions of {self.data}, {self.split}: {self.primary} {means}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html())  # labels and metrics, which it escapes
+
+    def to_frame(self) -> "DataFrame":
+        """A row for each strategy: "ndcg@10", "ndcg@10.ci_low", "ndcg@10.ci_high", ..., questions, failures, seconds, cost."""
+        from pandas import json_normalize
+
+        kept = {"metrics", "queries", "failed", "seconds_per_query", "cost_usd"}
+        rows = [{"strategy": label, **one.model_dump(include=kept)} for label, one in self.strategies.items()]
+        frame = json_normalize(rows).set_index("strategy")
+        return frame.rename(columns=lambda name: name.removeprefix("metrics.").removesuffix(".mean"))
+
+    @property
+    def run(self) -> RunFolder:
+        """The run behind them; a DataError if they were read from a file."""
+        if self._run is None:
+            raise DataError("These results came without their run.", "Open it: RunFolder.open(its folder).")
+        return self._run
+
+    def per_question(self) -> "DataFrame":
+        """A row for each question, by id; columns by metric and strategy, as in `["ndcg@10"]["bm25"]`; NaN for a failure."""
+        from pandas import DataFrame, concat
+
+        names = next(iter(self.strategies.values())).metrics
+        frames = {name: DataFrame(scores(self.run, parse_metric(name))) for name in names}
+        return concat(frames, axis=1, names=["metric", "strategy"]).rename_axis("question")
+
+    def qrels(self) -> dict[str, dict[str, int]]:
+        """Question -> document -> grade, as pytrec_eval and ranx take them."""
+        return {one.id: dict(self.run.judged.qrels[one.id]) for one in self.run.judged.measured}
+
+    def runs(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Label -> question -> document -> 1 / rank, likewise."""
+        found: dict[str, dict[str, dict[str, float]]] = {label: {} for label in self.run.labels}
+        for label, records in self.run.records.items():
+            for question, one in records.items():
+                if not one.error:
+                    found[label][question] = {name: 1 / rank for rank, name in enumerate(one.ranked, 1)}
+        return found
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -139,11 +177,7 @@ class Results(Stored):
         return max(means, key=means.__getitem__, default=None)
 
     def best_kind(self, label: str, metric: str, baseline: str | None = None) -> tuple[str, float] | None:
-        """The kind of question a strategy scores best on, or gains most on over a baseline; None without kinds.
-
-        Returns:
-            The kind, and the mean or the difference of means.
-        """
+        """The kind with the best mean, or gain over a baseline, and that figure; None without kinds."""
         scores = {}
         for kind, row in self.groups["kind"].items():
             mean = row.strategies[label][metric]
@@ -155,21 +189,14 @@ class Results(Stored):
 
 
 def stored_results(run: RunFolder) -> Results | None:
-    """The stored results of a run; None until it has ended.
-
-    Raises:
-        DataError: they cannot be read.
-    """
+    """The stored results of a run; None until it has ended; raises DataError if they cannot be read."""
     return Results.read(run.results_file) if run.results_file.is_file() else None
 
 
 def choose_metrics(names: Sequence[str] = (), depth: int | None = None) -> list[Metric]:
-    """The metrics of these names; the first is the primary one.
+    """The metrics of these names; the first is the primary one. Raises ConfigError if one is unknown.
 
     Without names, the usual ones, and Recall@100 where rankings are that deep.
-
-    Raises:
-        ConfigError: an unknown metric.
     """
     deep = ("recall@100",) if depth is not None and depth >= 100 else ()
     chosen = (parse_metric(name) for name in names or (*DEFAULT_METRICS, *deep))
@@ -190,11 +217,7 @@ def scores(run: RunFolder, metric: Metric) -> dict[str, dict[str, float]]:
 
 
 def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
-    """Write a run's results, and its rankings as TREC run files; returns the results.
-
-    Raises:
-        StorageError: a file cannot be written.
-    """
+    """Write a run's results and TREC run files; returns the results, or raises StorageError."""
     run_files = {}
     for label, records in run.records.items():
         path = run.folder / "runs" / f"{label}.trec"
@@ -272,7 +295,6 @@ def _mean_score(values: Sequence[float]) -> MeanScore | None:
 
 
 def _stage_seconds(records: Sequence[Record]) -> dict[str, float]:
-    """Mean seconds per query of each stage, by position and name."""
     seconds: dict[str, list[float]] = {}
     for record in records:
         for position, stage in enumerate(record.stages, start=1):
@@ -314,7 +336,6 @@ def _group_results(
 
 
 def _restricted(scores: Scores, ids: Sequence[str]) -> Scores:
-    """The scores of these questions, in their order."""
     return {label: {one: values[one] for one in ids if one in values} for label, values in scores.items()}
 
 
@@ -323,13 +344,7 @@ SLOWER = 1.1  # times within this ratio count as equal
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A strategy or setting by quality, time and cost.
-
-    Args:
-        seconds: per question.
-        cost_usd: US dollars per question; None when unknown.
-        front: whether it is on the Pareto front.
-    """
+    """A strategy or setting by quality, seconds and US dollars per question; is it on the Pareto front?"""
 
     name: str
     mean: float
@@ -339,10 +354,7 @@ class Point:
 
 
 def on_front(points: Sequence[Point]) -> list[bool]:
-    """Whether each point is on the front: no other is better in one respect and worse in none.
-
-    An unknown cost counts as 0.
-    """
+    """Whether no other point is better in one respect and worse in none; an unknown cost counts as 0."""
     return [not any(_dominates(other, point) for other in points) for point in points]
 
 
@@ -368,11 +380,9 @@ Verdict = Literal["better", "worse", "different", "same", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One question's score under a strategy, compared with the baseline's.
+    """One question's score under a strategy and the baseline; None where that failed.
 
-    Args:
-        verdict: "different" when the scores are equal but the first `cutoff` documents are not.
-        baseline: None when it failed, as for `score`.
+    The verdict is "different" when the scores are equal but the first `cutoff` documents are not.
     """
 
     question: str
@@ -408,12 +418,9 @@ def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[C
 
 @dataclass(frozen=True, slots=True)
 class StrategyInTwoRuns:
-    """A strategy with its settings, as two runs scored it.
+    """A strategy as two runs scored it: its means, None where it is not in a run or always failed.
 
-    Args:
-        older: mean over the older run's questions; None when it is not in that run, or always failed.
-        newer: the same for the newer run.
-        comparison: newer − older on the questions of both; None when it is in one run only.
+    The comparison is newer − older on the questions of both; None when it is in one run only.
     """
 
     title: str

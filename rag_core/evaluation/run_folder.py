@@ -37,11 +37,7 @@ LABEL = re.compile(r"[\w.+@-]+")
 
 
 class RunFolder:
-    """The folder of one evaluation, open for reading and appending.
-
-    Attributes:
-        records: label -> question id -> record, for the questions asked so far.
-    """
+    """The folder of one evaluation, open for reading and appending; records are by label and question id."""
 
     def __init__(
         self, folder: Path, manifest: Manifest, judged: Benchmark, lock: FileLock | None = None
@@ -110,11 +106,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, folder: Path) -> RunFolder:
-        """A run on disk, for reading, with its own copy of the questions.
-
-        Raises:
-            DataError: there is none, or it cannot be read.
-        """
+        """A run on disk, for reading, with its questions; raises DataError if there is none."""
         manifest = Manifest.read(folder / "manifest.json")
         try:
             lines = (folder / "questions.jsonl").read_text(encoding="utf-8").split("\n")
@@ -152,11 +144,7 @@ class RunFolder:
         return record is None or bool(record.error)
 
     def append(self, label: str, record: Record) -> None:
-        """Store a record on disk at once, together with what earlier failed attempts cost.
-
-        Raises:
-            StorageError: the disk is full or the folder gone.
-        """
+        """Store a record with the cost of earlier failed attempts; raises StorageError."""
         record = record.after(self.records[label].get(record.question))
         path = self.folder / "records" / f"{label}.jsonl"
         try:
@@ -190,11 +178,7 @@ def past_runs(settings: Settings) -> list[Path]:
 
 
 def run_title(folder: Path) -> str:
-    """A run in one line: when, on what data, which strategies.
-
-    Raises:
-        DataError: its manifest cannot be read.
-    """
+    """A run in one line: when, on what data, which strategies; raises DataError if it cannot be read."""
     manifest = Manifest.read(folder / "manifest.json")
     strategies = Message.joined(titles(manifest).values())
     return Message.joined(
@@ -236,17 +220,9 @@ COLUMNS = 6
 
 
 def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict[str, list[str]]:
-    """Read the rankings of any system in trec_eval's order: by score, not by the rank column.
+    """The rankings of any system by question id, in trec_eval's order: by score, not by the rank column.
 
-    Args:
-        known_questions: ids of the judged questions; at least one must be in the file.
-
-    Returns:
-        Question id -> document ids, best first, with the questions in file order.
-
-    Raises:
-        DataError: a line is malformed or repeated (the message names file and line), or the file is empty or
-            ranks none of the known questions.
+    Raises DataError, with file and line, for a malformed or repeated line, or if no known question is ranked.
     """
     scores: dict[str, dict[str, float]] = {}
     lines: dict[tuple[str, str], int] = {}

@@ -23,12 +23,9 @@ from .run_folder import RunFolder, read_run
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """The progress of an evaluation.
+    """The question × strategy pairs with a record, an earlier call's included, and the latest record.
 
-    Args:
-        done: question × strategy pairs with a record, including those of an earlier call.
-        seconds_left: estimate from the pace of this call; None before the first record.
-        latest: label and record just written.
+    `seconds_left` is estimated from the pace of this call; None before its first record.
     """
 
     done: int
@@ -78,10 +75,9 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
 
 
 def take_run_file(run: RunFolder, label: str, path: Path) -> None:
-    """Import another system's rankings; a question without a ranking scores 0, as in trec_eval.
+    """Import another system's rankings; a question without one scores 0, as in trec_eval.
 
-    Raises:
-        DataError: naming file and line of the error.
+    Raises DataError, with file and line, if the file is malformed.
     """
     ranked = read_run(path, {question.id for question in run.judged.measured})
     for question in run.judged.measured:
@@ -106,7 +102,6 @@ def evaluate(
     and it has no score. Closing the iterator, or setting `stop`, ends the run after the questions in progress.
 
     Args:
-        strategies: by the labels of the run.
         services: called for each question; their engine must be the run's.
         share: strategies share a question's equal model calls and prefixes, which saves paid calls. A shared
             call takes no time, so leave this off to time each strategy.

@@ -178,18 +178,12 @@ class Comparison:
     """Two strategies compared on the questions that both have a score for.
 
     Args:
-        metric: its title.
         a: the first strategy; wins and losses are from its side.
-        b: the second.
-        n: questions.
         difference: mean of a − b; None, like its interval, when n is 0.
         low: lower bound of its 95 % interval, uncorrected for multiple pairs.
-        high: upper bound.
         p: from the randomisation test; None below `FEWEST` questions.
         p_holm: p corrected for all pairs tested together.
         wins: questions on which a is better.
-        ties: questions on which they differ at most by rounding.
-        losses: questions on which b is better.
         minimum_detectable: the smallest difference detected with 80 % power, at the strictest level of the Holm
             correction; None below `FEWEST` questions, and when the two are equal on every question.
         more_questions: how many more would detect the observed difference with that power; None when the
@@ -226,7 +220,6 @@ def compare_all(
     """Compare every pair of strategies, in the order of the mapping, on the questions both have.
 
     Args:
-        metric_title: such as "nDCG@10".
         scores: strategy -> question id -> score.
         pairs: the pairs to compare; all by default. p is corrected for these only.
 
@@ -289,11 +282,7 @@ def compare_all(
 
 
 def verdict(pair: Comparison, names: Mapping[str, str] | None = None) -> Message:
-    """A comparison in one sentence.
-
-    Args:
-        names: label -> what the strategy is called; the labels by default.
-    """
+    """A comparison in one sentence, with the strategies' labels, or their names by label."""
     first, second = (names[one] if names else one for one in (pair.a, pair.b))
     if pair.p_holm is None or pair.difference is None or pair.low is None or pair.high is None:
         if pair.n == 1:

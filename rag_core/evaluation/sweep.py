@@ -1,4 +1,4 @@
-"""Sweeps: many settings of one strategy over judged questions, each stage run once per prefix.
+"""Sweeps: many settings of one strategy over judged questions, each stage run once per prefix; their results, stored.
 
 For each question, all settings share their equal prefixes (`Strategy.run` with one `Run`) and a cache of
 index searches, so that one retrieval serves every setting; those that allow it are computed together
@@ -6,17 +6,21 @@ index searches, so that one retrieval serves every setting; those that allow it 
 """
 
 import dataclasses
+import hashlib
 import itertools
 import math
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..catalog import MAX_PASSAGES, Number, Recipe
+from ..catalog import MAX_PASSAGES, Number, Recipe, describe, describe_changes, format_value
 from ..documents.benchmark import Benchmark
 from ..pipeline.cached_index import CachedIndex
 from ..pipeline.strategy import Strategy
@@ -25,9 +29,177 @@ from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ..values.message import Message
+from ..values.owner_only import write_atomically
+from ..values.settings import Settings
 from ..values.types import Cost, ModelCall, document_ids
+from ..values.visible import as_json
+from .manifest import Stored
 from .metrics import Metric
+from .results import Point
 from .runner import services_for
+from .statistics import Comparison, Interval
+
+
+class Split(Stored):
+    """The questions of a split."""
+
+    split: str
+    queries: int
+    checksum: str
+
+
+class Setting(Stored):
+    """A setting's score on the tuning split, and its US dollars per query if run alone (None if unknown)."""
+
+    controls: dict[str, Any]
+    score: Interval
+    cost_usd_per_query: float | None
+
+
+class ReportedSetting(Stored):
+    """A setting's scores on both splits."""
+
+    controls: dict[str, Any]
+    tuned: Interval
+    reported: Interval
+
+
+class Winner(ReportedSetting):
+    """The best setting on the tuning split; `gap` is its mean there minus its mean on the reporting split."""
+
+    gap: float
+
+
+class EqualK(Stored):
+    """How much of the winner's gain on the reporting split comes from returning more passages.
+
+    `controls` are the winner's with the defaults' `k_final`; both gains are over the defaults, and
+    `from_passages` is the difference between them.
+    """
+
+    k_final: int
+    controls: dict[str, Any]
+    reported: Interval
+    gain: float
+    gain_at_equal_k: float
+    from_passages: float
+    sentence: str
+
+
+class Finalist(Stored):
+    """A setting run again from scratch: median seconds and US dollars per question (None if unknown).
+
+    `mean` is its score in the sweep, `same` whether it scored exactly that again, and `front` whether it is
+    on the Pareto front of the finalists.
+    """
+
+    controls: dict[str, Any]
+    default: bool
+    mean: float
+    seconds: float
+    cost_usd: float | None
+    same: bool
+    front: bool
+
+
+class SweepResult(Stored):
+    """The settings of a sweep, its winner, and what they took: what `rag sweep --json` prints.
+
+    Args:
+        tune: the split that the winner was chosen on.
+        report: the split that it is reported on.
+        equal_k: None when the winner returns as many passages as the defaults.
+        cost_usd: US dollars of the complete sweep; None when a price is unknown.
+        runs: settings × questions on the tuning split.
+        at: when it ended, local time with its offset.
+    """
+
+    data: str
+    judged_by: str
+    strategy: str
+    base: dict[str, Any]
+    metric: str
+    tune: Split
+    report: Split
+    varied: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    best: Winner
+    default: ReportedSetting
+    equal_k: EqualK | None = None
+    comparison: Comparison
+    finalists: tuple[Finalist, ...]
+    cost_usd: float | None
+    cost_known_usd: float
+    calls_without_price: int
+    seconds: float
+    runs: int
+    at: str
+
+    @property
+    def gain(self) -> float:
+        """The winner's mean minus the defaults', on the reporting split."""
+        return self.best.reported.mean - self.default.reported.mean
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(self.cost_known_usd, self.calls_without_price)
+
+    def title_of(self, controls: dict[str, Any]) -> str:
+        """The strategy with these settings, in words."""
+        return describe((self.strategy, controls))
+
+    def best_along(self, *controls: str) -> list[Setting]:
+        """The best setting for each combination of values of some controls, in the order of the values."""
+        best: dict[tuple[str, ...], Setting] = {}
+        for row in self.settings:
+            values = tuple(format_value(row.controls[name]) for name in controls)
+            if values not in best or row.score.mean > best[values].score.mean:
+                best[values] = row
+        return sorted(best.values(), key=lambda row: [value_order(row.controls[name]) for name in controls])
+
+    def front(self) -> list[Point]:
+        """The finalists by quality, time and cost, named by the settings that differ from the defaults."""
+        return [
+            Point(
+                describe_changes((self.strategy, row.controls)) or Message("the defaults"),
+                row.mean,
+                row.seconds,
+                row.cost_usd,
+                row.front,
+            )
+            for row in self.finalists
+        ]
+
+
+def value_order(value: object) -> tuple[float, str]:
+    """Sorts the values of a control: numbers by size, everything else by name."""
+    return (float(value), "") if isinstance(value, int | float) else (0.0, format_value(value))
+
+
+def save_sweep(result: SweepResult, settings: Settings) -> Path:
+    """Write a sweep's result to a file of its own and return it; raises StorageError if that fails."""
+    text = as_json(result.as_json(), indent=None)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    path = _sweeps_folder(settings) / f"{time.strftime('%Y%m%d-%H%M%S')}-{result.strategy}-{digest}.json"
+    write_atomically(path, text)
+    return path
+
+
+def list_sweeps(settings: Settings) -> list[Path]:
+    """Files of past sweeps, newest first."""
+    return sorted(_sweeps_folder(settings).glob("*.json"), reverse=True)
+
+
+def sweep_title(path: Path) -> str:
+    """A past sweep in one line, from its file name: when, and which strategy."""
+    day, clock, name, *_ = [*path.stem.split("-"), "", ""]
+    when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}"
+    return Message.joined([when, describe(name)], " · ")
+
+
+def _sweeps_folder(settings: Settings) -> Path:
+    return settings.home / "sweeps"
+
 
 MOST = 20_000  # settings of one sweep
 SEED = 20_261
@@ -38,11 +210,8 @@ Values = Mapping[str, object]
 def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     """A control and its values, from "rrf_k=1,10,60" or "mmr_lambda=0:1:0.1" (both ends included).
 
-    Values that contain commas, such as weights, are separated by semicolons. Custom templates are written
-    as JSON lists, also separated by semicolons.
-
-    Raises:
-        ConfigError: no such control, or a value it cannot take.
+    Semicolons separate values that contain commas, such as weights, and custom templates, which are JSON
+    lists. Raises ConfigError if there is no such control, or it cannot take a value.
     """
     name, equals, written = text.partition("=")
     controls = {control.name: control for control in recipe.controls if control.changes_passages}
@@ -114,13 +283,9 @@ def axis_values(control: Number, low: float, high: float, most: int = 11) -> tup
 
 
 def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dict[Strategy, Values]:
-    """The distinct strategies that settings build, each with its control values.
+    """The distinct strategies that settings build on common values, each with its control values.
 
-    Args:
-        base: control values that all settings share.
-
-    Raises:
-        ConfigError: a value is wrong, or there are too many settings.
+    Raises ConfigError if a value is wrong, or there are too many settings.
     """
     if not 0 < len(settings) <= MOST:
         raise ConfigError(
@@ -136,12 +301,9 @@ def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Scores of every setting on every question.
+    """Scores of every setting on every question, and the billed calls, shared ones once.
 
-    Args:
-        scores: (settings, questions) of the metric.
-        cost_usd: US dollars per setting for all questions, as if it had run alone; NaN when unknown.
-        calls: the billed calls made; a call that settings share is listed once.
+    `cost_usd` is in US dollars per setting for all questions, as if it had run alone; NaN when unknown.
     """
 
     strategies: tuple[Strategy, ...]
@@ -165,15 +327,10 @@ def sweep(
     stop: threading.Event | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ScoreMatrix:
-    """Run every setting on every measured question.
+    """Run every setting on every measured question, with services made for each; shows progress by questions.
 
-    Args:
-        services: called for each question.
-        progress: called with the questions done and their total.
-
-    Raises:
-        StageError: a stage failed; a sweep has no gaps.
-        Stopped: the user stopped it. Both carry the calls made so far.
+    Raises StageError if a stage failed, since a sweep has no gaps, or Stopped; both carry the calls made so
+    far.
     """
     questions = judged.measured
     scores = np.empty((len(strategies), len(questions)))
@@ -219,8 +376,7 @@ def sweep(
 def _common_stages(strategy: Strategy, following: Strategy) -> int:
     """How many first stages two strategies share.
 
-    Settings run in the order of their stages, so the steps after these are of no further use. Keeping
-    thousands of them would cost memory, and time whenever the garbage collector walks through them.
+    Later steps are not kept: thousands of them would cost memory and the garbage collector's time.
     """
     pairs = zip(strategy.stages, following.stages, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..catalog import RECIPES
 from ..values.errors import DataError, why_unreadable
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.owner_only import write_atomically
 from ..values.visible import visible
 from .ablation import FORMS, RewriteEffect
@@ -53,11 +53,7 @@ def markdown(results: Results) -> str:
 
 
 def put_table(path: Path, table: str) -> None:
-    """Replace the text between the two marks of a Markdown file.
-
-    Raises:
-        DataError: the file cannot be read, or lacks a mark.
-    """
+    """Replace the text between a Markdown file's two marks; raises DataError if it lacks one."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -163,7 +159,6 @@ def _code(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Foreign text on one line, without a character that Markdown or HTML would obey."""
     return MARKUP.sub(r"\\\g<0>", " ".join(visible(text).split()))
 
 

@@ -80,10 +80,9 @@ def outside_of(judged: Benchmark) -> dict[Question, bool]:
 
 
 def read_abstention(data: Path, split: str) -> dict[Question, bool]:
-    """The questions of `data/abstention` in a split, and whether the collection leaves each unanswered.
+    """Whether the collection leaves each question of a split of `data/abstention` unanswered.
 
-    Raises:
-        DataError: the file is missing or malformed.
+    Raises DataError if the file is missing or malformed.
     """
     path = data / "abstention" / f"{split}.jsonl"
     try:
@@ -104,14 +103,7 @@ ABSTAINING = "hybrid_rrf"  # the strategy on whose passages abstention is measur
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measured share.
-
-    Args:
-        safeguard: what is measured, such as "Urgency".
-        name: the share in words.
-        share: with its 95 % Wilson interval; None without cases.
-        wanted: whether it should be high or low.
-    """
+    """One share with its 95 % Wilson interval (None without cases), and whether it should be high or low."""
 
     safeguard: str
     name: str
@@ -129,11 +121,7 @@ class Measure:
 
 
 def trust_measures(lab: Lab, limit: int | None = None) -> list[Measure]:
-    """All of them, with the models and data of a lab.
-
-    Args:
-        limit: questions to ask for abstention, evenly spaced; all by default.
-    """
+    """All measures with a lab's models and data; abstention on `limit` evenly spaced questions, or all."""
     data, grounder = lab.settings.data, lab.engines.grounder
     return [
         *urgency_measures(data),
@@ -144,13 +132,9 @@ def trust_measures(lab: Lab, limit: int | None = None) -> list[Measure]:
 
 
 def urgency_measures(data: Path) -> list[Measure]:
-    """Triage on the questions of `urgency/test.jsonl`, and on the built-in questions, which the rules were written with.
+    """Triage on `urgency/test.jsonl`, and on the built-in questions, with which the rules were written.
 
-    Args:
-        data: the product's data folder, here and below.
-
-    Raises:
-        DataError: a file is missing or malformed, here and below.
+    Here and below, `data` is the product's data folder; a file that is missing or malformed raises DataError.
     """
     fresh = [(row["text"], row["level"]) for row in _rows(data / "urgency" / "test.jsonl", {"text", "level"})]
     own = [(one.text, one.level) for split in ("dev", "test") for one in read_builtin(data, split).questions]
@@ -229,11 +213,7 @@ def abstention_measures(lab: Lab, limit: int | None = None) -> list[Measure]:
 
 
 def grounding_pairs(data: Path, part: str) -> Iterator[tuple[str, str, Passage, bool]]:
-    """Sentence, language, the section it is about, and whether the section supports it.
-
-    Args:
-        part: "dev" or "test".
-    """
+    """Sentence, language, its section, and whether that supports it, of the part "dev" or "test"."""
     for row in _rows(
         data / "grounding" / f"{part}.jsonl", {"document", "heading", "sentence", "supported", "language"}
     ):
@@ -264,12 +244,7 @@ def _measure(safeguard: str, name: str, cases: Sequence[bool], wanted: Wanted = 
 
 @dataclass(frozen=True, slots=True)
 class SafetyReport:
-    """The checks of several strategies on urgent questions.
-
-    Args:
-        questions: by id.
-        checks: label -> question id -> check, or the error for a question that failed.
-    """
+    """The checks of several strategies on urgent questions, or errors, by label and question id."""
 
     questions: Mapping[str, Question]
     checks: Mapping[str, Mapping[str, SafetyCheck | RagError]]

@@ -21,8 +21,19 @@ from .metrics import Metric
 from .results import Point, on_front
 from .runner import services_for
 from .statistics import Interval, compare_all, intervals
-from .sweep import ScoreMatrix, Values, settings_of, sweep
-from .sweep_results import EqualK, Finalist, ReportedSetting, Setting, Split, SweepResult, Winner
+from .sweep import (
+    EqualK,
+    Finalist,
+    ReportedSetting,
+    ScoreMatrix,
+    Setting,
+    Split,
+    SweepResult,
+    Values,
+    Winner,
+    settings_of,
+    sweep,
+)
 
 BATCH = 200  # settings whose intervals are resampled together
 K_FINAL = "k_final"  # the control for the number of passages a strategy returns
@@ -38,10 +49,7 @@ def plan(
 ) -> tuple[Workload, ...]:
     """Everything that `tune` runs: the sweep, the report on `test`, the finalists from scratch.
 
-    Which settings are reported and which are finalists is known only after the sweep.
-
-    Raises:
-        ConfigError: a value is wrong.
+    Raises ConfigError if a value is wrong.
     """
     default = recipe.build(**(base or {})).without_answer()
     built = tuple({**settings_of(recipe, base or {}, settings), default: {}})
@@ -71,9 +79,6 @@ def tune(
 
     Some settings, from the best to the worst, are run again from scratch, one at a time: this measures
     their seconds, and checks the sweep's scores.
-
-    Args:
-        base: control values that all settings share, the defaults included.
 
     Raises:
         ConfigError: a value is wrong.
@@ -160,11 +165,7 @@ def _intervals(
     stop: threading.Event | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Interval]:
-    """One interval per setting of a (settings, questions) array.
-
-    Raises:
-        Stopped: the user stopped it.
-    """
+    """One interval per setting of a (settings, questions) array; raises Stopped if the user stopped it."""
     spans: list[Interval] = []
     for start in range(0, len(scores), BATCH):
         if stop and stop.is_set():
@@ -186,11 +187,7 @@ def _finalists(
     progress: TuningProgress,
     calls: list[ModelCall],
 ) -> tuple[Finalist, ...]:
-    """Settings of a sweep run again from scratch on a few questions.
-
-    Args:
-        calls: receives the billed calls as they are made.
-    """
+    """Settings of a sweep run again from scratch on a few questions; their billed calls go into `calls`."""
     rows: list[Finalist] = []
     for strategy in chosen:
         row = swept.strategies.index(strategy)

@@ -23,12 +23,7 @@ AnswerVerdict = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The verdict on one answer, and why.
-
-    Args:
-        missing: necessary statements that the answer does not contain.
-        unwanted: statements in it that an acceptable answer must not contain.
-    """
+    """The verdict on one answer, the necessary statements it lacks, and the unacceptable ones it makes."""
 
     verdict: AnswerVerdict
     missing: tuple[str, ...] = ()
@@ -48,9 +43,6 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
         question and does not answer it.
     off_topic: any other answer, and every answer to a question that the collection does not cover.
     abstained_rightly, abstained_wrongly: it abstains on a question outside the collection, or on another.
-
-    Args:
-        relevant: documents judged relevant for the question.
 
     Raises:
         ValueError: the trace has no answer.
@@ -78,7 +70,6 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
 
 
 def _cites(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> bool:
-    """Whether the answer cites a tied passage or a relevant document."""
     cited = {citation.context_id for citation in trace.answer.citations} if trace.answer else set()
     return any(
         passage_key(one.id) in judged.passages or one.doc_id in relevant
@@ -90,11 +81,7 @@ def _cites(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> boo
 
 @dataclass(frozen=True, slots=True)
 class VerdictShares:
-    """The verdicts on a group of answers; failed questions have none.
-
-    Args:
-        counts: of every verdict that occurs.
-    """
+    """The verdicts on a group of answers, counted; failed questions have none."""
 
     counts: Mapping[AnswerVerdict, int]
 
@@ -127,12 +114,9 @@ OUTSIDE: tuple[AnswerVerdict, ...] = ("abstained_rightly", "off_topic", "harmful
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
-    """The verdicts on the questions of one language, one kind, or all.
+    """The verdicts on the questions of one language, one kind, or all, covered or outside the collection.
 
-    Args:
-        covered: on questions that the collection covers.
-        outside: on the others.
-        failed: questions without an answer; in no share.
+    Failed questions are in no share.
     """
 
     covered: VerdictShares
@@ -157,11 +141,7 @@ class VerdictScores:
 
     @classmethod
     def of(cls, answers: Mapping[str, Assessment | RagError], judged: AnswerSet) -> VerdictScores:
-        """Count the verdicts.
-
-        Args:
-            answers: question id -> assessment, or the error that prevented an answer; each id is in the set.
-        """
+        """Count the verdicts, by question id; errors count as failed."""
         questions = {identity: judged.answers[identity].question for identity in answers}
 
         def group(members: Collection[str]) -> VerdictGroup:

@@ -1,17 +1,25 @@
-"""How the answers of a comparison differ: read off what they say, cite and name."""
+"""How the answers of a comparison differ, read off what they say, cite and name; how two results of a column do."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from ..language.analysis import language_of
 from ..offline.amounts import Quantity, quantities
+from ..pipeline.stream import remember
+from ..runtime.run import Run
+from ..runtime.services import Services
+from ..stages import LeaveOut
 from ..stages.citations import unmarked
+from ..values.answers import Answer
 from ..values.sources import listed
 from ..values.trace import Trace
 from ..values.translation import translate, translate_plural
+from ..values.types import Passage
+from .fate import fates
+from .without_models import recipe_of_unchanged
 
 Columns = tuple[int, ...]  # positions, ascending
 Key = TypeVar("Key")
@@ -50,8 +58,7 @@ class AnswerDifferences:
     def in_words(self, language: str, most: int | None = None) -> list[str]:
         """A sentence for each, which calls the columns by their letters in bold print.
 
-        Args:
-            most: of the sections or figures of an answer that are named; the others are counted.
+        Of an answer's sections or figures, `most` are named; the others are counted.
         """
 
         def letters(columns: Columns) -> str:
@@ -108,12 +115,7 @@ class AnswerDifferences:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an answer says.
-
-    Args:
-        text: as it was written, after the notice.
-        sections: what tells a section that it cites from others -> its title.
-    """
+    """What an answer says after its notice, and the titles of the sections it cites, by their identity."""
 
     text: str
     abstained: bool
@@ -139,9 +141,8 @@ class Quoted:
 def together(traces: Sequence[Trace | None], first: int = 0) -> tuple[Quoted, ...]:
     """All answers as one: each section once, and each of its sentences once, with the columns that have it.
 
-    Args:
-        traces: of the columns in order; None for one without a result.
-        first: the column whose order is kept; what others add follows.
+    Traces are by column, None without a result; the order of column `first` is kept, and what others add
+    follows.
     """
     sections: dict[str, dict[str, list[int]]] = {}
     for place in sorted(range(len(traces)), key=lambda place: place != first):
@@ -165,11 +166,7 @@ def letter(place: int) -> str:
 
 
 def answer_differences(traces: Sequence[Trace | None]) -> AnswerDifferences:
-    """How the answers differ.
-
-    Args:
-        traces: of the columns in order; None for one without a result.
-    """
+    """How the answers of columns in order differ; None for a column without a result."""
     return differences_of(
         [
             Told(trace.answer.written, trace.answer.abstained, _sections(trace))
@@ -216,7 +213,6 @@ def _only(found: Mapping[Columns, Mapping[Key, str]]) -> dict[Columns, tuple[str
 
 
 def _sections(trace: Trace) -> dict[tuple[str, ...], str]:
-    """The sections that an answer cites -> their titles."""
     if trace.answer is None:
         return {}
     passages = {hit.id: hit.passage for hit in trace.ranking}
@@ -236,3 +232,90 @@ def _as_written(one: Quantity, text: str) -> str:
     words = _PLURAL.sub("", one.text) if one.number == 1 else one.text
     found = re.search(re.escape(words), text, re.IGNORECASE)
     return found[0] if found else words
+
+
+def answer_without(trace: Trace, passages: Collection[str], services: Services) -> Trace:
+    """The trace answered without these passages (ids); only its answer stage runs again, with its model.
+
+    Raises ConfigError if the strategy is not in the catalogue, or models or index have changed; StageError.
+    """
+    strategy = recipe_of_unchanged(trace, services).build(**trace.controls)
+    *before, answering = strategy.stages
+    changed = replace(strategy, stages=(*before, LeaveOut(tuple(sorted(passages))), answering))
+    run = Run()
+    remember(run.shared, trace, [changed], services)
+    return changed.run(trace.question, services, run)
+
+
+NOT_FOUND = "no search found it"
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """A passage that either result uses: its rank in each, from 1, or None, and its later fate in words."""
+
+    passage: Passage
+    before: int | None
+    after: int | None
+    fate: str
+
+    @property
+    def kind(self) -> Literal["entered", "left", "up", "down", "same"]:
+        if self.before is None:
+            return "entered"
+        if self.after is None:
+            return "left"
+        if self.after == self.before:
+            return "same"
+        return "up" if self.after < self.before else "down"
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceChange:
+    """A sentence of either answer."""
+
+    text: str
+    kind: Literal["new", "gone", "same"]
+
+
+def rank_changes(before: Trace, after: Trace) -> tuple[RankChange, ...]:
+    """The passages used after, in order, then those that are no longer used, in their earlier order.
+
+    Example:
+        >>> from rag_core.catalog import build
+        >>> from rag_core.testing import sample_services
+        >>> def used(k): return build(("bm25", {"k_final": k})).without_answer().run("horses", sample_services())
+        >>> [(one.before, one.after, one.kind, one.fate) for one in rank_changes(used(2), used(1))]
+        [(1, 1, 'same', 'used at 1'), (2, None, 'left', 'no search found it')]
+    """
+    was, now = _ranks(before), _ranks(after)
+    told = {fate.passage.id: fate.text for fate in fates(after)}
+    passages = {hit.id: hit.passage for trace in (before, after) for hit in trace.ranking}
+    order = [*now, *(one for one in was if one not in now)]
+    return tuple(
+        RankChange(passages[one], was.get(one), now.get(one), told.get(one, NOT_FOUND)) for one in order
+    )
+
+
+def answer_changes(before: Answer, after: Answer) -> tuple[SentenceChange, ...]:
+    """The sentences of the later answer, in order, then those that only the earlier one has.
+
+    Numbers of citations do not count: they follow the ranks.
+
+    Example:
+        >>> from rag_core.values.answers import Answer
+        >>> changes = answer_changes(Answer("I cannot tell."), Answer("Rest."))
+        >>> [(one.text, one.kind) for one in changes]
+        [('Rest.', 'new'), ('I cannot tell.', 'gone')]
+    """
+    was, now = _sentences(before), _sentences(after)
+    kept = [SentenceChange(one, "same" if one in was else "new") for one in now]
+    return (*kept, *(SentenceChange(one, "gone") for one in was if one not in now))
+
+
+def _ranks(trace: Trace) -> dict[str, int]:
+    return {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
+
+
+def _sentences(answer: Answer) -> Sequence[str]:
+    return [one.text for one in answer.sentences] or [answer.text]

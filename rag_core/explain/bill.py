@@ -30,15 +30,13 @@ def part_of(kind: str, stage: str) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """What one stage took, or several of them.
+    """What one stage or several of them took.
 
     Args:
         stage: its name, the part's, or "Total".
-        kind: of the stage; empty for several.
         seconds: measured; 0 for a stage that was taken over.
         reused: every stage ran in another strategy or an earlier run, and was paid for there.
-        calls: the model calls made for this line.
-        shared: how many more it used that were paid for elsewhere.
+        shared: how many more calls it used that were paid for elsewhere.
     """
 
     stage: str
@@ -67,12 +65,9 @@ class BillLine:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a trace took: its lines add up to its total.
+    """What a trace took: its lines, in order, add up to its total, which was paid for in this run.
 
-    Args:
-        lines: of the stages, in order.
-        total: of the lines: what was measured and paid for in this run.
-        alone: what the same result costs when nothing is taken over.
+    `alone` is what the same result costs when nothing is taken over.
     """
 
     lines: tuple[BillLine, ...]
@@ -147,8 +142,6 @@ class Span:
     Args:
         name: of the stage; of a search its retriever; of a call its purpose.
         detail: of a search who wrote its query, empty for the question as asked; of a call the model.
-        kind: of the stage it belongs to.
-        position: of that stage, from 0.
         started: seconds after the run began.
         seconds: >= 0; 0 for what an earlier run did.
         reused: another strategy of the same run did it at this time, or an earlier run did.
@@ -209,14 +202,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What the calls would cost if one model had received all of them.
+    """What the calls would cost if one model, or `TYPED`, had received those of language models, or None.
 
-    Args:
-        model: its name, or `TYPED`.
-        cost_usd: of the language model calls at its price, and of the other calls as they were; None if the price of
-            one of those is unknown.
-        tokeniser: where the counts come from: its own tokeniser counted them in the first place, or again; they are
-            those of another one; or it is not known whose they are.
+    `tokeniser`: its own counted them in the first place, or again; another one did; or it is not known whose
+    they are.
     """
 
     model: str
@@ -289,11 +278,7 @@ def texts_of(trace: Trace) -> Texts:
 
 
 def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
-    """US dollars of calls, the language model calls among them at this price; None if a price is unknown.
-
-    Args:
-        price: None for what they cost as they were made.
-    """
+    """US dollars of calls, language models' at this price if given; None if a price is unknown."""
     once = tuple(dict.fromkeys(calls))
     if price is None:
         return Cost.of(once).usd
@@ -304,13 +289,10 @@ def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a month of questions costs.
+    """What a month of questions costs in US dollars, by the mean of `n` measured ones.
 
-    Args:
-        n: how many questions were measured.
-        per_question: mean cost of a question, in US dollars.
-        per_month: `per_question` times the questions of a month.
-        low, high: ends of the 95 % interval of `per_month`; None with a single question, whose spread is unknown.
+    `low` and `high` are the ends of the 95 % interval of `per_month`; None with a single question, without a
+    spread.
     """
 
     n: int

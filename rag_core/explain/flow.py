@@ -1,10 +1,15 @@
-"""The ranked lists a trace went through: what the rank flow is drawn from, and the fusions between them."""
+"""A strategy's stages in outline, and the ranked lists that a trace went through: what the rank flow is drawn from."""
 
+import inspect
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-from ..stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
+from ..catalog import format_value
+from ..pipeline.strategy import Strategy
+from ..stages import FusionStage, MaxFusion, ReciprocalRankFusion, Stage, WeightedFusion
 from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Ranking
@@ -70,8 +75,6 @@ class Lane:
         position: of the step, from 0.
         retriever: who searched; empty after fusion.
         origin: who wrote the query: "question", or the name of a template.
-        query: the query's text.
-        size: how many passages the list has.
         apart: whether the stage left several lists.
     """
 
@@ -87,12 +90,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A passage's place in one list.
-
-    Args:
-        lane: position of the list in `lanes`, from 0.
-        rank: from 1.
-    """
+    """A passage's place in one list: the list's position in `lanes`, from 0, and the rank from 1."""
 
     lane: int
     rank: int
@@ -120,12 +118,7 @@ def lanes(trace: Trace) -> tuple[Lane, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FlowColumn:
-    """One column of the rank flow: a search, or a stage after the searches with all its lists.
-
-    Args:
-        title: short, as in "Dense · synonyms", "MMR".
-        lanes: positions of its lists in `lanes`.
-    """
+    """A column of the rank flow, a search or a stage after it, with its lists' positions in `lanes`."""
 
     title: str
     lanes: tuple[int, ...]
@@ -204,3 +197,85 @@ def query_weights(steps: Sequence[Step]) -> Mapping[str, float]:
             case WeightedFusion():
                 return {query.text: query.weight for query in step.after.queries}
     return {}
+
+
+_NOT_A_PARAMETER = ("template", "retrievers")
+_REFERENCE = re.compile(r" \([^()]*`[^()]*\)")  # to code, in a docstring
+_WORDS = {  # field of a stage, after the stage's name where another has a field of that name -> what people call it
+    "k": Message("keeps {value}"),
+    "lambda_": Message("λ {value}"),
+    "alpha": Message("α {value}"),
+    "theta": Message("θ {value}"),
+    "ReciprocalRankFusion.k": Message("RRF k {value}"),
+    "rewrites": Message("weight of the rewrites {value}"),
+    "samples": Message("hypothetical passages: {value}"),
+    "include_question": Message("averaged with the question"),
+    "keep_question": Message("and the question itself"),
+    "enriched": Message("passages with context"),
+    "weighting": Message("weights: {value}"),
+    "step": Message("weight step {value}"),
+    "combine": Message("score when found twice: {value}"),
+    "Spread.weight": Message("weight of repeats {value}"),
+    "foreign": Message("weight of other languages {value}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A retriever, or the stage itself, with its parameters in words: "keeps 15 · k1 1.5".
+
+    The summary is the first sentence of the class's docstring, without the full stop.
+    """
+
+    name: str
+    params: Message
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinedStage:
+    """One stage; it has several parts where it searches in several ways at the same time."""
+
+    kind: str
+    parts: tuple[Part, ...]
+
+
+def outline(strategy: Strategy) -> tuple[OutlinedStage, ...]:
+    """The stages of a strategy in order."""
+    return tuple(OutlinedStage(stage.kind, tuple(_parts(stage))) for stage in strategy.stages)
+
+
+def _parts(stage: Stage) -> Iterator[Part]:
+    retrievers = getattr(stage, "retrievers", ())
+    for retriever in retrievers:
+        yield Part(type(retriever).__name__, _params(retriever), _summary(retriever))
+    if not retrievers:
+        yield Part(stage.name, _params(stage), _summary(stage))
+
+
+def _summary(value: object) -> str:
+    text = _REFERENCE.sub("", " ".join((inspect.getdoc(type(value)) or "").split()))
+    return text.partition(". ")[0].rstrip(".")
+
+
+def _params(value: Any) -> Message:
+    parts = []
+    for field in fields(value):
+        name, setting = field.name, getattr(value, field.name)
+        if not field.compare or name in _NOT_A_PARAMETER or setting == () or setting is False:
+            continue
+        if (name, setting) == ("rewrites", 1.0):  # the question and its rewrites weigh the same
+            continue
+        if name == "templates":
+            parts.append(Message.joined(query_title(template.name) for template in setting))
+        elif name == "weights" and isinstance(setting[0], tuple):
+            parts += [_named(stage_title(retriever), weight) for retriever, weight in setting]
+        elif words := _WORDS.get(f"{type(value).__name__}.{name}") or _WORDS.get(name):
+            parts.append(Message(words, value=Message(format_value(setting))))
+        else:
+            parts.append(_named(name.replace("_", " "), setting))
+    return Message.joined(parts, " · ")
+
+
+def _named(name: str, setting: object) -> Message:
+    return Message("{name} {value}", name=Message(name), value=Message(format_value(setting)))

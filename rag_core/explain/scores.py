@@ -31,12 +31,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """One vote, taken apart.
+    """One vote, taken apart; counted parts add up to the score, and a score given as a whole has none.
 
-    Args:
-        title: the stage's short title, as in the rank flow.
-        note: the judge's reason; otherwise empty.
-        parts: the counted ones add up to the score; empty where a stage gives the score as a whole.
+    `note` is the judge's reason; otherwise empty.
     """
 
     stage: str
@@ -52,9 +49,6 @@ class ScoreLine:
 
 def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
     """Every score that a retrieved passage got, in order, with its parts.
-
-    Args:
-        passage: its id; one that was never retrieved has no lines.
 
     Example:
         >>> from rag_core.catalog import build

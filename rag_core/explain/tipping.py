@@ -50,9 +50,6 @@ class ControlTips:
     """What moving one control, and nothing else, would do to the passages that are used.
 
     Args:
-        control: its name; with a number where it is one weight of several: "query_weights[2]".
-        label: what people call it.
-        symbol: short for it.
         points: the nearest value below and the nearest above; for a choice every other value that changes something.
         unmoved: the range without effect, as a sentence; empty if there are points on both sides.
         why_not: why its points are not known, as a sentence: it is idle, or moving it calls a model; otherwise empty.
@@ -70,12 +67,9 @@ class ControlTips:
 def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:
     """For each control of a trace's strategy: the nearest values at which the used passages change.
 
-    Nothing calls a model. Whole numbers are tried one by one; any other number on its steps, and between two of them by
-    bisection to 1e-9. A change that is undone within a step is missed: of 405 points of five strategies on 16 dev
-    questions, one (λ), compared with the values at which scores cross, in closed form.
-
-    Args:
-        services: those the trace was made with.
+    Nothing calls a model. Whole numbers are tried one by one; any other number on its steps, and between two
+    of them by bisection to 1e-9. A change that is undone within a step is missed: of 405 points of five
+    strategies on 16 dev questions, one (λ), compared with the values at which scores cross, in closed form.
 
     Raises:
         ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
@@ -166,8 +160,6 @@ def _listed(found: Sequence[tuple[int, Passage]]) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """One number moved to both sides."""
-
     replay: Replay
     control: Number
     assign: Assign
@@ -199,7 +191,6 @@ class _Move:
                 return ""
 
     def _same(self, value: float) -> bool:
-        """Whether a value leaves the passages as they are; one that cannot be set counts as no change."""
         try:
             return self.replay.used(self.assign(value)) == self.replay.used_now
         except ConfigError:

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from ..catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
 from ..pipeline.stream import calls_of, remember
@@ -20,13 +21,7 @@ MOST_KEPT = 200  # settings whose results are remembered
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Model calls that one stage would make.
-
-    Args:
-        stage: its name.
-        purpose: what for, as in `ModelCall`: "rewrite", "judge", "rerank", "embed".
-        calls: how many, at most: what a stage before it finds may be fewer than is assumed.
-    """
+    """The most model calls that one stage would make for a purpose (see `ModelCall`)."""
 
     stage: str
     purpose: str
@@ -35,14 +30,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a setting finds, or what it takes to know.
-
-    Args:
-        trace: the result without an answer; None where a model would have to be called.
-        calls: model calls made for it, counted.
-        seconds: wall time.
-        needs: what a run would ask of models, its answer apart; empty with a trace.
-    """
+    """What a setting finds, without an answer, or what a run would have to ask of models to know it."""
 
     trace: Trace | None
     calls: int
@@ -71,12 +59,9 @@ class Tuner:
         self._replay = Replay(trace, services)
         self._moves = 0
 
-    def move(self, values: Values) -> Move:
-        """The result with these control values in place of the trace's.
-
-        Raises:
-            ConfigError: the values do not go together.
-        """
+    def move(self, values: Values = MappingProxyType({}), /, **more: object) -> Move:
+        """The result with these control values, in a mapping or by name; raises ConfigError if they do not go together."""
+        values = {**values, **more}
         self._moves += 1
         if self._moves % MOST_KEPT == 0:
             self._replay = Replay(self.trace, self._services)
@@ -93,8 +78,7 @@ class Tuner:
     def needs(self, values: Values) -> tuple[Work, ...]:
         """What a run with these values would ask of models, its answer apart; unchanged stages ask nothing.
 
-        Raises:
-            ConfigError: the values do not go together.
+        Raises ConfigError if the values do not go together.
         """
         strategy, run = self._replay.strategy(values), Run()
         remember(run.shared, self.trace, [strategy], self._rehearsal)
@@ -114,11 +98,7 @@ class Tuner:
         return {control.name: self._most(control) for control in self._replay.recipe.controls}
 
     def tips(self, moved: Trace) -> Iterator[tuple[str, tuple[ControlTips, ...]]]:
-        """Each control and its tipping points around a setting that was moved to, one control after the other.
-
-        Args:
-            moved: the trace of a `Move`.
-        """
+        """Each control and its tipping points around a `Move`'s trace, one control after the other."""
         replay = Replay(moved, self._services)  # its own: another thread may ask for it
         for control in replay.recipe.controls:
             yield control.name, tuple(control_tips(replay, control))

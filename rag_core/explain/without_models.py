@@ -26,8 +26,7 @@ class NeedsModel(Exception):
 def recipe_of_unchanged(trace: Trace, services: Services) -> Recipe:
     """The declaration of a trace's strategy, if these services are those it was made with.
 
-    Raises:
-        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+    Raises ConfigError if the strategy is not in the catalogue, or the models or the index have changed.
     """
     if trace.engine != services.engine:
         raise ConfigError(
@@ -43,9 +42,6 @@ class Replay:
     Unchanged stages and embeddings come from the trace, searches from the index. Models are out of reach: the
     limit of language model calls is 0, and the embedding model and the reranker refuse. So a result costs nothing, and
     equals the one of a run from scratch as far as models repeat their replies.
-
-    Args:
-        services: those the trace was made with.
 
     Raises:
         ConfigError: the strategy is not in the catalogue, or the trace was made with other models or another index.
@@ -72,20 +68,11 @@ class Replay:
         return Context(self.services, self._run)
 
     def strategy(self, values: Values) -> Strategy:
-        """The strategy with these control values in place of the trace's, without its answer.
-
-        Raises:
-            ConfigError: the values do not go together.
-        """
+        """The strategy with these values, without its answer; raises ConfigError if they conflict."""
         return self.recipe.build(**{**self.trace.controls, **values}).without_answer()
 
     def run(self, values: Values) -> Trace:
-        """What the strategy finds with these values.
-
-        Raises:
-            ConfigError: the values do not go together.
-            NeedsModel: a stage would call a model.
-        """
+        """What the strategy finds with these values; raises NeedsModel, or ConfigError."""
         strategy = self.strategy(values)
         if strategy not in self._done:
             remember(self._run.shared, self.trace, [strategy], self.services)

@@ -19,7 +19,7 @@ from ..values.message import Message
 from ..values.owner_only import private_file
 from ..values.types import Vectors
 from .bm25 import Bm25Index, Scores
-from .mapped import MappedTexts, map_array
+from .passages import MappedTexts, map_array
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
@@ -44,26 +44,19 @@ class VectorBackend(Protocol):
     def write(
         self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
     ) -> None:
-        """Keep (n, d) vectors, whose rows have length 1, under the ids of their nodes.
-
-        Args:
-            bm25: of the same passages; its files are in the generation's folder.
-        """
+        """Keep (n, d) vectors of length 1 under their nodes' ids; BM25's files are in the folder."""
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """Open what `write` kept, until `resources` is closed.
 
-        Raises:
-            IndexDamaged: it cannot be opened, or has other passages, or vectors of another length.
-            StorageError: it cannot be opened here or now.
+        Raises IndexDamaged if it cannot be opened or has other passages or dimensions; StorageError if it
+        cannot be opened here or now.
         """
 
     def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
         """The index that searches a generation by words: its folder's, unless the store searches words too.
 
-        Args:
-            bm25: read from the generation's folder.
-            vectors: returns what `open` returned, opening it first if need be.
+        `vectors` opens what `open` returns, if it is needed.
         """
         return bm25
 
@@ -84,11 +77,7 @@ def other_passages(count: int, expected: int) -> IndexDamaged:
 
 
 def check_dimensions(found: int, expected: int) -> None:
-    """Check that a store's vectors have as many numbers as the model's.
-
-    Raises:
-        IndexDamaged: they have not.
-    """
+    """Raise IndexDamaged unless a store's vectors have as many numbers as the model's."""
     if found != expected:
         raise IndexDamaged(
             Message(

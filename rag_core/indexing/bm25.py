@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.analysis import without_tilde
-from .mapped import MappedTexts, map_array, save_arrays
+from .passages import MappedTexts, map_array, save_arrays
 
 Scores = NDArray[np.float64]
 
@@ -63,9 +63,7 @@ class Bm25Index:
     0.2.2 (negative idf is replaced by 0.25 × the mean idf), so scores are equal to the last bit.
 
     Args:
-        vocabulary: term -> row, in the order of the rows.
         without_tilde: a word without ñ -> the row of the only term that is it with ñ.
-        passages: their number.
         average_length: mean number of terms of a passage.
     """
 
@@ -130,10 +128,9 @@ class Bm25Index:
     def best(
         self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
     ) -> tuple[NDArray[np.intp], Scores]:
-        """The places of the passages that score at least as the k-th best of those that contain a query term.
+        """The places, in order, and scores of the passages that score at least as the k-th best.
 
-        Returns:
-            Places in order, k or more where others tie with the k-th, and their scores.
+        They contain a query term, and can be more than k where others tie with the k-th.
         """
         rows = self._rows(query)
         columns = [self._columns(row) for row in rows]
@@ -205,7 +202,6 @@ class Bm25Index:
         return np.flatnonzero(found)
 
     def _rows(self, query: Sequence[str]) -> list[int]:
-        """The rows of the query's terms; an unknown term can match one with ñ for n, if only one does."""
         found = (self._place(term, self._without_tilde.get(term)) for term in query)
         return [row for row in found if row is not None]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -227,7 +228,7 @@ class CorpusStore(IndexFolder):
         Raises:
             IndexBusy: another process is writing this index.
             StorageError: the disk is full or the folder cannot be written.
-            DataError: the corpus already has a document with the same id from another folder.
+            DataError: two documents have one id, or the corpus has one with that id from another folder.
         """
         report, chunking, documents = self._change(reading)
         if documents is None:  # without the lock, so that a folder that cannot be written serves what it has
@@ -244,6 +245,9 @@ class CorpusStore(IndexFolder):
         """What an update would do, and all documents of the index after it; None if it would change nothing."""
         old, read, sound, lost = self._old()
         fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
+        if len(fresh) < len(reading.documents):
+            ((double, _),) = Counter(one.id for one in reading.documents).most_common(1)
+            raise DataError(f"Two documents have the id {double!r}.", "Give each document an id of its own.")
         kept = _kept(self.corpus, old, fresh, reading)
         lost_now = report_lost_documents(self.corpus, lost, fresh, reading.root)
         report = Report(self.corpus, failed=[*reading.failed, *lost_now], skipped=list(reading.skipped))

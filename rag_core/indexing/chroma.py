@@ -122,10 +122,7 @@ def _stored(node: BaseNode, vector: Vectors) -> BaseNode:
 
 
 def _clear_unused(folder: Path) -> None:
-    """Overwrite the unused part of the vector files with zeros.
-
-    It is memory that Chroma reserved but never wrote: it can contain any text this process has read.
-    """
+    """Zero the unused part of the vector files: memory that Chroma reserved, which can hold any text."""
     for header in folder.glob("*/header.bin"):
         _, _, _, elements, size, *_ = HEADER.unpack_from(header.read_bytes())
         for name, used in (("data_level0.bin", elements * size), ("length.bin", elements * LENGTH)):

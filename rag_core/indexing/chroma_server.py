@@ -24,7 +24,7 @@ from .backends import (
 )
 from .bm25 import Bm25Index
 from .chroma import HNSW
-from .mapped import MappedTexts
+from .passages import MappedTexts
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
@@ -37,11 +37,7 @@ SCHEMES = {"http": 80, "https": 443}
 
 
 class ChromaServer(VectorBackend):
-    """A server by its address: http(s)://[TOKEN@]HOST[:PORT][/TENANT/DATABASE].
-
-    Raises:
-        ConfigError: it names a tenant without a database, or more.
-    """
+    """A server by its address: http(s)://[TOKEN@]HOST[:PORT][/TENANT/DATABASE]; ConfigError if malformed."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -60,11 +56,7 @@ class ChromaServer(VectorBackend):
     def write(
         self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
     ) -> None:
-        """Keep vectors in a new collection, and mark it ready once the server has them all.
-
-        Raises:
-            StorageError: the server does not answer, or has not kept them.
-        """
+        """Keep vectors in a new collection, ready once the server has all; raises StorageError."""
         ids = [node.node_id for node in nodes]
         with self._client() as client, self._asking():
             name = collection_name(generation)
@@ -158,8 +150,6 @@ class ChromaServer(VectorBackend):
 
 
 class _Asked:
-    """An open collection on a server, searched by Chroma's approximate index."""
-
     def __init__(self, collection: Any, asking: Callable[[], Any]) -> None:
         self._collection = collection
         self._asking = asking

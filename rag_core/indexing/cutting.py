@@ -87,12 +87,7 @@ _RULE = re.compile(r"\|?(?:\s*:?-+:?\s*(?:\||$))+\s*")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence, list item or table row, as written.
-
-    Args:
-        gap: the white space before it.
-        glued: whether it must stay with the unit before it.
-    """
+    """A sentence, list item or table row, the white space before it, and whether to glue it to that unit."""
 
     text: str
     gap: str
@@ -104,9 +99,8 @@ class Unit:
 class Atom:
     """What is not cut, with the white space before it and its number of word pieces.
 
-    Args:
-        lead: the lead-in of the list that it continues and the header of the table, with the white space after it, to
-            be repeated if a part starts here.
+    `lead` is the lead-in of the list that it continues and the header of the table, which a part that starts here
+    repeats.
     """
 
     text: str
@@ -156,7 +150,6 @@ def blocks(text: str, most: int) -> Iterator[str]:
 
 
 def _units(text: str, language: str) -> Iterator[Unit]:
-    """The units of a text; the gap of a paragraph's first is an empty line."""
     for paragraph in _PARAGRAPHS.split(text):
         gap = "\n\n"
         for item, block in _lines(paragraph.strip("\n")):

@@ -61,13 +61,7 @@ class DocumentPassages:
 
 @dataclass(frozen=True, slots=True)
 class Enriched:
-    """Contexts, and the calls behind them.
-
-    Args:
-        contexts: one per passage, in order; empty where there is none.
-        calls: the calls made now; cached contexts cost nothing.
-        reason: why some passages have no context; empty when all have one.
-    """
+    """One context per passage, in order ("" where there is none, for a reason), and the calls made now."""
 
     contexts: tuple[str, ...]
     calls: tuple[ModelCall, ...] = ()
@@ -80,12 +74,9 @@ class Enriched:
 
 @dataclass(frozen=True, slots=True)
 class EnrichmentEstimate:
-    """The expected size and cost of an enrichment.
+    """The expected size and cost of an enrichment: approximate US dollars, None when the price is unknown.
 
-    Args:
-        known: passages that have it already, at no cost.
-        cost_usd: approximate US dollars; None when the model's price is unknown.
-        what: what the model writes.
+    `known` passages have it already, at no cost; `what` is what the model writes.
     """
 
     model: str
@@ -205,9 +196,8 @@ class LlmEnricher:
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
         """One context for each passage of each document.
 
-        Raises:
-            StorageError: the cache file cannot be used.
-            Stopped: raised by `progress`. Both carry the calls made so far.
+        Raises StorageError if the cache cannot be used, and Stopped from `progress`; both carry the calls
+        made so far.
         """
         prompts = [
             _prompt(self._template, source.document, passage)
@@ -240,14 +230,9 @@ def replies(
     progress: CountProgress,
     calls: list[ModelCall],
 ) -> Iterator[tuple[dict[_Key, str], str]]:
-    """A model's replies, BATCH at a time: those that are not empty, and why one of the others is; ends after a batch of none.
+    """Tidied replies, BATCH at a time, and why one of the others is empty; ends after a batch of none.
 
-    Args:
-        tidy: applied to each reply.
-        calls: receives the calls made.
-
-    Raises:
-        Stopped: the run's stop flag is set, once what was written is kept; or raised by `progress`.
+    Raises Stopped, once what was written is kept. `calls` receives the calls made.
     """
     keys, stopped = list(prompts), stop_flag.get()
     with ThreadPoolExecutor(CONCURRENCY) as pool:
@@ -302,11 +287,7 @@ def _shortened(text: str) -> str:
 
 
 def context_template(text: str) -> Template:
-    """The prompt for contexts with this user message; our own for none.
-
-    Raises:
-        ConfigError: the text is too long, lacks the passage, or has another field.
-    """
+    """The prompt for contexts with this user message, or our own; raises ConfigError if it is invalid."""
     if not text.strip():
         return CONTEXT_PROMPT
     check_length(CONTEXT_PROMPT.name, text)
@@ -346,7 +327,6 @@ def write_questions(
 
     Args:
         announce: receives the estimate before the first call; raising an error keeps it from being made.
-        progress: may raise to stop.
 
     Raises:
         RagError: as for `change_asked`; Stopped. Both carry the calls made so far.

@@ -31,12 +31,7 @@ from .write_report import Progress, no_progress
 
 @dataclass(frozen=True, slots=True)
 class Forgettable:
-    """Documents to forget.
-
-    Args:
-        documents: their ids.
-        others: number of documents of the corpus that stay; 0 removes the corpus.
-    """
+    """Ids of documents to forget, and how many documents of the corpus stay; 0 removes the corpus."""
 
     corpus: str
     documents: frozenset[str]
@@ -44,13 +39,9 @@ class Forgettable:
 
 
 def find_forgettable(home: Path, target: str) -> list[Forgettable]:
-    """The documents of a corpus, or those indexed from a file or folder, which need no longer exist.
+    """The documents of a corpus, or those indexed from a path, which need not exist.
 
-    Args:
-        target: a corpus's name, or a path; "./NAME" is always a path.
-
-    Raises:
-        DataError: there are none.
+    Raises DataError if there are none.
     """
     corpora = sorted(path for path in (home / "corpora").glob("*") if path.is_dir())
     sources = {corpus: dict(_sources(corpus)) for corpus in corpora}
@@ -75,12 +66,7 @@ def find_forgettable(home: Path, target: str) -> list[Forgettable]:
 
 
 def forget_corpus(home: Path, corpus: str, stores: Stores = STORES) -> None:
-    """Remove every index of a corpus.
-
-    Raises:
-        IndexBusy: another process is writing one of the indexes.
-        StorageError: a folder cannot be written.
-    """
+    """Remove every index of a corpus; raises IndexBusy or StorageError if one cannot be written."""
     folder = home / "corpora" / corpus
     tell_forgotten(home, corpus)
     _forget_contexts(home, folder, stores)
@@ -102,11 +88,7 @@ def forget_documents(
 ) -> list[str]:
     """Remove documents from every generation of every index of a corpus; returns notes for the user.
 
-    Args:
-        enricher: of a corpus about a subject, without a language model.
-
-    Raises:
-        IndexBusy, StorageError: as for `forget_corpus`.
+    `enricher` makes contexts for a subject without a language model. Raises as `forget_corpus` does.
     """
     folder = home / "corpora" / what.corpus
     tell_forgotten(home, what.corpus, what.documents)
@@ -143,11 +125,7 @@ def forget_documents(
 
 
 def find_file(home: Path, corpus: str, root: str, file: str) -> Forgettable:
-    """The documents that a corpus has of one file; `root` and `file` are those of its index.
-
-    Raises:
-        DataError: there are none.
-    """
+    """The documents that a corpus has of one file of its index; raises DataError if there are none."""
     sources = dict(_sources(home / "corpora" / corpus)) if (home / "corpora" / corpus).is_dir() else {}
     found = frozenset(name for name, source in sources.items() if source == (root, file))
     if not found:
@@ -159,7 +137,6 @@ def find_file(home: Path, corpus: str, root: str, file: str) -> Forgettable:
 
 
 def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Document id -> root and file, from every generation of every index."""
     for generation in _generations(corpus):
         with suppress(IndexDamaged, AttributeError):
             for name, entry in Manifest.read(generation).documents.items():

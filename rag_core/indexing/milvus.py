@@ -30,7 +30,7 @@ from .backends import (
     other_passages,
 )
 from .bm25 import Bm25Index, Scores
-from .mapped import MappedTexts
+from .passages import MappedTexts
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
@@ -54,8 +54,7 @@ RELEASED = 101  # Milvus's code of an error: a collection is not loaded
 class Milvus(VectorBackend):
     """An engine by its address, http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file's path.
 
-    Raises:
-        MissingResource: a package is not installed.
+    Raises MissingResource if a package is not installed.
     """
 
     def __init__(self, uri: str) -> None:
@@ -167,8 +166,6 @@ class Milvus(VectorBackend):
 
 @dataclass(frozen=True)
 class _Asked:
-    """An open collection in the engine."""
-
     _client: Any
     _name: str
     _ids: MappedTexts

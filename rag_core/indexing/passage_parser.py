@@ -26,12 +26,7 @@ _TABLE = re.compile(r"^.*\|.*\n\|?[ \t]?:?-[ \t:|-]*\n", re.MULTILINE)  # its he
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A run of text under one heading path.
-
-    Args:
-        sources: the document's sources of this text; empty for all.
-        differs_from: those whose guidance differs.
-    """
+    """A run of text under one heading path; its sources (all the document's if empty); those that differ."""
 
     heading: str
     text: str
@@ -176,8 +171,6 @@ class PassageParser(NodeParser):
 
 
 class _Marked:
-    """The sources of the sections of a document, in order."""
-
     def __init__(self, document: BaseNode) -> None:
         sources = sources_from_json(document.metadata.get("sources", ""))
         self._known = {source.id: source for source in sources if source.id}

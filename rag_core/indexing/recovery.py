@@ -30,21 +30,16 @@ def entry_of(text: str, metadata: Mapping[str, Any]) -> Entry:
 
 
 def read_documents(generation: Path) -> dict[str, LlamaDocument]:
-    """The documents of a generation, by id.
-
-    Raises:
-        IndexDamaged: docstore.json cannot be read.
-    """
+    """The documents of a generation, by id; raises IndexDamaged if docstore.json cannot be read."""
     from llama_index.core.schema import Document as LlamaDocument
 
     return {name: LlamaDocument.from_dict(one) for name, one in stored_documents(generation).items()}
 
 
 def stored_documents(generation: Path) -> dict[str, dict[str, Any]]:
-    """The documents of a generation by id, as LlamaIndex's `SimpleDocumentStore` keeps them, read without LlamaIndex.
+    """The documents of a generation by id, as LlamaIndex's `SimpleDocumentStore` keeps them, read without it.
 
-    Raises:
-        IndexDamaged: docstore.json cannot be read.
+    Raises IndexDamaged if docstore.json cannot be read.
     """
     try:
         stored = json.loads((generation / "docstore.json").read_bytes())["docstore/data"]

@@ -15,12 +15,7 @@ STORES: Stores = {MAPPED: MappedVectors(), CHROMA: ChromaVectors()}  # in the st
 
 
 def stores_of(settings: Settings) -> Stores:
-    """The stores by name; that of RAG_VECTORS last.
-
-    Raises:
-        ConfigError: an address is malformed.
-        MissingResource: the packages for Milvus are not installed.
-    """
+    """The stores by name, that of RAG_VECTORS last; raises ConfigError or MissingResource."""
     place = settings.vectors.get_secret_value()
     if place in STORES:
         return {**{name: store for name, store in STORES.items() if name != place}, place: STORES[place]}
@@ -39,14 +34,7 @@ def chosen(stores: Stores) -> str:
 
 
 def drop_others(stores: Stores, folder: Path, generations: Iterable[str]) -> None:
-    """Drop the collections of an index's other generations from every store.
-
-    Args:
-        generations: names of those that stay.
-
-    Raises:
-        StorageError: a store does not answer.
-    """
+    """Drop an index's collections but for `generations` from every store; raises StorageError."""
     if not has_collections(folder):
         return
     kept = {collection_name(folder / one) for one in generations}

@@ -30,12 +30,9 @@ UNLOCKED_S = 60.0  # in which whoever makes a folder locks it
 
 
 def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:
-    """A private folder that is removed when `resources` is closed, or by the next process if this one is killed.
+    """A private folder, removed when `resources` is closed, or by the next process if this one is killed.
 
-    Its lock ends with this process, whichever way that ends.
-
-    Raises:
-        OSError: it cannot be made.
+    Its lock ends with this process, whichever way that ends. Raises OSError if it cannot be made.
     """
     made = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
     resources.callback(made.cleanup)
@@ -96,13 +93,9 @@ class UploadFolder:
 
     @contextmanager
     def changing(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Be the only one, in any process, to change the corpus's files; waits for an earlier change to end.
+        """Be the only one, in any process, to change the corpus's files; `waiting` may raise to stop.
 
-        Args:
-            waiting: called while it waits; may raise to stop.
-
-        Raises:
-            StorageError: the state folder cannot be written.
+        Raises StorageError if the state folder cannot be written.
         """
         lock = FileLock(self._home / UPLOADS / f".{self._corpus}.lock", mode=FILE)
         with self._writable():
@@ -179,11 +172,7 @@ def clear_staged(home: Path) -> None:
 
 
 def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
-    """Why a file is not accepted, to follow its name; empty if it is.
-
-    Args:
-        before: the names of the files uploaded before it in the same batch.
-    """
+    """Why a file is not accepted after those `before` it, to follow its name; empty if it is."""
     name = upload.name
     suffix = os.path.splitext(name)[1].lower()
     if name != valid(name) or not name.isprintable() or name.startswith(".") or {"/", "\\"} & set(name):

@@ -35,12 +35,7 @@ def text_key(text: str) -> bytes:
 
 
 class KeyValueCache:
-    """A persistent cache of bytes by key.
-
-    Args:
-        path: the SQLite file, created on first use.
-        what: what it caches, for error messages.
-    """
+    """A persistent cache of bytes by key, in an SQLite file that is created on first use."""
 
     def __init__(self, path: Path, table: str, what: str) -> None:
         self._path = path
@@ -49,11 +44,7 @@ class KeyValueCache:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """Open the file in this thread.
-
-        Raises:
-            StorageError: it cannot be read or written; also from inside the `with` block.
-        """
+        """Open the file in this thread; raises StorageError, in the block too, if it cannot be used."""
         try:
             self._create()
             with closing(sqlite3.connect(self._path)) as database:
@@ -105,11 +96,7 @@ PROBE_KEY = text_key(PROBE)
 
 
 class _Shipped(Mapping[bytes, bytes]):
-    """Vectors by key, of 32-bit floats, which each becomes when it is asked for: of thousands, a question needs a few.
-
-    Args:
-        files: structured arrays with the columns key, scale and vector.
-    """
+    """Vectors by key, made 32-bit floats when asked for: of thousands, a question needs a few."""
 
     def __init__(self, files: Iterable[NDArray[np.void]]) -> None:
         self._rows = {key: (rows, place) for rows in files for place, key in enumerate(rows["key"].tolist())}
@@ -132,8 +119,7 @@ class _Shipped(Mapping[bytes, bytes]):
 def read_shipped(folder: Path) -> Mapping[bytes, bytes]:
     """Shipped vectors by key, of every file in a model's folder; empty when this model has none.
 
-    Raises:
-        DataError: a file is not a NumPy file with the columns key, scale and vector.
+    Raises DataError if a file is not a NumPy file with the columns key, scale and vector.
     """
     return _read_shipped(folder, folder.stat().st_mtime_ns) if folder.is_dir() else {}
 
@@ -156,12 +142,7 @@ def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
 
 
 class StoredVectors:
-    """The vectors of one embedding model that were shipped or made at indexing, by text as read.
-
-    Args:
-        path: the file of a `VectorCache`.
-        shipped: folder of precomputed vectors, used first.
-    """
+    """The shipped vectors of one embedding model, used first, and those made at indexing, by text as read."""
 
     def __init__(self, path: Path, shipped: Path) -> None:
         self._path = path
@@ -207,9 +188,8 @@ class VectorCache:
     ) -> tuple[Vectors, int, tuple[ModelCall, ...]]:
         """(n, d) vectors of n texts, the number embedded now, and the calls for it.
 
-        Raises:
-            StorageError: the file cannot be written.
-            ProviderError: the model failed. Every error carries the calls made so far.
+        Raises StorageError if the file cannot be written; ProviderError if the model fails. Both carry the
+        calls.
         """
         calls: list[ModelCall] = []
         read = [self.embedder.read(*text) for text in texts]

@@ -49,14 +49,11 @@ class Status:
     """The status of a job.
 
     Args:
-        doing: its current activity, in a few words.
         done: steps done, of `total` (0 while unknown).
         seconds_left: estimate; None while unknown.
         bill: its maximum cost, once known.
         billed: what the bill is for, to start a sentence with.
         embedded: the calls that embedded its documents, once they are open.
-        means: strategy -> mean of the first metric so far.
-        error: why it failed.
         calls: those made before it failed or was stopped.
         result: the folder of the run or of the uploaded files, or the file of the sweep, once done.
         files: what became of each uploaded file, once done.
@@ -135,11 +132,7 @@ class Job:
         self.stop_requested.set()
 
     def agree(self, bill: CostEstimate | None, reserve: Callable[[], None] = lambda: None) -> None:
-        """Consent to this bill, once; ignored unless it is the one waiting for consent.
-
-        Args:
-            reserve: sets the money aside; what it raises leaves the job waiting.
-        """
+        """Consent once to the bill that waits for it; `reserve` sets the money aside, or raises."""
         with self._agreeing:
             if self.status.phase == "asking" and bill is self.status.bill and not self._agreed.is_set():
                 reserve()
@@ -212,9 +205,7 @@ class Jobs:
     def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path]) -> Job:
         """Start a job on a thread, or join the running job with this key.
 
-        Args:
-            task: does the work; reports to its job, checks `stop_requested`, and returns the path of the
-                result.
+        `task` reports to its job, checks `stop_requested`, and returns the path of the result.
         """
         with self._lock:
             before = self._jobs.get(key)

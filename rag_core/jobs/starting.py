@@ -16,8 +16,7 @@ from ..evaluation.records import Record
 from ..evaluation.results import choose_metrics, conclude
 from ..evaluation.run_folder import RunFolder, folder_for
 from ..evaluation.runner import build_strategies, evaluate
-from ..evaluation.sweep import sample, settings_of
-from ..evaluation.sweep_results import save_sweep
+from ..evaluation.sweep import sample, save_sweep, settings_of
 from ..evaluation.tuning import plan, tune
 from ..indexing import UPLOADS, Chunking, EnrichmentEstimate, Progress, Upload
 from ..lab.adding import add_files, own_corpus, reindex
@@ -114,8 +113,7 @@ def start_sweep(
 ) -> Job:
     """Start a sweep of at most `most` settings, tuned on dev and reported on test, or join the same one.
 
-    Raises:
-        RagError: the questions, a value or the metric is wrong; nothing was started.
+    Raises RagError, with nothing started, if the questions, a value or the metric is wrong.
     """
     combinations = sample(axes, most)
     measured = parse_metric(metric)
@@ -163,7 +161,6 @@ def _title(what: str, judged: Benchmark, split: str) -> str:
 
 
 def _key(*what: object) -> str:
-    """Twelve hexadecimal digits of what is measured."""
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -216,12 +213,7 @@ def start_reindexing(
     *,
     enrich: bool,
 ) -> Job:
-    """Start to index a corpus in another way; waits for an earlier change of it.
-
-    Args:
-        engines: as for `start_adding`.
-        enrich: as for `reindex`.
-    """
+    """Start to index a corpus in another way; waits for an earlier change of it."""
 
     def task(job: Job) -> Path:
         progress = _progress(job)

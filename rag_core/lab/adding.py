@@ -38,9 +38,6 @@ def remove_file(corpus: str, root: str, file: str, settings: Settings, engines: 
 
     With the last file goes the corpus. Returns notes for the user.
 
-    Args:
-        root: with `file`, as `IndexedDocument` has them.
-
     Raises:
         ConfigError: it is the built-in corpus.
         DataError: the corpus has no such file.
@@ -58,11 +55,7 @@ def remove_file(corpus: str, root: str, file: str, settings: Settings, engines: 
 
 
 def remove_corpus(corpus: str, settings: Settings) -> None:
-    """Remove a corpus with its indexes and uploaded files.
-
-    Raises:
-        RagError: as for `remove_file`.
-    """
+    """Remove a corpus with its indexes and uploaded files; raises RagError as `remove_file` does."""
     check_own_corpus(corpus)
     with UploadFolder(settings.home, corpus).changing():
         for found in find_forgettable(settings.home, corpus):
@@ -78,8 +71,8 @@ class FileOutcome:
     """What became of an uploaded file.
 
     Args:
-        reason: why it failed, or, of a file that was added, why a part of it was not; otherwise empty.
-        documents: number of documents read from it: one, or the rows of a table.
+        reason: why it failed, or why a part of it was not added; empty otherwise.
+        documents: read from it: one, or the rows of a table.
         hidden: what it hides from readers, which is not indexed.
         orders: whether it gives orders to language models; it is indexed.
     """
@@ -94,11 +87,7 @@ class FileOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of uploaded files, in their order.
-
-    Args:
-        report: of the index; None if no file could be read.
-    """
+    """What became of uploaded files, in their order; `report` is None if no file could be read."""
 
     files: tuple[FileOutcome, ...]
     report: Report | None = None
@@ -115,10 +104,9 @@ def check_own_corpus(corpus: str) -> None:
 
 
 def own_corpus(typed: str) -> tuple[str, str]:
-    """The corpus that a person means by a name, and that name if the corpus's own differs from it.
+    """The corpus that a typed name means, and the name as typed if that differs from the corpus's.
 
-    Raises:
-        ConfigError: the name is empty, too long, or that of the built-in documents.
+    Raises ConfigError if it is empty, too long, or that of the built-in documents.
     """
     title = as_typed(typed)
     if not title or len(title) > LONGEST_NAME:
@@ -150,10 +138,8 @@ def add_files(
     stored when their index is put in place: whatever fails before, both are as they were.
 
     Args:
-        enrich: as for `index_path`.
         subject: what the corpus is about; empty to leave it as it is.
         title: the name to show for the corpus; empty if it is its own.
-        progress: may raise to stop.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a paid model writes.
 
     Raises:
@@ -241,7 +227,6 @@ def reindex(
 
     Args:
         enrich: whether it has an enriched index; the built-in corpus always has one.
-        progress: may raise to stop.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a paid model writes.
 
     Raises:

@@ -46,16 +46,10 @@ def asked_state(settings: Settings, corpus: str) -> int | None:
 def open_asked(
     settings: Settings, corpus: str, index: CorpusIndex, engines: Engines, *, taught: bool
 ) -> AskedIndex | None:
-    """The known questions of an index's passages; None if there are none.
+    """The known questions of an index's passages, or None; raises DataError if a file is malformed.
 
-    They are compared by the bundled model, whatever the corpus is embedded with: it costs nothing, and what weighs the
-    comparison was fitted on it.
-
-    Args:
-        taught: include those that people taught.
-
-    Raises:
-        DataError: a file of questions is malformed.
+    They are compared by the bundled model, whatever the corpus is embedded with: it costs nothing, and what
+    weighs the comparison was fitted on it.
     """
     builtin = [settings.data / "asked"] if corpus == BUILTIN else []
     folders = [*builtin, asked_folder(settings.home, corpus)]
@@ -75,11 +69,7 @@ def open_asked(
 
 
 def kept_questions(settings: Settings, corpus: str) -> list[Asked]:
-    """The questions in the state folder, which can be deleted, at the passages as they were.
-
-    Raises:
-        DataError: a file is malformed.
-    """
+    """The questions in the state folder, with the passages as they were; raises DataError if malformed."""
     return read_asked(asked_folder(settings.home, corpus))
 
 
@@ -89,8 +79,6 @@ def teach(
     """Keep a question as asked of a passage; it leaves another passage that it was taught of.
 
     Args:
-        passage: its id.
-        by: who says so.
         country: ISO 3166 code, for private data.
 
     Raises:
@@ -120,13 +108,9 @@ def teach(
 def keep_own(
     settings: Settings, store: CorpusStore, reading: SourceFiles, removed: Collection[str]
 ) -> list[str]:
-    """Keep the questions that came with documents, in place of those that came with them before; returns notes.
+    """Keep the questions that came with documents, in place of earlier and removed documents' ones.
 
-    Args:
-        removed: the documents that are no longer in the corpus.
-
-    Raises:
-        RagError: as for `change_asked`.
+    Returns notes; raises RagError as `change_asked` does.
     """
     path = asked_folder(settings.home, store.corpus) / OWN
     unread = any(name.endswith(BESIDE) for name, _ in reading.failed)
@@ -174,20 +158,13 @@ def _is_under(passage: Passage, heading: str) -> bool:
 
 
 def delete_question(settings: Settings, corpus: str, question: Asked) -> None:
-    """Delete a question of a document from the state folder.
-
-    Raises:
-        RagError: as for `change_asked`.
-    """
+    """Delete a question of a document from the state folder; raises RagError as `change_asked` does."""
     gone = (question.document, question.question)
     drop_asked(asked_folder(settings.home, corpus), lambda one: (one.document, one.question) == gone)
 
 
 def _vectors(settings: Settings, asked: list[Asked], embedder: RememberingEmbedder) -> Vectors:
-    """(n, d) vectors of the questions, from a file that is mapped into memory; made if there is none.
-
-    Those that people taught are few and change often: they have no file.
-    """
+    """(n, d) vectors of the questions, from a mapped file; taught ones, few and changing, have none."""
     path = settings.home / "vectors" / f"asked-{asked_key(asked, embedder.key)}.npy"
     with suppress(OSError, ValueError):
         return np.asarray(np.load(path, mmap_mode="r"))

@@ -13,23 +13,15 @@ from ..indexing import chunked
 from ..language.analysis import LANGUAGES
 from ..runtime.services import Embedder
 from ..values.errors import unwritable
-from ..values.message import Message
-from ..values.notice import NOTICE
+from ..values.message import NOTICE, Message
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 
 
 def check(data: Path, embedder: Embedder) -> tuple[dict[str, Any], list[str]]:
-    """Count the documents and the questions that their sections answer, and list the questions to read again.
+    """Count documents and questions, and name each section changed or gone since its questions were written.
 
-    Args:
-        data: the folder with the collection.
-
-    Returns:
-        Counts, and one line for each section that changed or is gone since its questions were written.
-
-    Raises:
-        DataError: a document or a file of questions is malformed.
+    Raises DataError if a document or a file of questions is malformed.
     """
     documents = read_collection(data / "corpus")
     passages = [passage.id for passage in chunked(documents, embedder)]
@@ -58,13 +50,9 @@ def outdated(changed: Iterable[Asked], lost: Iterable[Asked]) -> list[str]:
 
 
 def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
-    """Write BEIR folders: en, es and all, each judged by document and by passage, and our notice beside them.
+    """Write BEIR folders (en, es and all, by document and by passage) and our notice; returns the folders.
 
-    Returns:
-        The folders written.
-
-    Raises:
-        StorageError: a folder cannot be written.
+    Raises StorageError if one cannot be written.
     """
     documents = read_collection(data / "corpus")
     rows = {

@@ -51,11 +51,7 @@ def corpus_title(home: Path, corpus: str) -> str:
 
 
 def keep_title(home: Path, corpus: str, title: str) -> None:
-    """Keep the typed name of a corpus that is indexed.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Keep the typed name of a corpus that is indexed; raises OSError if it cannot be written."""
     path = home / "corpora" / corpus / TYPED
     private_file(path)
     path.write_text(title, encoding="utf-8", errors="replace")
@@ -68,13 +64,10 @@ class _Opening:
 
 
 class LabPool:
-    """Open labs by corpus, for all sessions of a server; the one used longest ago is closed first. Thread-safe.
+    """Open labs by corpus, for a server's sessions; at most `most`, the latest used. Thread-safe.
 
-    A lab that left the pool goes when the last run that uses it ends.
-
-    Args:
-        open_corpus: opens the lab of a corpus; two sessions that ask for one corpus wait for one opening.
-        most: how many stay open.
+    A lab that left the pool goes when its last run ends. Two sessions that ask for one corpus wait for one
+    opening.
     """
 
     def __init__(self, open_corpus: Callable[[str], Lab], most: int = MOST_OPEN) -> None:
@@ -84,11 +77,7 @@ class LabPool:
         self._lock = threading.Lock()
 
     def get(self, corpus: str) -> Lab:
-        """The lab of a corpus, opened if it is not, or if its index was damaged or removed since.
-
-        Raises:
-            RagError: it cannot be opened.
-        """
+        """The lab of a corpus, opened again if its index was damaged or removed; raises RagError."""
         with self._lock:
             opening = self._kept.setdefault(corpus, _Opening())
             self._kept.move_to_end(corpus)

@@ -39,12 +39,7 @@ PROBE = "When should I go to the hospital if I have contractions?"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report.
-
-    Args:
-        ok: True for good, False when it prevents answering, None for a note.
-        mend: the command that fixes it; empty when nothing needs fixing.
-    """
+    """One line of the report: good, bad (it prevents answering) or a note (None), and what mends it."""
 
     ok: bool | None
     what: str
@@ -91,7 +86,6 @@ def examine(progress: Progress = no_progress) -> Findings:
 
 
 def _plugins() -> Iterator[Finding]:
-    """The packages that registered strategies, and those that failed to."""
     for package, names in RECIPES.packages.items():
         yield Finding(None, f"strategies of package {package}: {', '.join(names)}")
     for failure in RECIPES.failed:
@@ -169,7 +163,6 @@ def _labels(engines: Engines) -> str:
 
 
 def _roles(settings: Settings) -> Iterator[str]:
-    """Which model fills each role, and which server it runs on; never a key."""
     for role, what in WORK.items():
         server = settings.server(role)
         if not settings.asks_provider(role):

@@ -41,11 +41,7 @@ NEEDS = "Set OPENAI_API_KEY or OPENAI_BASE_URL, and RAG_LLM=auto; or choose the 
 
 
 class PaidModels:
-    """A provider's models, each loaded once for its server and name; the one used longest ago goes first. Thread-safe.
-
-    Args:
-        settings: of their servers and names.
-    """
+    """A provider's models, one per server and name; the least recently used goes first. Thread-safe."""
 
     def __init__(self, settings: Settings, prices: PriceList) -> None:
         self._settings = settings
@@ -62,15 +58,10 @@ class PaidModels:
         }
 
     def chosen(self, choice: ModelChoice, others: Mapping[str, LlamaLlm]) -> dict[str, LlamaLlm]:
-        """The model of each role as chosen; roles that are missing are the offline engine's.
+        """The model of each role as chosen or in `others`; a missing role is the offline engine's.
 
-        The model that writes the answers plays the other roles too, on its own server, unless they have theirs.
-
-        Args:
-            others: those of the roles that nothing was chosen for.
-
-        Raises:
-            SettingsError: one needs a provider, and there is none.
+        The model that writes the answers plays the other roles too, on its own server, unless they have
+        theirs. Raises SettingsError if a model needs a provider, and there is none.
         """
         found = dict(others)
         own: dict[Role, str] = {"rewrite": choice.rewriter_model, "judge": choice.judge_model}
@@ -154,9 +145,8 @@ class Engines:
     def choosing(self, models: ModelChoice) -> Engines:
         """The same with the models that a column chose.
 
-        Raises:
-            SettingsError: one needs a provider, and there is none; or the settings do not name the reranker.
-            MissingResource: the reranker cannot be loaded.
+        Raises SettingsError without a provider or for an unset reranker; MissingResource if it cannot be
+        loaded.
         """
         if not models:
             return self
@@ -213,20 +203,12 @@ class Engines:
         return WrittenOut(self.thesaurus, spelling.read)
 
     def offline(self, index: Index, asked: AskedIndex | None) -> OfflineLlm:
-        """The offline engine, which searches `index` for its rewrites.
-
-        Args:
-            asked: the questions that its passages are known to answer.
-        """
+        """The offline engine, which searches `index` and known questions for its rewrites."""
         return load_offline(self.prices, self.embedder, self.scorer, self.thesaurus, index, asked)
 
 
 def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
-    """Load the models the settings name; `tell` is called with the name of what is being loaded.
-
-    Raises:
-        RagError: a model, key or data file is missing.
-    """
+    """Load the settings' models, and `tell` which; raises RagError if a model, key or file is missing."""
     prices = PriceList.of(settings)
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
@@ -48,8 +48,6 @@ class Lab:
     """A corpus open for questions. Safe to share between threads and browser sessions.
 
     Attributes:
-        engines: its models; another lab can share them.
-        warnings: what was repaired or left out when the corpus was opened.
         calls: the embedding calls made then.
         others: opens the labs of other corpora, for the columns that search them; None if there are none.
         taught: whether passages are found by the questions that people taught.
@@ -135,12 +133,7 @@ class Lab:
         return stream(asked, [one.strategy for one in setups], each, reuse=reuse, stop=stop)
 
     def beside(self, corpus: str) -> Lab:
-        """The lab of another corpus, or this one.
-
-        Raises:
-            MissingResource: there is no such corpus here.
-            RagError: it cannot be opened.
-        """
+        """The lab of another corpus, or this one; raises RagError if it cannot be opened."""
         if corpus in ("", self.corpus):
             return self
         if self.others is None:
@@ -151,11 +144,7 @@ class Lab:
         return self.others(corpus)
 
     def services_for(self, setup: Setup, country: str | None = None) -> Services:
-        """What a column runs on.
-
-        Raises:
-            RagError: its models or its corpus cannot be used.
-        """
+        """What a column runs on; raises RagError if its models or its corpus cannot be used."""
         return self.beside(setup.corpus).services(country, setup.models)
 
     def _services_or_error(self, setup: Setup, country: str | None) -> Services | RagError:
@@ -170,12 +159,7 @@ class Lab:
     def services(self, country: str | None = None, models: ModelChoice = AS_SET) -> Services:
         """Models and indexes as they are now, for one question: `Strategy.run(question, lab.services())`.
 
-        Args:
-            country: see `stream`.
-            models: in place of those of the settings.
-
-        Raises:
-            SettingsError: a model needs a provider, and there is none.
+        Raises SettingsError if a model needs a provider, and there is none.
         """
         settings, index, enriched = self.settings, self.index, self.enriched
         engines = self._engines(index).choosing(models)
@@ -275,14 +259,7 @@ class Lab:
         return {**dict.fromkeys(ROLES, offline), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
-        """One strategy on one question.
-
-        Args:
-            values: its controls, and what it runs on; see `set_up`.
-
-        Raises:
-            RagError: what went wrong; see `stream`.
-        """
+        """One strategy on one question, with controls and more (`set_up`); raises RagError."""
         (outcome,) = collect(self.stream(question, [set_up(strategy, **values)]))
         return _trace(outcome)
 
@@ -320,16 +297,14 @@ class Lab:
     def tuner(self, trace: Trace) -> Tuner:
         """`what_if` for a slider: many moves of one result, in milliseconds each, without answers and models.
 
-        Raises:
-            ConfigError: as for `tipping_points`.
+        Raises ConfigError as `tipping_points` does.
         """
         return Tuner(trace, self._services_of(trace), self.rehearsal())
 
     def tipping_points(self, trace: Trace) -> tuple[ControlTips, ...]:
         """How far each control of a trace can move before the used passages change; calls no model.
 
-        Raises:
-            ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+        Raises ConfigError if the strategy is not in the catalogue, or the models or the index have changed.
         """
         return tipping_points(trace, self._services_of(trace))
 
@@ -343,23 +318,16 @@ class Lab:
         return self.index.passages
 
     def why_not(self, trace: Trace, passage: str) -> WhyNot:
-        """Where a strategy lost a passage of its corpus, found or not; calls no model.
+        """Where a strategy lost a passage, by its id in the strategy's corpus, found or not; calls no model.
 
-        Args:
-            passage: its id, a key of the `passages` of that corpus.
-
-        Raises:
-            ConfigError: as for `tipping_points`.
-            InputError: the corpus has no such passage.
+        Raises ConfigError as `tipping_points` does, and InputError for an unknown passage.
         """
         return why_not(trace, passage, self._services_of(trace), self.beside(trace.corpus).passages)
 
     def without(self, trace: Trace, *passages: str) -> Trace:
         """A trace answered again without some of its passages, by id: which did the answer need?
 
-        Raises:
-            ConfigError: as for `tipping_points`.
-            StageError: the answer failed.
+        Raises ConfigError as `tipping_points` does, and StageError if the answer failed.
         """
         return answer_without(trace, passages, self._services_of(trace))
 
@@ -381,19 +349,23 @@ class Lab:
         return lab
 
     def retriever(
-        self, strategy: StrategySpec, *, callback_manager: CallbackManager | None = None, **controls: object
+        self,
+        strategy: StrategySpec,
+        *,
+        by: Literal["passage", "document"] = "passage",
+        callback_manager: CallbackManager | None = None,
+        **controls: object,
     ) -> StrategyRetriever:
-        """A strategy without its answer as a LlamaIndex retriever.
+        """A strategy without its answer as a LlamaIndex retriever; raises ConfigError as `stream` does.
 
         Args:
-            callback_manager: receives events of retrievals and of the model calls behind them.
-
-        Raises:
-            ConfigError: the strategy, a control or a value is wrong.
+            by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator` compares
+                with judged documents.
         """
         from ..llamaindex import StrategyRetriever
 
-        return StrategyRetriever(self, build(strategy, **controls), callback_manager=callback_manager)
+        made = build(strategy, **controls)
+        return StrategyRetriever(self, made, callback_manager=callback_manager, by=by)
 
     def query_engine(
         self,
@@ -410,7 +382,6 @@ class Lab:
         Args:
             response_synthesizer: writes the answer in place of the strategy's own answer stage.
             node_postprocessors: run on the passages before the answer.
-            callback_manager: receives events of queries, retrievals and model calls.
 
         Raises:
             ConfigError: the strategy, a control or a value is wrong; see also `llamaindex.query_engine`.
@@ -428,9 +399,6 @@ class Lab:
 
     def vector_store(self, *, enriched: bool = False) -> ChromaVectorStore:
         """The passages and their vectors as a LlamaIndex vector store, to be read; see `docs/llamaindex.md`.
-
-        Args:
-            enriched: those with contexts.
 
         Raises:
             MissingResource: RAG_VECTORS keeps them elsewhere, or there are none with contexts.

@@ -1,4 +1,4 @@
-"""Opening and indexing corpora: loads the models, and builds or repairs both indexes where needed."""
+"""Opening and indexing corpora: loads the models, and builds or repairs both indexes where needed; the first question."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,6 +28,7 @@ from ..indexing import (
     stores_of,
     write_questions,
 )
+from ..models.tokenizer import FALLBACK, count_tokens
 from ..offline.memory import compared_texts
 from ..values.errors import (
     ConfigError,
@@ -36,13 +37,16 @@ from ..values.errors import (
     IndexDamaged,
     IndexOutdated,
     InputError,
+    RagError,
     StorageError,
     attach_calls_to_errors,
 )
 from ..values.message import Message
+from ..values.model_choice import OFFLINE_MODEL
 from ..values.profile import Profile
 from ..values.prompt_injection import gives_orders
 from ..values.settings import Settings, read_settings
+from ..values.translation import language_name
 from ..values.types import ModelCall
 from .asked import keep_own
 from .corpora import LabPool
@@ -199,11 +203,7 @@ def _follow(
 
 
 def builtin_files(settings: Settings, progress: Progress = no_progress) -> SourceFiles:
-    """The files of the built-in corpus, as they are indexed.
-
-    Raises:
-        DataError: the folder is missing or has no file that can be read.
-    """
+    """The files of the built-in corpus, as they are indexed; raises DataError if none can be read."""
     try:
         reading = read_path(settings.data / "corpus", progress, trusted=settings.data == OUR_DATA)
     except InputError as error:
@@ -302,11 +302,7 @@ class Indexing:
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None
 
     def update(self, reading: SourceFiles, alongside: Callable[[], None] = lambda: None) -> Report:
-        """Index files that were read, and keep their questions.
-
-        Args:
-            alongside: as for `CorpusStore.update`.
-        """
+        """Index files that were read, and keep their questions; `alongside` is for `CorpusStore.update`."""
         report = self.store.update(reading, self.progress, alongside)
         report.notes += keep_own(self.settings, self.store, reading, report.removed)
         report.orders = [
@@ -393,3 +389,16 @@ def check_corpus_name(corpus: str) -> None:
             Message("{corpus!r} is not a valid corpus name.", corpus=corpus),
             Message("Use {rule}.", rule=CORPUS_NAME),
         )
+
+
+# misspelt: for the dictionaries; with a number: for the patterns of addresses
+QUESTIONS = {"en": "When is anti-D givven?", "es": "¿Cuándo se pone la antidé en la semana 28?"}
+
+
+def warm_up(lab: Lab, language: str) -> None:
+    """Ask a question in "en" or "es" and forget the answer; the offline engine answers, at no cost."""
+    language_name(language, language)  # a remark may name it
+    count_tokens("", FALLBACK)
+    strategy = "hybrid_rrf" if lab.engines.embedder.local else "bm25"
+    with suppress(RagError):  # a user's question will say what is wrong
+        lab.run(QUESTIONS[language], strategy, model=OFFLINE_MODEL)

@@ -2,10 +2,9 @@
 
 import functools
 import tomllib
-from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+from ..values.places import DATA
 
 
 @functools.cache

@@ -16,8 +16,7 @@ from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, 
 from ..prompts.prompt import NO_EVIDENCE
 from ..values.errors import Stopped
 from ..values.trace import Trace
-from .nodes import as_nodes
-from .parts import with_embedding_strings
+from .nodes import as_nodes, with_embedding_strings
 
 
 class EventSource(Protocol):
@@ -66,11 +65,7 @@ class StrategyRun:
         }
 
     def retrieve(self) -> None:
-        """Run until the answer stage starts, or to the end when there is none.
-
-        Raises:
-            RagError: the strategy failed.
-        """
+        """Run until the answer stage starts, or to the end without one; raises RagError on failure."""
         # the threads of the run start at the first event, in this context
         with using_callback_manager(self._manager):
             for event in self._events:
@@ -84,11 +79,7 @@ class StrategyRun:
                         self._take(event)
 
     def pieces(self) -> Generator[str, None, None]:
-        """The answer as it arrives; an abstention comes in one piece, without the marker the model writes for it.
-
-        Raises:
-            RagError: the strategy failed.
-        """
+        """The answer as it arrives, an abstention in one piece, without its marker; raises RagError."""
         pending, started = "", False
         try:
             for event in self._events:

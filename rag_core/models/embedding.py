@@ -59,11 +59,8 @@ class LlamaEmbedder:
     """An embedding model of LlamaIndex, or with the same methods, as the context's Embedder.
 
     Args:
-        name: name on screen and in price lists.
         weights: name and version of the model alone.
         count: counts the tokens of a text, as it is.
-        local: whether the model runs on this machine.
-        server: the provider's address; empty for a local model.
         tracker: tracks the requests of its HTTP client; None when there is no client to track.
         gloss: reads Spanish in English for a model that knows English only; None when the model reads it itself.
 
@@ -98,11 +95,7 @@ class LlamaEmbedder:
         self._batches = Batches(PROVIDER_BATCH, count)
 
     def read(self, text: str, language: str = "") -> str:
-        """The text as the model reads it: a Spanish text in English if there is a gloss, otherwise unchanged.
-
-        Args:
-            language: the text's language; detected if not given.
-        """
+        """The text as the model reads it: Spanish (given or detected) in English if there is a gloss."""
         if self.gloss is None or (language or language_of(text)) != SPANISH:
             return text
         return self.gloss.english(text)
@@ -112,11 +105,9 @@ class LlamaEmbedder:
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts as read, and a call for each request; (0, 0) for no texts.
 
-        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens are counted by the provider if it reports them, otherwise here; this includes requests that were
+        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens
+        are counted by the provider if it reports them, otherwise here; this includes requests that were
         retried without a response, and those whose response was cut off.
-
-        Args:
-            languages: of each text; detected if not given.
 
         Raises:
             ProviderError: the provider refused or failed; carries the calls made so far.
@@ -195,11 +186,6 @@ class LlamaEmbedder:
 
 
 def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
-    """The vectors, L2-normalised.
-
-    Raises:
-        ProviderError: too few or too many, or one of another length, without direction, or not finite.
-    """
     _check_count(raw, count, model)
     lengths = [len(row) for row in raw]
     if not lengths[0] or set(lengths) != set(lengths[:1]):
@@ -277,9 +263,6 @@ def _sent(request: Sent) -> tuple[list[str], int | None]:
 def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | None = None) -> LlamaEmbedder:
     """The embedding model in the settings, with a gloss if it needs one to read Spanish.
 
-    Args:
-        thesaurus: the gloss reads its terms; read from the settings' data folder if not given.
-
     Raises:
         MissingResource: the model is missing, or its weights are not the published ones.
         SettingsError: an OpenAI model without a key or base URL, or `openai:` without a model.
@@ -349,7 +332,6 @@ def is_english_only(model: str) -> bool:
 
 
 def _card_languages(folder: Path) -> set[str]:
-    """The languages that the README.md in a model's folder declares; empty when it declares none."""
     try:
         card = _CARD.match((folder / "README.md").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):

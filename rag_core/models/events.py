@@ -29,11 +29,7 @@ def using_callback_manager(manager: CallbackManager) -> Iterator[None]:
 
 
 def start_event(kind: str, payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
-    """Send a start event, and return a function that sends the end event; no-ops without a manager.
-
-    Args:
-        kind: value of a CBEventType, such as "embedding"; likewise the payload's keys of an EventPayload.
-    """
+    """Send a start event of a CBEventType; returns what sends the end event. No-ops without a manager."""
     manager = _manager.get()
     if manager is None:
         return lambda payload: None

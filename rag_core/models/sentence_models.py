@@ -22,11 +22,7 @@ HUB_TIMEOUT_S = 5.0
 
 
 class SentenceModel:
-    """A sentence-transformers model. Thread-safe: one thread embeds at a time.
-
-    Args:
-        model: LlamaIndex's HuggingFaceEmbedding.
-    """
+    """A sentence-transformers model, in a HuggingFaceEmbedding. Thread-safe: one thread embeds at a time."""
 
     def __init__(self, model: BaseEmbedding) -> None:
         self._model = model
@@ -53,11 +49,7 @@ class SentenceModel:
 
 
 def load_sentence_model(name: str) -> SentenceModel:
-    """A model by its name on the hub, or its folder.
-
-    Raises:
-        MissingResource: it is missing and cannot be downloaded, or cannot be read.
-    """
+    """A model by its name on the hub, or its folder; raises MissingResource if it cannot be loaded."""
     try:
         from llama_index.embeddings.huggingface import HuggingFaceEmbedding
         from transformers.utils import logging

@@ -11,8 +11,6 @@ from ..values.types import Hit, Vectors
 
 
 class _InFront:
-    """An `Index` that asks another one."""
-
     def __init__(self, index: Index) -> None:
         self._index = index
 
@@ -30,11 +28,8 @@ class _InFront:
 class CachedIndex(_InFront):
     """An index that caches its searches, for one question.
 
-    A shallow search is the beginning of a deeper one, so each search runs once, at the greatest depth any
-    setting can need. Not thread-safe: make one for each question.
-
-    Args:
-        depth: hits that every search asks for; a deeper one is not cached.
+    A shallow search is the beginning of a deeper one, so each search runs once, for the `depth` hits that any
+    setting can need; a deeper one is not cached. Not thread-safe: make one for each question.
     """
 
     def __init__(self, index: Index, depth: int) -> None:
@@ -68,11 +63,7 @@ class CachedIndex(_InFront):
 
 
 class Without(_InFront):
-    """An index that never finds the passages of one document, and finds as many others instead.
-
-    Args:
-        document: its id.
-    """
+    """An index that never finds the passages of one document, by id, and finds as many others instead."""
 
     def __init__(self, index: Index, document: str) -> None:
         super().__init__(index)

@@ -39,11 +39,7 @@ class StageFinished:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a column's answer.
-
-    Args:
-        restart: whether it replaces all before it, which was the model's reasoning.
-    """
+    """A piece of a column's answer; `restart`: it replaces all before it, which was the model's reasoning."""
 
     column: int
     text: str
@@ -165,11 +161,7 @@ def collect(events: Iterator[Event]) -> list[Trace | RagError]:
 def calls_of(
     outcomes: Iterable[Outcome | Trace | RagError], before: Iterable[Trace] = ()
 ) -> tuple[ModelCall, ...]:
-    """The calls of a comparison's columns, whether finished, failed or stopped; shared calls count once.
-
-    Args:
-        before: the traces it reused; their calls were paid for earlier and are left out.
-    """
+    """The calls of a comparison's columns, once each, without those of reused traces `before` it."""
     old = {call for trace in before for call in trace.calls}
     made = dict.fromkeys(call for one in outcomes for call in one.calls)
     return tuple(call for call in made if call not in old)

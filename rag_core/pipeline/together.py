@@ -31,13 +31,7 @@ Rows: TypeAlias = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The final rankings of settings on one question.
-
-    Args:
-        rankings: the distinct ones, as passages.
-        which: the place in `rankings` of each setting's.
-        calls: the model calls behind each of them, without repeats.
-    """
+    """The distinct final rankings on one question, each setting's place among them, and their calls."""
 
     rankings: tuple[tuple[Passage, ...], ...]
     which: tuple[int, ...]
@@ -46,12 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The stages of all settings at one position, equal ones after equal ones once.
-
-    Args:
-        stages: one a row.
-        parents: the row of the level before that each continues.
-    """
+    """The stages of all settings at one position: a row for each different one, and its parent row."""
 
     stages: tuple[Stage, ...]
     parents: Rows
@@ -87,12 +76,7 @@ class Together:
     last: Rows
 
     def run(self, question: str, services: Services, run: Run) -> Outcome:
-        """The ranking that each setting ends with.
-
-        Raises:
-            StageError: a search failed.
-            Stopped: the user stopped the run.
-        """
+        """The ranking that each setting ends with; raises StageError or Stopped."""
         trace = self.search.run(question, services, run)
         rankings = trace.final.rankings
         first = {hit.id: hit for ranking in rankings for hit in ranking}

@@ -68,25 +68,13 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields that a stage fills in the message of its prompt.
-
-    Args:
-        needed: a message must have them.
-        optional: a message can have them.
-    """
+    """The fields that a stage fills in the message of its prompt: a message must have, or can have them."""
 
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
 
     def check(self, owner: str, template: Template) -> None:
-        """Check that a template has exactly the fields that are filled.
-
-        Args:
-            owner: who fills them, for messages.
-
-        Raises:
-            ConfigError: the message is empty, or a field is missing or unknown.
-        """
+        """Raise ConfigError, naming the owner, unless a template has exactly these fields."""
         given = {"owner": owner, "name": template.name}
         found = set(_FIELD.findall(template.text))
         wrong = None
@@ -125,12 +113,7 @@ def _in_braces(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A template and the values of its fields.
-
-    Args:
-        profile: the corpus's profile.
-        sample: which of several replies to the same text this one asks for, from 0.
-    """
+    """A template, its fields' values, and which of several replies to the same text this asks for, from 0."""
 
     template: Template
     fields: Mapping[str, Any]
@@ -196,10 +179,9 @@ def _in_words(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Passages in a prompt: numbered, in tags, and written so that no passage can close its tag or cite another.
+    """Passages in a prompt, numbered and in tags, which no passage can close, nor cite another.
 
-    Args:
-        country: ISO 3166 code of the country whose guidance is to lead where passages differ; may be empty.
+    `country` (ISO 3166; may be empty) is the one whose guidance leads where passages differ.
     """
 
     hits: Sequence[Hit]
@@ -229,8 +211,7 @@ def _given_by(passage: Passage) -> str:
 class Urgency:
     """A question's triage in a prompt: what the answer must begin with; nothing for a routine question.
 
-    Args:
-        read: that of the question as read, which the offline engine answers; None if it is read as typed.
+    `read` is that of the question as read, which the offline engine answers; None if it is read as typed.
     """
 
     triage: Triage

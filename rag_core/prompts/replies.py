@@ -43,10 +43,8 @@ def excerpt(reply: str) -> str:
 def read_object(reply: str) -> dict[str, Any]:
     """The only JSON object in a reply, which can be in a code fence, in a list of one, or surrounded by text.
 
-    Commas before a closing bracket are ignored. Braces that hold no name in quotation marks are text.
-
-    Raises:
-        ValueError: there is none, or more than one.
+    Commas before a closing bracket are ignored. Braces that hold no name in quotation marks are text. Raises
+    ValueError for none, or more than one.
     """
     fenced = _FENCED.search(reply)
     text = fenced[1] if fenced else reply
@@ -75,11 +73,7 @@ _JSON = json.JSONDecoder(object_pairs_hook=_once, strict=False)  # line breaks i
 
 
 def read_as(shape: type[Shape], reply: str) -> Shape:
-    """The only JSON object in a reply, validated.
-
-    Raises:
-        ValueError: there is none, or it is invalid; the message names the first invalid field.
-    """
+    """The only JSON object in a reply, validated; raises ValueError, with the first invalid field."""
     try:
         return shape.model_validate(read_object(reply))
     except ValidationError as error:
@@ -93,11 +87,7 @@ def unescaped(reply: str) -> str:
 
 
 def read_score(values: Mapping[str, Any], name: str) -> float:
-    """A score from 0 to 100 in a parsed reply, also as text: "80", "80 %", "80/100".
-
-    Raises:
-        ValueError: it is missing, not a number, or out of range.
-    """
+    """A score from 0 to 100 in a parsed reply, also "80", "80 %" or "80/100"; raises ValueError."""
     value = values.get(name)
     number = value
     if isinstance(value, str) and (written := _SCORE.fullmatch(value)):

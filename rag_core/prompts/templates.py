@@ -33,11 +33,7 @@ _RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a question, as rewriting prompts state it.
-
-    Args:
-        kind: "keywords" or "sentence"; empty without an analysis, and then absent from the prompt.
-    """
+    """The form of a question, "keywords" or "sentence", as rewriting prompts have it; empty if unknown."""
 
     kind: str = ""
 
@@ -261,11 +257,7 @@ def custom_template(
 
 
 def check_length(name: str, *texts: str) -> None:
-    """Check that no text of a template is too long.
-
-    Raises:
-        ConfigError: one is.
-    """
+    """Check that no text of a template is too long; raises ConfigError if one is."""
     longest = max(map(len, texts))
     if longest > MAX_TEMPLATE:
         raise ConfigError(

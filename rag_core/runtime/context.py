@@ -25,11 +25,9 @@ ATTEMPTS = 2  # at a structured reply
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What one stage did: the model calls it made or shared, its warnings, and how its queries were read.
+    """What one stage did: calls it used (those it made itself in `made`), warnings, queries as read.
 
-    Args:
-        made: those of the calls that it made itself.
-        outranked, embeddings, exchanges: see `Step`.
+    `outranked`, `embeddings` and `exchanges` are those of a `Step`.
     """
 
     calls: list[ModelCall] = field(default_factory=list)
@@ -63,10 +61,7 @@ class _Reply:
 class Context:
     """What one stage sees while it runs. `Context(services)` makes a run of its own.
 
-    Args:
-        services: models and indexes.
-        run: the run of the strategy the stage belongs to.
-        meter: records what this stage does; every stage has its own, so threads never share one.
+    Every stage has its own meter, so threads never share one.
     """
 
     services: Services
@@ -127,11 +122,7 @@ class Context:
         return hits
 
     def embed(self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()) -> Vectors:
-        """(n, d) vectors of n texts, of queries as searched; equal texts are embedded once per question.
-
-        Args:
-            languages: of each text; detected if not given.
-        """
+        """(n, d) vectors of n texts, of queries as searched; equal texts are embedded once per question."""
         self.run.check_stop()
         embedder = self.services.embedder
         if kind == "query":
@@ -171,11 +162,9 @@ class Context:
             return self.embed(texts, "passage", languages)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
-        """The reranker's score of each hit for a query as searched, and their scale; equal hits are scored once.
+        """The reranker's scores of hits for a query as searched, and their scale; equal hits count once.
 
-        Raises:
-            ConfigError: there is no reranker.
-            ProviderError: the reranker returned the wrong number of scores, or one that is not a number.
+        Raises ConfigError without a reranker, and ProviderError for a wrong number of scores or no number.
         """
         self.run.check_stop()
         reranker = self.services.reranker
@@ -202,11 +191,7 @@ class Context:
         return scores, reranker.scale
 
     def index_for(self, *, enriched: bool) -> Index:
-        """The index to search: plain or enriched.
-
-        Raises:
-            MissingResource: the corpus has no enriched index.
-        """
+        """The index to search; raises MissingResource without an enriched index where that is wanted."""
         if not enriched:
             return self.services.index
         if self.services.enriched is None:
@@ -220,11 +205,7 @@ class Context:
         return self.services.enriched
 
     def complete(self, prompt: Prompt) -> str:
-        """The model's complete reply, to be read by a program; see `reply`.
-
-        Raises:
-            ProviderError: the reply was cut off or filtered.
-        """
+        """The model's complete reply, for a program; raises ProviderError if it was cut off or filtered."""
         text, finish = self.reply(prompt)
         if finish != COMPLETE:
             name = self.services.llm(prompt.purpose).name
@@ -233,15 +214,10 @@ class Context:
         return text
 
     def reply(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> tuple[str, str]:
-        """The model's reply and why it ended; equal prompts are sent once per question.
+        """The model's reply and why it ended (`ModelCall.finish`); equal prompts are sent once.
 
-        The offline engine gets the question as read, a language model as typed.
-
-        Args:
-            emit: receives the reply piece by piece, or all at once when another strategy asked for it.
-
-        Returns:
-            The text, and its finish reason: only "stop" is a complete reply (`ModelCall.finish`).
+        The offline engine gets the question as read, a language model as typed. `emit` receives the reply
+        piece by piece, or all at once when another strategy asked for it.
         """
 
         def ask() -> _Reply:
@@ -292,22 +268,15 @@ class Context:
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
         """Replies to prompts sent at the same time, in order; a failed call gives its error instead.
 
-        Raises:
-            Stopped: the user stopped the run.
-            LimitReached: the limits do not allow all of them.
+        Raises Stopped, or LimitReached if the limits do not allow all of them.
         """
         return self.map_or_error(self.complete, prompts)
 
     def complete_parsed(self, template: Template, parse: Callable[[str], T], **fields: Any) -> T:
         """A structured reply, parsed; a malformed one is requested once more.
 
-        Args:
-            template: its field `refused` is filled with the reason the last reply was refused.
-            parse: raises ValueError, with the reason, for a malformed reply.
-            fields: the template's other fields.
-
-        Raises:
-            ProviderError: every reply was malformed.
+        `parse` raises ValueError for a malformed reply; the template's field `refused` gets its reason.
+        ProviderError means that every reply was malformed.
         """
         reason = reply = ""
         for _ in range(ATTEMPTS):
@@ -330,12 +299,7 @@ class Context:
         )
 
     def map_or_error(self, function: Callable[[T], R], items: Sequence[T]) -> list[R | RagError]:
-        """As `map`; a failed item gives its error. A stop or a limit ends the whole stage instead.
-
-        Raises:
-            Stopped: the user stopped the run.
-            LimitReached: the limits do not allow all of them.
-        """
+        """As `map`; a failed item gives its error. Stopped and LimitReached end the whole stage instead."""
 
         def attempt(item: T) -> R | RagError:
             try:
@@ -361,11 +325,7 @@ class Context:
         return (*calls[:-1], *(replace(call, started=started, seconds=seconds) for call in calls[-1:]))
 
     def _pay(self, calls: Sequence[ModelCall], *, made: bool = True) -> None:
-        """Note calls, and what they cost.
-
-        Args:
-            made: they were made here, not found among the work that is shared.
-        """
+        """Note calls and their cost; not `made`, they were found among the work that is shared."""
         self.meter.calls.extend(calls)
         if made:
             self.meter.made.update(calls)

@@ -98,11 +98,7 @@ class Budget:
         self._costs: dict[ModelCall, float] = {}  # by identity: one call may serve several stages
 
     def start_call(self, limits: Limits) -> None:
-        """Count a language model call that is about to be made.
-
-        Raises:
-            LimitReached: a limit does not allow it.
-        """
+        """Count a language model call about to be made; raises LimitReached if a limit does not allow it."""
         with self._lock:
             if limits.calls is not None and self._calls >= limits.calls:
                 raise LimitReached(
@@ -141,7 +137,6 @@ class Run:
         shared: work already done for this question: equal stages and equal model calls run once.
         stop: set when the user stops the run; None when nobody can.
         emit: receives the answer piece by piece as it arrives.
-        budget: what the run has used of its limits.
         began: on the clock of `time.perf_counter`; strategies that run at the same time share it.
     """
 

@@ -55,11 +55,7 @@ class Embedder(Protocol):
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts as read, and a bill per request; a failure carries its own.
-
-        Args:
-            languages: of each text; detected if not given.
-        """
+        """(n, d) L2-normalised vectors of n texts as read, and a call per request; errors carry them."""
 
 
 class EmbedderOver:
@@ -101,11 +97,7 @@ class Assessor(Protocol):
         """One value per hit, 0 to 1, independent of the other hits."""
 
     def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> Sequence[float]:
-        """How likely each hit is to answer, 0 to 1, for labels.
-
-        Args:
-            among: what they are compared with; by default the hits.
-        """
+        """How likely each hit is to answer, 0 to 1, for labels; compared with `among`, or the hits."""
 
 
 class Evidence(Protocol):
@@ -130,12 +122,7 @@ class Evidence(Protocol):
         *,
         offline: bool,
     ) -> EvidenceScore:
-        """The evidence of passages, at least one, for an answer by the offline engine or a language model.
-
-        Args:
-            triage: of the question.
-            asked: the questions that the corpus's passages are known to answer.
-        """
+        """The evidence of passages, at least one, for an answer by the offline engine or a language model."""
 
 
 class Grounder(Protocol):
@@ -194,10 +181,8 @@ class Services:
     Args:
         llms: language model by purpose ("answer", "rewrite", "judge").
         reranker: None when no strategy that runs needs one.
-        assessor: the offline measure; labels passages that no better scorer has rated.
         evidence: decides whether an answer is written; None to write one from any passages.
         triage: reads how urgent a question is, never fails and sends nothing; None where every question is routine.
-        grounder: marks the sentences of answers; None to leave them unmarked.
         reader: reads questions for retrieval and the offline engine; None to read them as typed. A language model
             always gets the question as typed.
         thesaurus: lets a rewrite call a medicine by another of its names; None to compare the words alone.
@@ -241,11 +226,7 @@ class Services:
         return tuple(sorted(self.engine.items()))
 
     def llm(self, purpose: str) -> Llm:
-        """The language model for a purpose.
-
-        Raises:
-            ConfigError: there is none.
-        """
+        """The language model for a purpose; raises ConfigError if there is none."""
         try:
             return self.llms[purpose]
         except KeyError:

@@ -46,10 +46,9 @@ class Spending:
         self._visitors: dict[str, _Used] = defaultdict(_Used)
 
     def reserve(self, visitor: str, calls: int = 1, dollars: float = 0.0) -> None:
-        """Count calls that are about to be made, and dollars that they are known to cost at most.
+        """Count calls and their highest cost in dollars before they are made.
 
-        Raises:
-            LimitReached: a budget does not allow them; nothing was counted.
+        Raises LimitReached, with nothing counted, if a budget does not allow them.
         """
         settings = self._settings
         with self._lock:

@@ -23,7 +23,7 @@ from ..safety.urgency.helplines import Helplines, helplines, urgent_notice
 from ..safety.urgency.triage import triage_for
 from ..values.answers import LEADING, bold_as_html, lists_as_html
 from ..values.errors import SettingsError
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note, difference, listed, source_line
 from ..values.translation import country_name, translate, translate_plural, translated
@@ -43,7 +43,6 @@ def report(
 
     Args:
         traces: of one question; at least one.
-        when: when it was asked, or exported.
         failures: a sentence for each strategy that gave no result.
         language: of what the report itself says; an ISO 639-1 code.
     """
@@ -205,7 +204,6 @@ def _date(when: datetime, language: str) -> str:
 
 
 def _vote(columns: Sequence[_Column], differences: AnswerDifferences, language: str) -> str:
-    """What was voted best; empty without a vote."""
     if any(column.trace.voted_best is None for column in columns):
         return ""
     best = [column.title for column in columns if column.trace.voted_best]
@@ -216,7 +214,6 @@ def _vote(columns: Sequence[_Column], differences: AnswerDifferences, language: 
 
 
 def _lines(trace: Saved) -> Helplines | None:
-    """The phone numbers of the country whose guidance led."""
     try:
         return helplines(trace.country or "")
     except SettingsError:  # the file may say anything

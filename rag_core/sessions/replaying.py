@@ -21,11 +21,9 @@ SAME_SCORE = 1e-4  # relative; larger than the rounding differences between mach
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that changed.
+    """One thing that changed, in a sentence.
 
-    Args:
-        what: "engine", "strategy", "queries", "passages", "scores", "labels", "answer", "cost" or "run".
-        says: one sentence.
+    `what` is "engine", "strategy", "queries", "passages", "scores", "labels", "answer", "cost" or "run".
     """
 
     what: str

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..documents.benchmark import trec_lines
 from ..values.errors import DataError, why_unreadable
-from ..values.notice import NOTICE
+from ..values.message import NOTICE
 from ..values.sources import Source
 from ..values.trace import Trace
 from ..values.visible import as_cell, as_json
@@ -210,11 +210,7 @@ def read_session(path: Path) -> tuple[Saved, ...]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a session file.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
+    """The text of a session file; raises DataError if the file cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:

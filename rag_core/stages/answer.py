@@ -86,9 +86,7 @@ class Generate(Stage):
         warn_if_unread(self.template, ANSWER, ctx)
         question, read = ranking.query.text, ctx.as_read(ranking.query.text)
         prompt = self.template.fill(
-            question=question,
-            sources=Sources(ranking.hits, ctx.services.country),
-            urgency=urgency,
+            question=question, sources=Sources(ranking.hits, ctx.services.country), urgency=urgency
         )
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):

@@ -186,7 +186,6 @@ def _by_rule(prompt: Prompt) -> str:
 
 
 def _filled(annotation: Any, score: int) -> object:
-    """A value for a field of a JSON reply."""
     if annotation in (int, float):
         return score
     return get_args(annotation)[-1] if get_args(annotation) else f"A score of {score}."

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from operator import itemgetter
+from textwrap import shorten
 from typing import Any, Literal, NamedTuple
 
 from .message import Message
@@ -68,11 +69,9 @@ class Grounded:
 
     Args:
         start, end: its place in the answer's `written` text, markers included.
-        text: the sentence without markers.
         by: numbers of the passages that support it; for a weak sentence, of those that come close.
         n: number of the passage closest to it; 0 when there is none.
         quote: the sentences of that passage closest to it.
-        reason: what keeps it from being supported; empty if it is.
     """
 
     start: int
@@ -99,7 +98,6 @@ class Remark:
             "answer_language": the answer is in another language than the question; "unmarked": only the first
             sentences were compared with the passages; "differs": guidance in a cited passage differs by country or
             organisation; "old": every cited source is old.
-        text: the remark, in Spanish for a Spanish question, otherwise in English.
         citations: numbers of the passages, ascending; empty where it is about none.
         sentences: the sentences it is about, without markers; for "thin" and "all_thin".
     """
@@ -122,12 +120,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A document near a question that was not answered.
-
-    Args:
-        title: its title, and the headings of its nearest passage.
-        context_id: that passage.
-    """
+    """A document near a question that was not answered; the title has the headings of its nearest passage."""
 
     title: str
     doc_id: str
@@ -138,9 +131,7 @@ class Suggestion:
 class Citation:
     """The answer's marker [n] cites passage `context_id`; `quote` is the sentence closest to the claim.
 
-    Args:
-        supported: whether the passage supports the claim; None if in doubt.
-        markers: positions of its markers among all markers in the answer, from 0.
+    `supported` is None if in doubt; `markers` are positions among all markers in the answer, from 0.
     """
 
     n: int
@@ -157,14 +148,11 @@ class Answer:
     Args:
         text: the answer with [n] markers, or the abstention.
         citations: in text order; n is the context's rank.
-        abstained: True when the evidence was insufficient.
-        reason: why it abstained; empty otherwise.
         evidence: hash of the contexts in the prompt (`citations.evidence_hash`); empty without a prompt.
         invalid_citations: number of markers that matched no context and were removed.
         remarks: what the reader should know about the evidence.
         suggestions: after an abstention, the nearest documents; may be empty.
         notice: the beginning of `text` when it is ours, not the model's or a quotation: what to do now; may be empty.
-        sentences: its sentences with the passages that support them; empty for an abstention.
     """
 
     text: str
@@ -177,6 +165,10 @@ class Answer:
     suggestions: tuple[Suggestion, ...] = ()
     notice: str = ""
     sentences: tuple[Grounded, ...] = ()
+
+    def __repr__(self) -> str:
+        kind = f"abstained: {self.reason}" if self.abstained else f"{len(self.citations)} citations"
+        return f"<Answer, {kind}: {shorten(self.text, 80, placeholder='…')!r}>"
 
     @property
     def written(self) -> str:

@@ -195,11 +195,7 @@ def unwritable(path: object, error: OSError, step: str) -> StorageError:
 
 
 def read_data_file(path: Path, parse: Callable[[str], Read]) -> Read:
-    """What `parse` makes of a file's text.
-
-    Raises:
-        DataError: the file is missing or not UTF-8, or lacks something that `parse` looks for.
-    """
+    """What `parse` makes of a file's text; raises DataError if that is missing, not UTF-8 or incomplete."""
     try:
         return parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

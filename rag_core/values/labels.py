@@ -25,12 +25,7 @@ from .types import Label, Relevance, Scorer
 
 @dataclass(frozen=True, slots=True)
 class EvidenceScore:
-    """The evidence that passages give for an answer.
-
-    Args:
-        score: 0 to 1.
-        needed: the lowest score for an answer.
-    """
+    """The evidence that passages give for an answer, and the lowest score for one; both from 0 to 1."""
 
     score: float
     needed: float
@@ -54,10 +49,8 @@ SCORER_NAMES: Mapping[Scorer, Message] = {
 class Thresholds:
     """The lowest scores for High and Medium, and how often each label was right.
 
-    Args:
-        answered: label -> share of passages with this label that answer the question, in [0, 1].
-        related: label -> share of those that are only related to it.
-        shown: label -> number of passages behind these shares.
+    By label, `answered` and `related` are the shares, in [0, 1], of the `shown` passages that answer the
+    question, or are only related to it.
     """
 
     high: float
@@ -78,9 +71,8 @@ UNCALIBRATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5)}
 class LabelRules:
     """Thresholds by (scorer, model, question language).
 
-    Args:
-        thresholds: for cosine, the model is the embedding model's key up to "@" (name, version, and whether it
-            reads through a gloss, but not which); for other scorers, the scorer's name.
+    For cosine, the model is the embedding model's key up to "@" (name, version, and whether it reads through
+    a gloss, but not which); for other scorers, the scorer's name.
     """
 
     def __init__(self, thresholds: Mapping[tuple[str, ...], Thresholds], rule: Rule = "calibrated") -> None:
@@ -108,15 +100,9 @@ class LabelRules:
     def relevance(
         self, scorer: Scorer, scores: Sequence[float], language: str, model: str
     ) -> list[Relevance]:
-        """One label per score, with scores in rank order.
+        """One label per score of a model, in rank order; raises ValueError without thresholds for them.
 
         Languages without thresholds use the English ones, and the rule says so.
-
-        Args:
-            model: the model that gave the scores; see `LabelRules`.
-
-        Raises:
-            ValueError: there are no thresholds for these scores.
         """
         if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+NOTICE = "Demonstration, not medical advice."
+
+
 # Names alone, not attributes or widths: a template that was stored may come from anywhere
 _TEMPLATE = re.compile(
     r"(?:[^{}]|{{|}}|{[A-Za-z_]\w*(?:![rs])?(?::[+]?,?(?:\.\d)?[dgf%]?)?})*", re.ASCII | re.DOTALL
@@ -101,12 +104,7 @@ def _plain(value: object) -> Any:
 
 
 def from_parts(parts: Any) -> str:
-    """The text that `parts_of` wrote.
-
-    Raises:
-        ValueError: it is of another form, or its template asks for more than plain values.
-        KeyError: a field is missing.
-    """
+    """The text that `parts_of` wrote; raises ValueError or KeyError for parts of another form."""
     match parts:
         case str():
             return parts

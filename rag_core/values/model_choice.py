@@ -63,11 +63,7 @@ class ModelChoice:
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name))}
 
     def check_offered(self, models: Collection[str]) -> None:
-        """Whether every language model is one of these; the settings alone name rerankers, see `choosable_rerankers`.
-
-        Raises:
-            ConfigError: one is not.
-        """
+        """Raise ConfigError unless every language model is one of these; only the settings name rerankers."""
         for name in (self.model, self.rewriter_model, self.judge_model):
             if name and name not in models:
                 raise ConfigError(

@@ -28,11 +28,7 @@ PARTS = {
 
 
 def private_folder(folder: Path) -> None:
-    """Create a folder and its missing parents, all private; an existing one becomes private.
-
-    Raises:
-        OSError: it cannot be created.
-    """
+    """Create a folder and its missing parents, or make it private; raises OSError if it cannot be created."""
     for one in reversed([folder, *(parent for parent in folder.parents if not parent.exists())]):
         if one.exists():
             close_to_others(one)
@@ -48,11 +44,7 @@ def private_home(home: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Create an empty private file; an existing one keeps its contents and becomes private.
-
-    Raises:
-        OSError: it cannot be created.
-    """
+    """Create an empty private file, or make an existing one private; raises OSError if it cannot."""
     if path.exists():
         close_to_others(path)
     else:
@@ -61,10 +53,9 @@ def private_file(path: Path) -> None:
 
 
 def secret_of(path: Path) -> bytes:
-    """The 32 random bytes in a private file, made if it is missing; of two processes that make it, both get the first's.
+    """The 32 random bytes in a private file, made if it is missing; two processes that make it get the same.
 
-    Raises:
-        OSError: it can be neither read nor made.
+    Raises OSError if it can be neither read nor made.
     """
     if not path.exists():
         private_home(path.parent)
@@ -98,8 +89,7 @@ def tighten(folder: Path) -> None:
 def write_atomically(path: Path, text: str) -> None:
     """Write a private file completely or not at all, in valid Unicode; missing folders are private too.
 
-    Raises:
-        StorageError: it cannot be written.
+    Raises StorageError if it cannot be written.
     """
     part = path.with_name(path.name + ".part")
     try:

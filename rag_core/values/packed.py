@@ -31,10 +31,9 @@ _OBJECT, _TUPLE, _MAPPING, _MESSAGE = "#", "()", "{}", '""'  # keys that mark wh
 
 
 def pack(value: Any) -> str:
-    """JSON of a value made of the dataclasses in `KINDS`, tuples, lists, mappings with text keys, and plain values.
+    """JSON of a value of `KINDS` dataclasses, tuples, lists, mappings with text keys and plain values.
 
-    Raises:
-        TypeError: it has another part.
+    Raises TypeError if it has another part.
     """
     objects: list[list[Any]] = []
     places: dict[int, int] = {}  # id -> place; `value` keeps the objects, and so their ids, alive
@@ -68,11 +67,7 @@ def pack(value: Any) -> str:
 
 
 def values_of(text: str | bytes, kind: type, field: str) -> set[str]:
-    """A text field of every object of a class in what `pack` wrote.
-
-    Raises:
-        DataError: the text is damaged.
-    """
+    """A text field of every object of a class in what `pack` wrote; raises DataError if that is damaged."""
     try:
         return {fields[field] for name, fields in json.loads(text)["objects"] if name == kind.__name__}
     except (ValueError, KeyError, TypeError) as error:
@@ -80,11 +75,7 @@ def values_of(text: str | bytes, kind: type, field: str) -> set[str]:
 
 
 def unpack(text: str | bytes) -> Any:
-    """The value that `pack` wrote.
-
-    Raises:
-        DataError: the text is damaged, or another version wrote it.
-    """
+    """The value that `pack` wrote; raises DataError if the text is damaged, or another version wrote it."""
     made: list[Any] = []
 
     def take(one: Any) -> Any:

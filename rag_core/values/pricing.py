@@ -11,7 +11,6 @@ from pathlib import Path
 from .errors import read_data_file
 from .settings import Settings
 
-PRICES = "prices.toml"
 TOKENS_PER_PRICE = 1_000_000  # prices are per million tokens
 
 
@@ -49,10 +48,10 @@ class PriceList:
 
     @classmethod
     def read(cls, path: Path) -> PriceList:
-        """Read a price list: one entry per model, optionally with snapshots sold at the same price.
+        """A price list: one entry per model, optionally with snapshots sold at the same price.
 
-        Raises:
-            DataError: the file is missing, not TOML, an entry lacks a field, or a model is listed twice.
+        Raises DataError if the file is missing or malformed, an entry lacks a field, or a model is listed
+        twice.
         """
         return read_data_file(path, cls._parsed)
 
@@ -73,13 +72,10 @@ class PriceList:
     @classmethod
     def of(cls, settings: Settings) -> PriceList:
         """The price list of the settings' data folder; raises as `read` does."""
-        return cls.read(settings.data / PRICES)
+        return cls.read(settings.data / "prices.toml")
 
     def get(self, model: str) -> Price | None:
-        """The price of a model or snapshot; None when it is not listed.
-
-        A snapshot never inherits its model's price: gpt-4o-2024-05-13 costs more than gpt-4o.
-        """
+        """The price of a model or snapshot; None if not listed. A snapshot can cost more than its model."""
         return self._prices.get(model)
 
     @property

@@ -63,11 +63,7 @@ class Profile:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Profile:
-        """A profile from plain TOML or JSON values.
-
-        Raises:
-            ConfigError: a key is unknown or a value invalid; the message begins with the key.
-        """
+        """A profile from TOML or JSON; raises ConfigError, which begins with the key, if one is wrong."""
         known = [field.name for field in fields(cls)]
         for name in values:
             if name not in known:
@@ -86,11 +82,7 @@ class Profile:
 
 
 def read_profile(folder: Path) -> Profile | None:
-    """The profile of a folder of documents; None when there is none.
-
-    Raises:
-        DataError: the profile is malformed; the message names file and line.
-    """
+    """The profile of a folder of documents, or None; raises DataError, with file and line, if malformed."""
     path = folder / PROFILE_FILE
     if not path.is_file():
         return None

@@ -21,9 +21,9 @@ from pydantic_settings import (
 from .errors import SettingsError, why_unreadable, without_url_secrets
 from .message import Message
 from .model_choice import OFFLINE_MODEL
+from .places import DATA
 from .visible import valid
 
-ROOT = Path(__file__).resolve().parents[2]
 LONGEST_VALUE = 80  # characters of a wrong value that a message repeats
 FILE = ".db"  # how the name of a file of Milvus Lite ends, which one process can use
 MILVUS_SCHEME = "milvus+"  # before http:// or https://, which alone are a Chroma server's
@@ -34,12 +34,9 @@ Role = Literal["answer", "rewrite", "judge", "enrich"]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of a role's model, and the key it is sent.
+    """The server of a role's model, and the key it is sent; no URL means OpenAI's.
 
-    Args:
-        url: base URL of an OpenAI-compatible server; None for OpenAI's own.
-        url_setting: variable to check when the server cannot be reached.
-        key_setting: variable to check when the key is refused.
+    The settings named are those to check when it cannot be reached, or refuses the key.
     """
 
     url: str | None
@@ -80,11 +77,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def clean_key(key: str) -> str:
-    """A key without blanks around it.
-
-    Raises:
-        ValueError: it has characters that no key has; the message does not repeat it.
-    """
+    """A key without blanks around it; raises ValueError, without the key, if no key looks like it."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ValueError("a key has no blanks, line breaks or accents inside")
@@ -92,11 +85,7 @@ def clean_key(key: str) -> str:
 
 
 def clean_url(url: str) -> str:
-    """A base URL without blanks around it.
-
-    Raises:
-        ValueError: it is no http address; the message does not repeat it.
-    """
+    """A base URL without blanks around it; raises ValueError, without the URL, if it is no http address."""
     url = url.strip()
     parts = urlsplit(url)
     if not url.isprintable() or " " in url:
@@ -217,9 +206,7 @@ class Settings(BaseSettings):
         "Milvus, which searches words too, as in milvus+https://TOKEN@HOST:PORT/DATABASE or ./index.db.",
     )
     home: Path = Field(Path(".rag"), description="State folder.")
-    data: Path = Field(
-        ROOT / "data", description="Folder of the built-in documents, prices and label thresholds."
-    )
+    data: Path = Field(DATA, description="Folder of the built-in documents, prices and label thresholds.")
     benchmarks: str = Field(
         "",
         description="BEIR folders that the app offers to measure on, separated by commas; visitors can name no others.",
@@ -437,11 +424,7 @@ class _TomlFile(TomlConfigSettingsSource):
 
 
 def read_settings(**arguments: Any) -> Settings:
-    """Settings from arguments, environment and file.
-
-    Raises:
-        SettingsError: a setting has an invalid value; the message names it.
-    """
+    """Settings from arguments, environment and file; raises SettingsError, which names an invalid one."""
     try:
         return Settings(**arguments)
     except ValidationError as error:

@@ -5,12 +5,10 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from .message import Message
+from .places import DATA
 from .translation import translate, translate_plural
-
-ORGANISATIONS = Path(__file__).parents[2] / "data" / "organisations.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +18,7 @@ class Jurisdiction:
     Args:
         country: ISO 3166 code; empty for more than one country, which neither leads nor gives way.
         es: its name in Spanish; in English it goes by its key in `JURISDICTIONS`.
-        words: the other words, in both languages, by which a text names it; as a regular expression.
+        words: a regular expression of the other words, in both languages, by which a text names it.
     """
 
     country: str
@@ -28,7 +26,7 @@ class Jurisdiction:
     words: str = ""
 
 
-_LISTED = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))
+_LISTED = tomllib.loads((DATA / "organisations.toml").read_text(encoding="utf-8"))
 JURISDICTIONS = {name: Jurisdiction(**row) for name, row in _LISTED["jurisdictions"].items()}
 
 
@@ -50,13 +48,7 @@ OLD_YEARS = 5
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A publication.
-
-    Args:
-        id: its key in the document; empty if sections do not refer to it.
-        jurisdiction: where it applies, such as "UK"; may be empty.
-        type: such as "guideline"; may be empty.
-    """
+    """A publication, its key in the document (empty if sections do not refer to it), and where it applies."""
 
     organisation: str
     title: str
@@ -113,12 +105,7 @@ def listed(words: Iterable[str], language: str = "en") -> str:
 
 
 def difference(sources: Sequence[Source], differs_from: Sequence[Source], language: str = "en") -> str:
-    """One sentence naming both sides where guidance differs; empty if it does not.
-
-    Args:
-        sources: one side.
-        differs_from: the other.
-    """
+    """One sentence naming both sides where guidance differs; empty if it does not."""
     if not differs_from:
         return ""
     one, other = source_names(sources, language), source_names(differs_from, language)
@@ -143,11 +130,7 @@ def leading(sources: Sequence[Source], differs_from: Sequence[Source], country: 
 
 
 def age_years(sources: Iterable[Source], year: int | None = None) -> int | None:
-    """Age of the newest source in years; None for no source.
-
-    Args:
-        year: the year to count to; the current one by default.
-    """
+    """Age of the newest source in years, in a given or the current year; None for no source."""
     years = [source.year for source in sources]
     return max((datetime.now(UTC).year if year is None else year) - max(years), 0) if years else None
 

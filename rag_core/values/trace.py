@@ -2,15 +2,21 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from html import escape
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
 
 from .answers import Answer, Remark
+from .message import NOTICE
 from .model_choice import AS_SET, ModelChoice
-from .notice import NOTICE
 from .sources import OLD_YEARS, age_years, is_old
 from .translation import translate
 from .triage import ROUTINE, Triage
 from .types import Cost, Hit, ModelCall, Outranked, Passage, Ranking, State, token_counts
+from .visible import visible
+
+if TYPE_CHECKING:
+    from ..explain.fate import Fate
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +64,12 @@ class Exchange:
     """A prompt as a model got it, and the reply.
 
     Args:
-        prompt: the template's name.
-        purpose: the role it was sent to: "answer", "rewrite", "judge", ...
         system: the system message as sent; empty for the offline engine, which is sent no text.
         text: the user message as sent; empty for the offline engine.
         fields: field -> what filled it in; passages by number and title.
         reply: as received, also where it was cut off or could not be used.
         offline: whether the offline engine replied: it reads `prompt` and the fields instead of a text.
         calls: what it was billed, by the model's own count or ours; empty when the provider refused it.
-        error: why there is no complete reply; empty when there is one.
         sample: which of several replies to the same prompt this is, from 0.
     """
 
@@ -111,10 +114,8 @@ class Step:
     """One stage that ran, and the state after it.
 
     Args:
-        params: the stage's parameters, as plain JSON values.
         seconds: wall time of this stage.
         reused: taken from an earlier run or a parallel strategy, at no extra cost.
-        readings: the queries that were read in English, and what was read.
         control: what sets the limit of a selection, as users call it; empty for other stages.
         exchanges: the prompts it sent and their replies, refused ones included.
         outranked: the hits it left out of each list, in the order of the lists; only stages that compare hits tell.
@@ -146,11 +147,8 @@ class Step:
 class Trace:
     """One question run through one strategy.
 
-    Args:
-        controls: every control of the strategy and its value in this run.
-        fingerprint: id of the stages, their parameters, and the models chosen.
-        engine: names of the models and the index behind this run.
-        models: the language models chosen for this run in place of the settings'; `engine` has those that ran.
+    `fingerprint` identifies stages, parameters and chosen models; `models` were chosen in place of the
+    settings', and `engine` has those that ran.
     """
 
     question: str
@@ -162,6 +160,23 @@ class Trace:
     warnings: tuple[str, ...] = ()
     triage: Triage = ROUTINE
     models: ModelChoice = AS_SET
+
+    def __repr__(self) -> str:
+        about = f"{self.strategy}: {shorten(self.question, 80, placeholder='…')!r}"
+        found = f"{self.final.passage_count} passages, {self.seconds:.2f} s" if self.steps else "no steps"
+        answer = repr(self.answer) if self.steps and self.answer else "no answer"
+        return f"<Trace {about}, {found}, {answer}>"
+
+    def _repr_html_(self) -> str:
+        titles = "".join(f"<li>{escape(visible(hit.passage.full_title))}</li>" for hit in self.ranking)
+        answer = escape(visible(self.answer.text)) if self.answer else ""
+        return f'<p style="white-space: pre-wrap">{answer}</p><ol>{titles}</ol><p><i>{NOTICE}</i></p>'
+
+    def fates(self) -> "tuple[Fate, ...]":
+        """What became of every passage found; see `explain.fates`."""
+        from ..explain.fate import fates  # above this room, which only this convenience reaches into
+
+        return fates(self)
 
     @property
     def final(self) -> State:
@@ -201,12 +216,9 @@ class Trace:
         return (self.engine.get("index") or "").partition(",")[0]
 
     def remarks(self, year: int | None = None) -> tuple[Remark, ...]:
-        """The answer's remarks and, if every passage it cites is old this year, one on that.
+        """The answer's remarks and, if every passage it cites is old by now, or in a given year, one on that.
 
         The age is no part of the answer: the same answer is older next year.
-
-        Args:
-            year: the year to count to; the current one by default.
         """
         if not self.answer:
             return ()

@@ -6,15 +6,13 @@ import functools
 import gettext
 import io
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .message import Message
+from .places import DATA
 
 if TYPE_CHECKING:
     from babel import Locale
-
-CATALOGUES = Path(__file__).resolve().parents[2] / "data" / "locale"
 
 
 def translate(language: str, message: str, /, **fields: object) -> str:
@@ -73,7 +71,7 @@ def _locale(language: str) -> Locale:
 @functools.cache
 def catalogue(language: str) -> gettext.NullTranslations:
     """The catalogue of a language, compiled once a process; without a file, the one that leaves all as it is."""
-    file = CATALOGUES / f"{language}.po"
+    file = DATA / "locale" / f"{language}.po"
     if not language.isalpha() or not file.exists():
         return gettext.NullTranslations()
     from babel.messages.mofile import write_mo

@@ -89,10 +89,7 @@ def as_json(value: Any, *, indent: int | None = 2) -> str:
 
 
 def as_cell(value: Any) -> Any:
-    """A cell of a table: visible text, with an apostrophe where a spreadsheet would run it as a formula.
-
-    Other values are returned as they are.
-    """
+    """Visible text, with an apostrophe before what a spreadsheet would run; other values as they are."""
     if not isinstance(value, str):
         return value
     text = visible(value)

@@ -166,7 +166,7 @@ def start(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
         return visitor()
 
     monkeypatch.setattr("rag_core.lab.opening.load_engines", engines)
-    monkeypatch.setattr("rag_core.lab.warming.warm_up", lambda *_: None)
+    monkeypatch.setattr("rag_core.lab.opening.warm_up", lambda *_: None)
     yield started
     fresh()
 
@@ -189,7 +189,7 @@ def drawn(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setenv("RAG_HOME", str(real_home))
     monkeypatch.setenv("RAG_LLM", "offline")
     monkeypatch.setattr("rag_core.open_lab", lambda **_: lab, raising=False)
-    monkeypatch.setattr("rag_core.lab.warming.warm_up", lambda *_: None)
+    monkeypatch.setattr("rag_core.lab.opening.warm_up", lambda *_: None)
     monkeypatch.setattr(lab, "others", lab.others)  # the engine sets it
     fresh()
     engine().wait()

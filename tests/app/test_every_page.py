@@ -162,7 +162,7 @@ def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(monkeypatch, tmp_p
     """While the models load, which here they do until every page has been looked at."""
     looked = Event()
     monkeypatch.setattr("rag_core.open_lab", lambda **_: looked.wait(60), raising=False)
-    monkeypatch.setattr("rag_core.lab.warming.warm_up", lambda *_: None)
+    monkeypatch.setattr("rag_core.lab.opening.warm_up", lambda *_: None)
     monkeypatch.setenv("RAG_LLM", "offline")
     try:
         for path, script, _ in PAGES:

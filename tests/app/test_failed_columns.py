@@ -10,7 +10,7 @@ from helpers.openai_server import OpenAIServer, role_of
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.shared import faults
+from pages.shared import wording
 from rag_core.catalog.address import to_address
 
 
@@ -107,10 +107,10 @@ def test_only_the_column_that_failed_leaves_the_server(start, server):
 
 
 def test_an_unexpected_error_is_told_without_its_class_and_logged(caplog):
-    told = faults.unforeseen(KeyError("weights"))
+    told = wording.unforeseen(KeyError("weights"))
     assert str(told).startswith("Something unexpected went wrong: 'weights'")
     assert "KeyError" in caplog.text
-    assert str(faults.unforeseen(RuntimeError()).message) == "Something unexpected went wrong."
+    assert str(wording.unforeseen(RuntimeError()).message) == "Something unexpected went wrong."
     failed = rag_core.RagError("bm25: stage Broken failed: RuntimeError: no such thing")
     failed.__cause__ = RuntimeError("no such thing")
-    assert faults.reason(failed) == "Something unexpected went wrong: no such thing"
+    assert wording.reason(failed) == "Something unexpected went wrong: no such thing"

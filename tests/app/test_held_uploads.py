@@ -7,8 +7,8 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.frame import held
-from pages.frame.held import Held
+from pages.frame import gate
+from pages.frame.gate import Held
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def files(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     sessions = SimpleNamespace(_session_storage=MemorySessionStorage(ttl_seconds=0))
     server = SimpleNamespace(uploaded_file_mgr=kept, _session_mgr=sessions)
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: server)
-    monkeypatch.setattr(held, "MOST_OF_VISITOR", 20)
-    monkeypatch.setattr(held, "MOST", 50)
+    monkeypatch.setattr(gate, "MOST_OF_VISITOR", 20)
+    monkeypatch.setattr(gate, "MOST", 50)
     return kept
 
 
@@ -31,9 +31,7 @@ def uploaded(limits: Held, files: MemoryUploadedFileManager, visitor: str, sessi
     return fits
 
 
-def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(
-    files,
-):
+def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(files):
     limits = Held()
     assert [uploaded(limits, files, "ana", f"s{place % 3}", 2) for place in range(60)] == [True] * 10 + [
         False
@@ -44,9 +42,7 @@ def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(
     assert uploaded(limits, files, "eva", "s4", 11)
 
 
-def test_files_that_are_on_their_way_count_and_no_longer_when_they_fail(
-    files,
-):
+def test_files_that_are_on_their_way_count_and_no_longer_when_they_fail(files):
     limits = Held()
     with limits.upload("ana", "s", 20) as first:
         assert (first, uploaded(limits, files, "ana", "s", 1)) == (True, False)
@@ -63,6 +59,6 @@ def test_what_a_visitor_left_goes_without_another_visit(files):
     session = SimpleNamespace(id="gone", shutdown=shutdown, session_state=state)
     assert uploaded(Held(), files, "ana", "gone", 20)
     assert uploaded(Held(), files, "ben", "here", 20)
-    held.runtime.get_instance()._session_mgr._session_storage.save(SimpleNamespace(session=session))
-    held.sweep()
+    gate.runtime.get_instance()._session_mgr._session_storage.save(SimpleNamespace(session=session))
+    gate.sweep()
     assert (list(files.file_storage), ended) == (["here"], ["widgets"])

@@ -17,6 +17,7 @@ import rag_core
 from pages.drawing import translate
 from rag_core.catalog import Choice, describe_changes
 from rag_core.values import translation
+from rag_core.values.places import DATA
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
 TRANSLATED = [code for code in translate.LANGUAGES if code != "en"]
@@ -24,7 +25,7 @@ TRANSLATED = [code for code in translate.LANGUAGES if code != "en"]
 
 @pytest.fixture(params=TRANSLATED)
 def catalogue(request: pytest.FixtureRequest) -> Catalog:
-    with (translation.CATALOGUES / f"{request.param}.po").open("rb") as opened:
+    with (DATA / "locale" / f"{request.param}.po").open("rb") as opened:
         return read_po(opened, locale=request.param)
 
 

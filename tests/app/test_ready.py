@@ -17,7 +17,7 @@ from helpers.browser import serving
 from helpers.small import ROOT
 
 from pages.frame.addresses import PATHS
-from pages.frame.shell import LIVE, STYLE
+from pages.frame.gate import LIVE, STYLE
 from pages.shared.engine import Engine
 from rag_core.indexing import Progress
 from rag_core.indexing.uploads import MAX_UPLOAD
@@ -107,7 +107,7 @@ def test_an_app_that_still_asks_itself_a_question_is_not_called_ready(lab, monke
     engine = Engine()
     monkeypatch.setattr(lab, "others", lab.others)  # the engine sets it
     monkeypatch.setattr("rag_core.open_lab", open_lab, raising=False)
-    monkeypatch.setattr("rag_core.lab.warming.warm_up", lambda *_: told.append(engine.state))
+    monkeypatch.setattr("rag_core.lab.opening.warm_up", lambda *_: told.append(engine.state))
     engine.wait()
     assert told[0] == "asking a first question"
 

@@ -16,7 +16,7 @@ from pages.compare import room_result
 from pages.compare.presenter import renumbered
 from pages.shared import rooms as shared
 from rag_core.sessions.panel import Guesses, Rooms, open_panel
-from rag_core.sessions.panel.guesses import MOST
+from rag_core.sessions.panel.room import MOST_WRONG
 from rag_core.values.answers import Citation, Grounded
 from rag_core.values.errors import PanelError
 
@@ -254,7 +254,7 @@ def test_codes_cannot_be_tried_without_end_and_who_is_in_stays_in(presenter, mon
     page = phone(code_of(presenter))
     wrong = [phone(f"{place:05d}") for place in range(3)]  # no code has a zero
     assert all("There is no room with this code." in shown(one) for one in wrong)
-    for _ in range(MOST - len(wrong)):
+    for _ in range(MOST_WRONG - len(wrong)):
         with pytest.raises(PanelError), guesses.guess("a"):
             rooms().join("00000")
     for code in ("ZZZZZ", code_of(presenter)):

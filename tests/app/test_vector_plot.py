@@ -1,6 +1,6 @@
 import rag_core
 from pages.documents.vector_plot import COLOURS, figure
-from rag_core.lab.vector_map import PlacedPassage, PlacedQuery, VectorMap
+from rag_core.lab.browsing import PlacedPassage, PlacedQuery, VectorMap
 
 
 def placed(identity: str, count: int, near: float | None = None) -> list[PlacedPassage]:

@@ -25,7 +25,7 @@ from helpers.results import percentile, ratios
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from rag_core.lab import warming
+from rag_core.lab import opening
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.values.settings import Settings
@@ -244,8 +244,8 @@ def test_sessions_take_little_memory_and_are_answered(home, browser, results):
 
 def test_twenty_people_at_once(home, results):
     lab = open_lab(settings=Settings(home=home, llm="offline"))
-    for language in warming.QUESTIONS:  # as the server does
-        warming.warm_up(lab, language)
+    for language in opening.QUESTIONS:  # as the server does
+        opening.warm_up(lab, language)
     alone = statistics.median(ask(lab, question) for question in QUESTIONS)
     failures: list[BaseException] = []
     seconds: list[float] = []

@@ -7,7 +7,7 @@ import pytest
 
 from rag_core.documents.markdown import take_markdown
 from rag_core.documents.reading.lines import joined_lines
-from rag_core.models.reasoning import WithoutReasoning
+from rag_core.models.reply import WithoutReasoning
 
 MOST = 3.0  # a search from every place on takes 4 times as long
 SHORT = 0.2  # seconds; below, a ratio says nothing

@@ -32,7 +32,7 @@ from rag_core.prompts.prompt import NO_EVIDENCE
 from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Claim, Grounded
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StorageError
-from rag_core.values.notice import NOTICE
+from rag_core.values.message import NOTICE
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.trace import Step, Trace

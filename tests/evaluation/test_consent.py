@@ -17,6 +17,7 @@ from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
+import rag_core
 from rag_core import RECIPES
 from rag_core import evaluation as ev
 from rag_core.documents.benchmark import Benchmark
@@ -26,7 +27,7 @@ from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import load_embedder
-from rag_core.values.errors import MissingResource
+from rag_core.values.errors import ConfigError, MissingResource
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit
 
@@ -97,6 +98,15 @@ def test_an_evaluation_sends_no_more_than_was_agreed(server, lab, tmp_path, name
     if any(call != "answer" for call in RECIPES[name].calls):
         check_agreed(server, agreed)
     assert ev.estimate(ev.plan_of(run, strategies, share=True), lab.rehearsal()).free, "all is measured"
+
+
+def test_one_call_from_python_sends_nothing_until_it_is_agreed_to(server, lab, beir):
+    server.choose = stubborn
+    with pytest.raises(ConfigError, match=r"This run would cost .* Pass yes=True"):
+        rag_core.evaluate(lab, "multi_query", beir)
+    assert server.requests == []
+    results = rag_core.evaluate(lab, "multi_query", beir, yes=True)
+    assert sent(server)["rewrite"] >= results.queries == 3
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES, build
-from rag_core.explain.outline import outline
+from rag_core.explain.flow import outline
 
 
 @for_each("name", list(RECIPES))

@@ -77,7 +77,7 @@ def test_a_large_corpus_tells_the_score_without_the_rank(full, passages, monkeyp
     trace = retrieve(full, "simple_semantic", k_final=1)
     missing = next(name for name in passages if name != trace.ranking.hits[0].id)
     (exact,) = why_not(trace, missing, full, passages).searches
-    monkeypatch.setattr("rag_core.explain.missed.MOST_RANKED", 10)
+    monkeypatch.setattr("rag_core.explain.fate.MOST_RANKED", 10)
     (missed,) = why_not(trace, missing, full, passages).searches
     assert missed == replace(exact, rank=None, score=missed.score, text=missed.text)
     assert missed.score == pytest.approx(exact.score, abs=1e-6)  # one vector's product, not a matrix's

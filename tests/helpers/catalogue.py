@@ -11,7 +11,7 @@ import rag_core
 from rag_core import evaluation as ev
 from rag_core.catalog import Choice
 from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
-from rag_core.explain.outline import outline
+from rag_core.explain.flow import outline
 from rag_core.values.labels import LABELS
 from rag_core.values.profile import read_profile
 from rag_core.values.prompt_injection import GIVES_ORDERS

@@ -1,5 +1,5 @@
 from rag_core import stages
-from rag_core.llamaindex.parts import EmbedBy
+from rag_core.llamaindex.nodes import EmbedBy
 from rag_core.stages import FusionStage, RerankStage, Retriever, SelectStage, Stage, TransformStage
 
 ABSTRACT = {Stage, FusionStage, RerankStage, SelectStage, TransformStage, Retriever}

@@ -270,6 +270,13 @@ def test_a_document_of_another_root_is_never_replaced(store):
     assert found(index, "purr") == ["a"]
 
 
+def test_two_documents_of_one_id_are_refused(store):
+    update(store, FIRST)
+    with pytest.raises(DataError, match="Two documents have the id 'a'"):
+        store.update(SourceFiles("test", [*FIRST, replace(FIRST[0], text="Others.")]))
+    assert everything(store.open()) == ["a", "b"]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     files = {

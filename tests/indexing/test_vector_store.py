@@ -20,8 +20,8 @@ from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, forget_corpus, milvus, stores
 from rag_core.indexing.backends import OpenVectors, VectorBackend
 from rag_core.indexing.bm25 import Bm25Index
-from rag_core.indexing.mapped import MappedTexts
 from rag_core.indexing.milvus import _Asked
+from rag_core.indexing.passages import MappedTexts
 from rag_core.indexing.stores import Stores
 from rag_core.language.analysis import query_tokens
 from rag_core.values.errors import ConfigError, IndexDamaged, MissingResource, SettingsError, StorageError

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 
 from rag_core.indexing import CorpusIndex
+from rag_core.lab.browsing import principal_plane, vector_map
 from rag_core.lab.lab import Lab
-from rag_core.lab.vector_map import principal_plane, vector_map
 from rag_core.values.types import Query
 
 

@@ -7,13 +7,13 @@ import sys
 import pytest
 from helpers.provider_lab import provider_lab
 
-from rag_core.lab.warming import warm_up
+from rag_core.lab.opening import warm_up
 
 PROGRAM = """
 import sys
 from rag_core import RECIPES, open_lab
 from rag_core.lab.browsing import indexed_documents
-from rag_core.lab.warming import warm_up
+from rag_core.lab.opening import warm_up
 from rag_core.models import tokenizer
 lab = open_lab()
 for language in ("en", "es"):

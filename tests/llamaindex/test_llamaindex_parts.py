@@ -20,7 +20,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from rag_core.lab.lab import Lab
 from rag_core.llamaindex import LlamaIndexRetriever
-from rag_core.llamaindex.prompts import with_prompts
+from rag_core.llamaindex.query_engine import with_prompts
 from rag_core.models import LlamaEmbedder
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Template

@@ -9,16 +9,7 @@ from email.utils import format_datetime
 import pytest
 import tiktoken
 from helpers.behaviours import Cut, Drop, Hang, Malformed, Meet, Reply, Status
-from helpers.provider_calls import (
-    KEY,
-    LOST,
-    SENT,
-    TWO_WORDS,
-    ask,
-    billed,
-    failure_of,
-    sent_and_received,
-)
+from helpers.provider_calls import KEY, LOST, SENT, TWO_WORDS, ask, billed, failure_of, sent_and_received
 
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import JUDGE_PASSAGE

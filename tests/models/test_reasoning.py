@@ -10,8 +10,7 @@ from helpers.provider_lab import obliging
 
 from rag_core.evaluation.answer_scores import judge
 from rag_core.indexing.enrich import DocumentPassages, LlmEnricher
-from rag_core.models.reasoning import WithoutReasoning
-from rag_core.models.reply import MAX_REPLY
+from rag_core.models.reply import MAX_REPLY, WithoutReasoning
 from rag_core.models.tokenizer import count_tokens
 from rag_core.pipeline.stream import Token
 from rag_core.prompts.replies import Restart

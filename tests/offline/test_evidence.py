@@ -13,14 +13,7 @@ from helpers.small import ROOT
 from numpy.typing import NDArray
 
 from rag_core.documents.asked import Asked
-from rag_core.offline.evidence import (
-    Facts,
-    PassageEvidence,
-    Thresholds,
-    Weighing,
-    read_thresholds,
-    spread,
-)
+from rag_core.offline.evidence import Facts, PassageEvidence, Thresholds, Weighing, read_thresholds, spread
 from rag_core.offline.scorer import Calibration
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.errors import DataError

@@ -350,14 +350,7 @@ def setting(name: str) -> st.SearchStrategy[dict[str, object]]:
 )
 @given(data=st.data())
 def test_whatever_happens_the_bill_is_what_the_server_counted(
-    server,
-    store,
-    index,
-    embedder,
-    labels,
-    noted,
-    data,
-    name,
+    server, store, index, embedder, labels, noted, data, name
 ):
     """Random controls, faults at random calls, a stop at a random event."""
     from rag_core.values.errors import ConfigError

@@ -68,12 +68,7 @@ ROLES = {
     ),
     "one judgement": (RAG_MSR, fish, "", "passages could not be judged and were left out: "),
     "all judgements": (RAG_MSR, lambda body: role_of(body) == "judge", "LlmRerank", ""),
-    "the answer": (
-        RAG_MSR,
-        lambda body: role_of(body) == "answer" and sources_in(body) > 1,
-        "Generate",
-        "",
-    ),
+    "the answer": (RAG_MSR, lambda body: role_of(body) == "answer" and sources_in(body) > 1, "Generate", ""),
 }
 
 

@@ -88,8 +88,8 @@ def executed(code: str) -> dict[str, object]:
 
 
 def test_the_examples_of_the_page_run(opened, capsys):
-    """Those of sources 000, 001 and 002; the page's own is the last."""
-    first, second, own = (
+    """Those of sources 000, 001 and 002; the page's own are the last."""
+    first, second, own, lab_itself = (
         executed(block) for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     )
     assert SAYS[PREMATURE] in first["result"]["answer"]
@@ -105,6 +105,9 @@ def test_the_examples_of_the_page_run(opened, capsys):
     ]
     (row,) = own["rows"]
     assert SAYS["¿Qué es la epidural?"] in row["response"]
+    assert lab_itself["lost"]
+    assert lab_itself["moved"].trace.controls["mmr_lambda"] == 0.2
+    assert lab_itself["keywords"].strategy == "bm25"
 
 
 def test_source_001_with_models_of_langchain(opened, langchain):

@@ -17,7 +17,7 @@ from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
 from rag_core.lab import builtin
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import DataError
-from rag_core.values.notice import NOTICE
+from rag_core.values.message import NOTICE
 from upkeep.answer_sets import label_problems
 from upkeep.builtin import PASSAGES, check, thesaurus_problems, vector_texts, write_vectors
 from upkeep.documents import check_collection

@@ -14,7 +14,6 @@ from rag_core.values.answers import Answer, Citation
 from rag_core.values.sources import (
     JURISDICTIONS,
     OLD_YEARS,
-    ORGANISATIONS,
     age_note,
     age_years,
     difference,
@@ -34,7 +33,7 @@ def test_links_lead_to_home_pages_of_organisations_that_the_documents_name() -> 
     }  # fmt: skip
     known = [source for document in read_collection(ROOT / "data" / "corpus") for source in document.sources]
     homes = home_pages(known)
-    listed = tomllib.loads(ORGANISATIONS.read_text(encoding="utf-8"))["homes"]
+    listed = tomllib.loads((ROOT / "data" / "organisations.toml").read_text(encoding="utf-8"))["homes"]
     assert homes.keys() == listed.keys()  # none that no document names
     for (
         address

@@ -19,12 +19,7 @@ Ask = Callable[[list[str]], Vectors]
 
 
 class Batches:
-    """Asks for vectors in requests as large as the server takes; what it refuses is remembered.
-
-    Args:
-        most: texts of a request.
-        count: counts the tokens of a text.
-    """
+    """Asks for vectors in requests as large as the server takes; what it refuses is remembered."""
 
     def __init__(self, most: int, count: Callable[[str], int]) -> None:
         self._most = most
@@ -33,12 +28,7 @@ class Batches:
         self._unread = float("inf")  # tokens of the shortest that was refused
 
     def vectors(self, texts: Sequence[str], ask: Ask, most: int | None = None) -> tuple[Vectors, int]:
-        """The vectors of texts, and how many of the texts were shortened.
-
-        Args:
-            ask: the vectors of one request's texts, in order.
-            most: texts of a request, if that is fewer.
-        """
+        """The vectors of texts, from requests of at most `most`, and how many texts were shortened."""
         found: Vectors = []
         shortened: list[str] = []
         while len(found) < len(texts):
@@ -102,10 +92,9 @@ def _too_much(error: Exception) -> bool:
 
 
 def in_order(vectors: Vectors, call: Call, model: str) -> Vectors:
-    """The vectors of one response in the order of its texts, by their `index`; as they came where none has one.
+    """The vectors of one response in the order of their `index`; as they came without one.
 
-    Raises:
-        ProviderError: two have the same, or one is missing.
+    Raises ProviderError if two are the same, or one is missing.
     """
     assert call.response is not None  # it was read
     places = [row.get("index") for row in json.loads(call.response.content)["data"]]

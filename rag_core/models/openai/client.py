@@ -5,9 +5,13 @@ import logging
 import os
 import ssl
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any, TypeVar
 
+import httpcore
 import httpx
 import openai
 from pydantic import SecretStr
@@ -18,8 +22,101 @@ from ...values.message import Message
 from ...values.settings import Settings
 from .dialects import readable
 from .errors import PLACEHOLDER_KEY, TRY_AGAIN, retry_after
-from .stoppable import StoppableBackend, wait
 from .transport import Call, CallTracker
+
+T = TypeVar("T")
+
+CHECKED_EVERY = 0.05  # seconds between looks at the stop flag
+FOREVER = 24 * 3600.0  # seconds, where no timeout is set
+
+Stop = Callable[[], bool]
+
+
+class StoppableBackend(httpcore.NetworkBackend):
+    """The ordinary network, whose every wait looks at the stop flag of the thread's call."""
+
+    def __init__(self, inner: httpcore.NetworkBackend, stopped: Stop) -> None:
+        self._inner = inner
+        self._stopped = stopped
+
+    def connect_tcp(self, host: str, port: int, *more: Any, **options: Any) -> httpcore.NetworkStream:
+        return _connected(lambda: self._inner.connect_tcp(host, port, *more, **options), self._stopped)
+
+    def connect_unix_socket(self, path: str, *more: Any, **options: Any) -> httpcore.NetworkStream:
+        return StoppableStream(self._inner.connect_unix_socket(path, *more, **options), self._stopped)
+
+
+class StoppableStream(httpcore.NetworkStream):
+    """A connection; see `StoppableBackend`."""
+
+    def __init__(self, inner: httpcore.NetworkStream, stopped: Stop) -> None:
+        self._inner = inner
+        self._stopped = stopped
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        deadline = time.monotonic() + (FOREVER if timeout is None else timeout)
+        while True:
+            if self._stopped():
+                raise Stopped
+            left = deadline - time.monotonic()
+            try:
+                return self._inner.read(max_bytes, max(0.001, min(CHECKED_EVERY, left)))
+            except httpcore.ReadTimeout:
+                if left <= CHECKED_EVERY:
+                    raise
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        _unless_stopped(lambda: self._inner.write(buffer, timeout), self._stopped)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        return _connected(lambda: self._inner.start_tls(ssl_context, server_hostname, timeout), self._stopped)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+def _connected(connect: Callable[[], httpcore.NetworkStream], stopped: Stop) -> StoppableStream:
+    return StoppableStream(_unless_stopped(connect, stopped, lambda late: late.close()), stopped)
+
+
+def wait(seconds: float, stopped: Stop) -> None:
+    """Sleep; raises Stopped if the user stopped the run."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if stopped():
+            raise Stopped
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(CHECKED_EVERY, left))
+
+
+def _unless_stopped(work: Callable[[], T], stopped: Stop, clean_up: Callable[[T], None] | None = None) -> T:
+    """Do work that cannot be interrupted on a thread, and leave it there when the user stops the run.
+
+    `clean_up` receives what it makes too late.
+    """
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # raised below, where it is waited for
+            done.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while not futures.wait([done], CHECKED_EVERY).done:
+        if stopped():
+            if clean_up:
+                done.add_done_callback(lambda late: None if late.exception() else clean_up(late.result()))
+            raise Stopped
+    return done.result()
+
 
 MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 ATTEMPTS = 2  # at a request
@@ -35,14 +132,10 @@ logging.getLogger("openai._base_client").addFilter(lambda record: record.levelno
 
 @functools.cache
 def _certificates(file: str, folder: str) -> ssl.SSLContext:
-    """The certificates that the clients of every role trust: to read them takes longer than all else about a client.
+    """The certificates that the clients of every role trust, read once: that takes longer than all else.
 
-    Args:
-        file: SSL_CERT_FILE, which httpx reads itself, as it does the next; here they only tell contexts apart.
-        folder: SSL_CERT_DIR.
-
-    Raises:
-        SettingsError: they cannot be read.
+    SSL_CERT_FILE and SSL_CERT_DIR, which httpx reads itself, only tell contexts apart here. Raises
+    SettingsError if the certificates cannot be read.
     """
     try:
         return httpx.create_ssl_context()
@@ -101,11 +194,10 @@ class ProviderClient(openai.DefaultHttpxClient):
                 pool._network_backend = StoppableBackend(pool._network_backend, calls.stopped)
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Send a request, and once more if it fails in a way that may pass; redirects are followed on its host.
+        """Send a request, and once more after a passing failure; redirects are followed on its host.
 
         Raises:
-            Stopped: the user stopped the run.
-            LimitReached: a budget does not allow the request.
+            Stopped, LimitReached: the user stopped the run, or a budget does not allow the request.
             httpx.TransportError: no response arrived.
             ProviderError: the response is an error or a page, in spite of its status.
         """
@@ -133,7 +225,6 @@ class ProviderClient(openai.DefaultHttpxClient):
         raise AssertionError("the last attempt returns or raises")
 
     def _wait_before_retry(self, response: httpx.Response) -> float | None:
-        """Seconds to wait before a retry; None if there should be none."""
         again = response.status_code in RETRIED or response.status_code >= 500
         if {"true": True, "false": False}.get(response.headers.get("x-should-retry", ""), again):
             asked = retry_after(response) or 0.0
@@ -163,7 +254,6 @@ def _moved(response: httpx.Response) -> httpx.Request | None:
 
 
 def _of_proxy(error: Exception) -> SettingsError:
-    """The error for a proxy of the environment that httpx cannot use."""
     proxies = {name: os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES}
     reason = error.args[0] if error.args else error
     step = Message("Correct it, or unset it.")

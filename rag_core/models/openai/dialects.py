@@ -23,8 +23,7 @@ _HOP = ("content-encoding", "content-length", "transfer-encoding")  # not true o
 def readable(response: httpx.Response, *, streamed: bool) -> httpx.Response:
     """A response that OpenAI's client can read, with the server's own words where it is no reply.
 
-    Raises:
-        ProviderError: it is an error or a page, in spite of its status; raised while it is read if it is streamed.
+    Raises ProviderError, while it is read if it is streamed, for an error or a page in spite of its status.
     """
     if not response.is_success:
         return response
@@ -53,11 +52,7 @@ class _Events(httpx.SyncByteStream):
 
 
 def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a stream of events, or of a whole reply as such a stream.
-
-    Raises:
-        ProviderError: it is an error, a page or the model's refusal.
-    """
+    """The lines of a stream of events, or of a whole reply as one; raises ProviderError for others."""
     lines = _lines(pieces)
     first = next((line for line in lines if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
     if first and not _FIELD.match(first):
@@ -104,11 +99,7 @@ def _event(chunk: Mapping[str, Any]) -> bytes:
 
 
 def _reply_in(body: bytes) -> dict[str, Any]:
-    """The reply that is a body.
-
-    Raises:
-        ProviderError: it is none.
-    """
+    """The reply that is a body; raises ProviderError if it is none."""
     text = body.decode("utf-8", "replace").strip()
     try:
         value = json.loads(text)
@@ -141,13 +132,9 @@ def _raise_refusal(words: str) -> None:
 
 
 def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
-    """A chunk whose choices are a list, and whose content is text.
+    """A chunk with a list of choices and text; a last one that repeats `answer`, all before it, adds none.
 
-    Args:
-        answer: what came before it; a last chunk that repeats it all adds nothing.
-
-    Raises:
-        ProviderError: it is an error.
+    Raises ProviderError if it is an error.
     """
     choices = chunk.get("choices")
     if chunk.get("error") or (choices is None and any(chunk.get(name) for name in ("message", "detail"))):

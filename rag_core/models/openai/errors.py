@@ -28,12 +28,9 @@ MIN_KEY_LENGTH = 8  # characters
 def to_provider_error(
     error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER, named_by: str = ""
 ) -> RagError:
-    """A ProviderError for a failure, one sentence and the next step; the LimitReached of a request that was not sent.
+    """A ProviderError for a failure, with the next step; or the LimitReached of a request not sent.
 
-    Args:
-        secret: the key; removed if the server's message repeats it.
-        server: names the settings to check.
-        named_by: the settings that name the model; empty if none does, as for one chosen for a column.
+    The key is taken out of the server's message; `named_by` has the settings that name the model, if any do.
     """
     import httpx
     import openai

@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sent:
-    """One request.
-
-    Args:
-        complete: whether it was sent to its end.
-        response: None until it arrives; without one, the provider may still have processed the request.
-    """
+    """One request: was it sent to its end? Without a response, the provider may still have processed it."""
 
     body: bytes
     complete: bool = False
@@ -35,11 +30,7 @@ class Sent:
 
 @dataclass(slots=True)
 class Call:
-    """The requests of one call: the first, and its retries.
-
-    Args:
-        stopped: whether the user has stopped the run.
-    """
+    """The requests of one call, the first and its retries, until the user has stopped the run."""
 
     stopped: Callable[[], bool] = lambda: False
     requests: list[Sent] = field(default_factory=list)

@@ -4,8 +4,7 @@ import functools
 import re
 
 from ...language.analysis import language_of
-from .contacts import emails, phones_by_name, phones_by_shape
-from .numbers import numbers_by_name, numbers_by_shape
+from .numbers import emails, numbers_by_name, numbers_by_shape, phones_by_name, phones_by_shape
 from .people import introduced_names, names_with_birth_dates
 from .places import addresses
 from .spans import Kind, PrivateSpan, placeholders, without_overlaps

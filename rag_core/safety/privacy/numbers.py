@@ -1,12 +1,13 @@
-"""Numbers of identity documents, of health services and of medical records.
+"""E-mail addresses, telephone numbers (but helplines), numbers of identity documents, health services and records.
 
-A number is found by its name ("DNI", "NHS number", "historia clínica"), whatever its check digits, since a mistyped one
+A document's number is found by its name ("DNI", "NHS number", "historia clínica"), whatever its check digits, since a mistyped one
 is as private; without a name, only by a shape whose check digits are right.
 """
 
 import re
 from collections.abc import Callable, Iterator
 
+from phonenumbers import Leniency, PhoneNumberMatcher, PhoneNumberType, number_type
 from stdnum.ar import cuit
 from stdnum.br import cpf
 from stdnum.cl import rut
@@ -17,10 +18,77 @@ from stdnum.pe import ruc
 from stdnum.us import ssn
 
 from ...language.words import read_words
-from .contacts import is_of_a_service
 from .spans import DATE, Kind, PrivateSpan, any_of
 
+COUNTRIES = ("ES", "MX", "PE", "CO", "AR", "CL", "US", "GB")  # whose numbers are read as written at home
+
 _PHRASES = read_words()["private"]
+_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)+")
+_AT, _DOT = (
+    r"(?:\s*[\[(]\s*(?:at|arroba)\s*[\])]\s*|\s+(?:at|arroba)\s+|\s*@\s*)",
+    r"(?:\s*[\[(]\s*(?:dot|punto)\s*[\])]\s*|\s+(?:dot|punto)\s+)",
+)
+_SPELT_EMAIL = re.compile(
+    rf"(?<![\w.+-])[\w+-]{{1,64}}(?:(?:\.|{_DOT})[\w+-]{{1,64}}){{0,3}}{_AT}[\w-]+(?:\.[\w-]+)*(?:{_DOT}[\w-]+(?:\.[\w-]+)*)+",
+    re.IGNORECASE,
+)
+_CALL = re.compile(r"(?<!\w)(?:" + any_of(_PHRASES["calls"]) + r")(?!\w)\D{0,40}?\+?\(?$", re.IGNORECASE)
+_DIGITS = re.compile(r"(?<![\w.,/])[+(]{0,2}\d(?:[ ().-]{0,3}\d){6,14}(?![\w/]|[.,-]\d)")
+_ABROAD = re.compile(r"\(?\+(?:\D*\d){9}|00(?:\D*\d){10}")  # with a country's code
+_UK_MOBILE = re.compile(r"07\d{3}[ -]?\d{3}[ -]?\d{3}")
+_FEWEST_DIGITS = 9
+_HELPLINES = (*COUNTRIES, "IE", "AU")  # countries whose toll-free numbers are known as such
+# Toll-free and shared-cost numbers belong to services.
+_OF_A_PERSON = frozenset(
+    {
+        PhoneNumberType.FIXED_LINE,
+        PhoneNumberType.MOBILE,
+        PhoneNumberType.FIXED_LINE_OR_MOBILE,
+        PhoneNumberType.PERSONAL_NUMBER,
+        PhoneNumberType.PAGER,
+    }
+)
+
+
+def emails(text: str) -> Iterator[PrivateSpan]:
+    """E-mail addresses, also those spelt out to deceive robots ("ana at example dot com")."""
+    for pattern in (_EMAIL, _SPELT_EMAIL):
+        for match in pattern.finditer(text):
+            yield PrivateSpan(*match.span(), "email")
+
+
+def phones_by_name(text: str) -> Iterator[PrivateSpan]:
+    """Numbers that follow a word for telephoning or have a country's code, valid or not."""
+    for match in _DIGITS.finditer(text):
+        named = _CALL.search(text, max(0, match.start() - 60), match.start())
+        if (named or _ABROAD.match(match[0])) and not is_of_a_service(match[0]):
+            opened = match[0].startswith("(") and ")" not in match[0]  # and closed outside
+            yield PrivateSpan(match.start() + opened, match.end(), "phone")
+
+
+def phones_by_shape(text: str, country: str) -> Iterator[PrivateSpan]:
+    """Valid numbers, written in the groups of their country."""
+    if sum(char.isdigit() for char in text) < _FEWEST_DIGITS:
+        return
+    for match in _UK_MOBILE.finditer(text):  # of any range, those kept for drama included
+        yield PrivateSpan(*match.span(), "phone")
+    for region in dict.fromkeys((country, *COUNTRIES) if country else COUNTRIES):
+        for found in PhoneNumberMatcher(text, region, leniency=Leniency.STRICT_GROUPING):
+            digits = sum(char.isdigit() for char in found.raw_string)
+            if digits >= _FEWEST_DIGITS and number_type(found.number) in _OF_A_PERSON:
+                yield PrivateSpan(found.start, found.end, "phone")
+
+
+def is_of_a_service(digits: str) -> bool:
+    """Whether a number is toll-free or shared-cost in one of the countries, so no person's."""
+    kinds = {
+        number_type(found.number)
+        for region in _HELPLINES
+        for found in PhoneNumberMatcher(digits, region, leniency=Leniency.VALID)
+    }
+    return bool(kinds) and not kinds & _OF_A_PERSON
+
+
 _OPEN, _CLOSE = r"(?<![\w.,/-])", r"(?![\w/]|[.,-]\w)"
 
 
@@ -100,11 +168,7 @@ def numbers_by_shape(text: str) -> Iterator[PrivateSpan]:
 
 
 def _is_a_number(value: str, *, at_once: bool = False) -> bool:
-    """Whether a value can be a document's number, and not a date, a year, a pressure or a count.
-
-    Args:
-        at_once: whether it follows the document's name with no word between.
-    """
+    """Can a value, right after a document's name (`at_once`) or not, be its number? No date or count can."""
     if sum(char.isdigit() for char in value) < (_FEWEST_AT_ONCE if at_once else _FEWEST):
         return False
     others = (DATE, _YEAR, _PRESSURE) if at_once else (DATE, _YEAR, _PRESSURE, _COUNT)

@@ -34,7 +34,6 @@ class Kept(ABC):
     """Tables in one database. Thread-safe; several processes may share it.
 
     Args:
-        engine: connected to when it is used; its tables are created or migrated then.
         where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
         days: how long to keep what is in it; None for ever.
@@ -57,9 +56,7 @@ class Kept(ABC):
     def opened(cls, settings: Settings) -> Self | None:
         """What these settings keep; None where RAG_HISTORY is off. Nothing is connected to or created yet.
 
-        Raises:
-            SettingsError: RAG_DATABASE_URL is not an address of a database.
-            MissingResource: the package that connects to it is not installed.
+        Raises SettingsError for a wrong RAG_DATABASE_URL, MissingResource without the package for it.
         """
         if settings.history == "off":
             return None

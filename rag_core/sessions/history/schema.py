@@ -93,13 +93,9 @@ _one_thread = threading.Lock()  # Alembic's `op` and `context` are global
 
 
 def bring_up_to_date(connection: Connection, named: str) -> None:
-    """Create or migrate the tables in the connection's transaction; nothing if they are of this version.
+    """Create or migrate the tables in the connection's transaction, unless they are of this version.
 
-    Args:
-        named: what messages call the database.
-
-    Raises:
-        StorageError: a newer version wrote it.
+    Raises StorageError, which calls the database `named`, if a newer version wrote it.
     """
     if _version(connection) != VERSION:
         with _one_thread:

@@ -21,13 +21,7 @@ Owned = TypeVar("Owned", Select[Any], Update, Delete)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A question in the list, without its results.
-
-    Args:
-        asked: when, in UTC.
-        strategies: names, in the order of the columns.
-        finished: how many of them have a result.
-    """
+    """A question in the list: when (UTC), its columns' strategies, and how many of them have a result."""
 
     id: str
     asked: datetime
@@ -41,11 +35,9 @@ class Entry:
 
 
 class History(Kept):
-    """The questions kept in one database. Thread-safe; several processes may share it.
+    """The questions kept in one database, for `days` or for ever. Thread-safe, also between processes.
 
-    Args:
-        engine, where, home: see `Kept`.
-        days: how long to keep a question; an older one is not shown, and deleted when the next is added. None for ever.
+    Older ones are not shown, and deleted when the next is added.
     """
 
     keys = (QUESTIONS.c.id,)
@@ -55,8 +47,7 @@ class History(Kept):
     def of(self, owner: str | None) -> History:
         """The part of it that belongs to one person; all of it for None.
 
-        What it adds is that person's, and it finds, replaces, counts and deletes nobody else's. `expire`, `showing` and
-        `forget` are about documents and time, and see everybody's.
+        `expire`, `showing` and `forget` are about documents and time, and see everybody's.
         """
         part = copy(self)
         part._owner = owner
@@ -74,11 +65,7 @@ class History(Kept):
             return connection.execute(chosen.values(_row(asked))).rowcount > 0
 
     def find(self, identity: str) -> Asked | None:
-        """A question with its results; None if none has this id.
-
-        Raises:
-            DataError: it is damaged, or of a version that this one cannot read.
-        """
+        """A question with its results; None if there is none. Raises DataError if it is unreadable."""
         this = self._own(select(QUESTIONS)).where(QUESTIONS.c.id == identity)
         with self._begin() as connection:
             found = connection.execute(this).one_or_none()
@@ -94,13 +81,9 @@ class History(Kept):
         until: date | None = None,
         limit: int | None = None,
     ) -> list[Entry]:
-        """Questions, the latest first.
+        """Questions, the latest first, from and to a day in UTC.
 
-        Args:
-            words: each must be part of the question, whatever its case and accents.
-            strategy: name of a strategy that answered it.
-            since, until: first and last day, in UTC.
-            limit: the most to return; all by default.
+        Each of `words` must be part of the question, whatever its case and accents.
         """
         columns = [column for column in QUESTIONS.c if column.name not in ("folded", "record")]
         chosen = self._own(select(*columns))

@@ -1,4 +1,3 @@
-from .guesses import Guesses as Guesses
 from .minutes import HEADS as HEADS
 from .minutes import gap_in_words as gap_in_words
 from .minutes import minutes as minutes
@@ -18,6 +17,7 @@ from .room import COMMENT_CHARACTERS as COMMENT_CHARACTERS
 from .room import REASONS as REASONS
 from .room import Candidate as Candidate
 from .room import Count as Count
+from .room import Guesses as Guesses
 from .room import Pair as Pair
 from .room import Question as Question
 from .room import Room as Room

@@ -31,13 +31,7 @@ UNDECIDED = {"tie": TIE, "neither": NEITHER, "both_unsafe": UNSAFE}  # choice of
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ballot:
-    """One vote, with names.
-
-    Args:
-        question, person: what tells them apart.
-        pair: two labels in alphabetical order.
-        choice: one of the two, TIE, NEITHER or UNSAFE.
-    """
+    """One vote on a question and two labels in alphabetical order: a label, TIE, NEITHER or UNSAFE."""
 
     question: str
     person: str
@@ -96,12 +90,8 @@ class PanelRanking:
     """What a panel says.
 
     Args:
-        standings: by group, best first.
-        gaps: of every two strategies of the same group.
         votes, unsafe: all votes, and those that preferred nothing because both answers were unsafe.
-        questions, people: that have a vote.
-        agreement: Krippendorff's alpha; None if it is not defined: nobody judged what another did, or all votes say
-            the same.
+        agreement: Krippendorff's alpha; None if nobody judged what another did, or all votes say the same.
     """
 
     standings: tuple[Standing, ...]
@@ -193,7 +183,6 @@ def agreement(cast: Collection[Ballot]) -> float | None:
 
 
 def _groups(labels: Sequence[str], cast: Collection[Ballot]) -> list[tuple[str, ...]]:
-    """Labels that votes connect, the largest group first."""
     group = {label: {label} for label in labels}
     for first, second in {one.pair for one in cast}:
         joined = group[first] | group[second]
@@ -327,12 +316,9 @@ Agreement: TypeAlias = Literal["same", "opposite", "votes", "figure", "neither",
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one strategy's answers in a room.
+    """Of one strategy's answers in a room: sentences, those supported, and mean cost in US dollars.
 
-    Args:
-        traces: of its answers, in the order of the questions.
-        supported, sentences: sentences that their passages support, and all of them.
-        cost_usd: of one answer, the mean; None where a price is unknown.
+    The traces are in the order of the questions; `cost_usd` is None where a price is unknown.
     """
 
     traces: tuple[Trace, ...]

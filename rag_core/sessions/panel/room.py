@@ -1,11 +1,15 @@
-"""A room, its questions, which are comparisons, and the votes in it, as values."""
+"""A room, its questions, which are comparisons, and the votes in it, as values; wrong codes of rooms."""
 
 import dataclasses
 import functools
 import hashlib
 import secrets
+import threading
+import time
 import zlib
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
@@ -14,7 +18,7 @@ from typing import Literal, TypeAlias, get_args
 from ...catalog.setup import titles_of
 from ...language.analysis import language_of
 from ...stages.citations import unmarked
-from ...values.errors import DataError
+from ...values.errors import DataError, PanelError
 from ...values.message import Message
 from ...values.packed import pack, unpack
 from ...values.trace import Trace
@@ -33,12 +37,7 @@ OPEN_FOR = timedelta(hours=12)  # as long as a comparison stays in memory
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer that is judged.
-
-    Args:
-        label: what tells it from the others once names are shown; the ranking goes by it.
-        trace: the run that wrote it, with all that drawing it needs.
-    """
+    """An answer that is judged, its run, and the label that the ranking goes by, shown once names are."""
 
     label: str
     trace: Trace
@@ -46,11 +45,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question for the room, with 2 to 4 answers of different labels.
+    """A question for the room in a language (ISO 639-1), with 2 to 4 answers of different labels.
 
-    Args:
-        language: ISO 639-1 code.
-        kind: what the question is about, such as "dose"; empty if nobody said.
+    `kind` is what it is about, such as "dose"; empty if nobody said.
     """
 
     text: str
@@ -85,12 +82,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room.
+    """A room, opened at a time in UTC, with the code that people type to come in.
 
-    Args:
-        code: what people type to come in.
-        opened: when, in UTC.
-        presenter_token: proves who opened it; empty in a room that was looked up by its code.
+    `presenter_token` proves who opened it; empty in a room that was looked up by its code.
     """
 
     code: str
@@ -106,12 +100,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A question as it was asked in a room.
-
-    Args:
-        number: from 1.
-        closed: whether votes are refused; `revealed`, whether names are shown.
-    """
+    """A question as it was asked in a room, numbered from 1: are votes refused, are names shown?"""
 
     room: str
     number: int
@@ -136,14 +125,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one person said of one pair.
-
-    Args:
-        round: number of the question.
-        person: a digest, different in every room.
-        reasons: of REASONS.
-        voted: when, or when it was last changed, in UTC.
-    """
+    """What a person, a digest that differs by room, thinks of one pair, last changed at `voted`, UTC."""
 
     round: int
     person: str
@@ -175,16 +157,10 @@ def can_be_asked(traces: Sequence[Trace]) -> bool:
 
 
 def as_question(traces: Sequence[Trace], kind: str = "") -> Question:
-    """The answers of one comparison, each labelled by its strategy in English and what is changed in it.
+    """The answers to one question, each labelled by its strategy in English and what is changed in it.
 
-    Two of the same title, which only their prompts or documents tell apart, are numbered.
-
-    Args:
-        traces: of one question; those without an answer are left out.
-        kind: what kind of question it is; may be empty.
-
-    Raises:
-        ValueError: too few or too many have an answer.
+    Labels that are still the same are numbered. Raises ValueError if too few or too many traces have an
+    answer.
     """
     asked, answered = traces[0], [trace for trace in traces if trace.answer]
     titles = [str(title) for title in titles_of(answered)]
@@ -234,11 +210,7 @@ def to_json(question: Question) -> str:
 
 
 def from_json(text: str | bytes) -> Question:
-    """The question that `to_json` wrote.
-
-    Raises:
-        DataError: it is damaged, or another version wrote it.
-    """
+    """The question that `to_json` wrote; raises DataError if it is damaged, or another version wrote it."""
     try:
         fields = unpack(text)
         return Question(**{**fields, "answers": tuple(Candidate(*one) for one in fields["answers"])})
@@ -265,3 +237,44 @@ def _unreadable(error: Exception) -> DataError:
         Message("This question of the room cannot be opened: {kind}.", kind=type(error).__name__),
         Message("It is damaged, or another version wrote it; ask it again."),
     )
+
+
+WINDOW_S = 60.0
+MOST_WRONG = 30  # codes in a window, from an address
+MOST_OF_ALL = 100  # and from all: of 23**5 codes, 1.1 % in the 12 h of a room
+
+
+class Guesses:
+    """Wrong codes of rooms, counted in memory, of one process; shared by threads. `now` gives seconds and never goes back."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._wrong: deque[tuple[float, str]] = deque()
+
+    @contextmanager
+    def guess(self, address: str) -> Iterator[None]:
+        """Try a code in the block, which counts as wrong unless the block ends without PanelError.
+
+        Many at once count too; after too many, PanelError is raised before the block.
+        """
+        attempt = (self._now(), address)
+        with self._lock:
+            while self._wrong and self._wrong[0][0] <= attempt[0] - WINDOW_S:
+                self._wrong.popleft()
+            theirs = sum(one == address for _, one in self._wrong)
+            if theirs >= MOST_WRONG or len(self._wrong) >= MOST_OF_ALL:
+                said = Message("Too many wrong codes were typed.")
+                raise PanelError(said, Message("Wait a minute, then type the code again."))
+            self._wrong.append(attempt)
+        wrong = False
+        try:
+            yield
+        except PanelError:
+            wrong = True
+            raise
+        finally:
+            if not wrong:
+                with self._lock:
+                    if attempt in self._wrong:
+                        self._wrong.remove(attempt)

@@ -18,8 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ...values.errors import DataError
-from ...values.message import Message
-from ...values.notice import NOTICE
+from ...values.message import NOTICE, Message
 from ..saved import Saved, parse_session, read_session, read_text, session_json
 from .room import Room, Round, Vote, from_json, to_json
 

@@ -27,19 +27,14 @@ _UPSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql
 class Rooms(Kept):
     """The rooms kept in one database; those past their retention are deleted when the next one is opened.
 
-    Raises:
-        PanelError: from every method, when there is no such room, or it does not allow it.
+    Every method raises PanelError when there is no such room, or it does not allow it.
     """
 
     keys = (ROUNDS.c.room, VOTES.c.room, PEOPLE.c.room, ROOMS.c.code)
     since, record = ROOMS.c.opened, ROUNDS.c.record
 
     def open_room(self, title: str, presenter_token: str = "") -> Room:
-        """A new room; only this one has the presenter's token, which is not kept.
-
-        Args:
-            presenter_token: one that a presenter has already, for a way back in; a new one by default.
-        """
+        """A new room; only this value has the presenter's token, given or new, which is not kept."""
         self._turn_on_write_ahead_log()
         self.expire()
         now = datetime.now(UTC)
@@ -136,9 +131,8 @@ class Rooms(Kept):
     ) -> None:
         """Count this person's vote on a pair, in place of an earlier one; what returns is stored.
 
-        Raises:
-            PanelError: the round is closed, or the room was deleted.
-            ValueError: the pair, the choice or a reason is none.
+        Raises PanelError if the round is closed or the room deleted, ValueError for a wrong pair, choice or
+        reason.
         """
         places = range(len(asked.question.answers))
         if choice not in CHOICES or pair.left == pair.right or not {pair.left, pair.right} <= {*places}:
