@@ -36,11 +36,7 @@ _MUST_NOT_KEYS = {"says", "any", "why"}
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something an answer can say, recognised by any of its patterns in one sentence.
-
-    Args:
-        says: the statement, for a reader.
-    """
+    """Something an answer can say, in a reader's words, recognised by any of its patterns in one sentence."""
 
     says: str
     patterns: tuple[Pattern, ...]
@@ -52,11 +48,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Needed(Statement):
-    """A statement that an acceptable answer contains.
-
-    Args:
-        passages: those that say it, as document id and position.
-    """
+    """A statement that an acceptable answer contains; its passages are named by document id and position."""
 
     passages: tuple[str, ...]
 
@@ -70,12 +62,7 @@ class Unwanted(Statement):
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What decides whether an answer to a question is acceptable.
-
-    Args:
-        own: whether the question is the set's own, not one of the judged questions.
-        demo: whether it is a question of the demo.
-    """
+    """What decides whether an answer is acceptable; `own` if its question is none of the judged ones."""
 
     question: Question
     must: tuple[Needed, ...]
@@ -85,22 +72,16 @@ class JudgedAnswer:
 
     @property
     def outside(self) -> bool:
-        """Whether the collection does not cover the question, so that an abstention is right."""
         return not self.must
 
     @property
     def passages(self) -> frozenset[str]:
-        """The passages tied to its statements, as document id and position."""
         return frozenset(passage for one in self.must for passage in one.passages)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSet:
-    """The judged answers of one split, by question id.
-
-    Args:
-        checksum: first 16 hexadecimal digits of the file's SHA-256.
-    """
+    """The judged answers of one split, by question id; the first 16 hexadecimal digits of the file's SHA-256."""
 
     answers: Mapping[str, JudgedAnswer]
     checksum: str
@@ -127,23 +108,12 @@ def answer_file(folder: Path, split: str) -> Path:
 
 
 def sentence_terms(text: str, language: str = "") -> list[tuple[Term, ...]]:
-    """The terms of each sentence of a text, for `Statement.said_in`.
-
-    Args:
-        language: detected if empty.
-    """
+    """The terms of each sentence, for `Statement.said_in`; the language is detected if empty."""
     return [terms_of(sentence) for sentence in readings(text, language or language_of(text))]
 
 
 def read_answer_set(path: Path, judged: Benchmark) -> AnswerSet:
-    """Read the judged answers of a split.
-
-    Args:
-        judged: the questions of the same split.
-
-    Raises:
-        DataError: the file is malformed; the message names file and question.
-    """
+    """Read the judged answers of the split of `judged`; raises DataError with file and question."""
     try:
         content = path.read_bytes()
         rows = tomllib.loads(content.decode("utf-8"))

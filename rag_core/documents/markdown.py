@@ -1,7 +1,4 @@
-"""Markdown as its reader sees it: CommonMark's plain letters, notes where they are referred to, nothing crossed out or hidden.
-
-And marks of sources.
-"""
+"""Markdown as its reader sees it: plain letters, notes where they are referred to; and marks of sources."""
 
 from __future__ import annotations
 
@@ -28,12 +25,7 @@ _MARK = re.compile(r"[ \t]*<!--\s*source:([^;<>]*)(?:;\s*differs_from:([^;<>]*))
 
 
 class Mark(NamedTuple):
-    """The sources of a section, as keys.
-
-    Args:
-        heading: of the section, without its signs.
-        differs_from: keys of the sources whose guidance differs from that of `sources`.
-    """
+    """The keys of a section's sources, and of those whose guidance differs; its heading is without signs."""
 
     heading: str
     sources: tuple[str, ...]
@@ -229,11 +221,7 @@ class _Page:
         return self._text(_parser().parseInline(content, self._env)[0].children, around)
 
     def _text(self, tokens: Sequence[Token] | None, around: tuple[str, ...] = ()) -> str:
-        """The text of a line.
-
-        Args:
-            around: the names of the notes that it is in.
-        """
+        """The text of a line, in the notes with the names `around`."""
         parts: list[list[str]] = [[]]  # the last is in text that is struck through
         for token in tokens or ():
             match token.type:

@@ -31,11 +31,7 @@ Colour = tuple[float, float, float]
 
 
 class Look(NamedTuple):
-    """The colours of an element, as far as attributes give them; None where they do not.
-
-    Args:
-        ground: the background; None for one that is unknown, such as an image.
-    """
+    """The colours of an element and its ground, as far as attributes give them; None if unknown, as an image."""
 
     text: Colour | None = None
     ground: Colour | None = _NAMED["white"]
@@ -63,11 +59,7 @@ def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
 
 
 def crossed_out(name: str, style: str) -> str:
-    """How an element says that its text no longer holds; empty if it does not.
-
-    Args:
-        style: its declarations, in lower case.
-    """
+    """How an element, its style in lower case, says that its text no longer holds; empty if it does not."""
     drawn = re.findall(r"text-decoration(?:-line)?\s*:([^;]*)", style) if "line-through" in style else []
     return "struck through" if drawn and "line-through" in drawn[-1] else _CROSSED_OUT.get(name, "")
 

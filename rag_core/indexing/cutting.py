@@ -19,7 +19,7 @@ SMALLEST = 48  # word pieces; a shorter section is merged with the next if both 
 # by language: word pieces of a passage with title and headings; Spanish is read in English
 LARGEST = {"es": 320}
 LARGEST_OTHERWISE = 254  # what MiniLM reads
-CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/3"  # part of an index's identity
+CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/4"  # part of an index's identity
 
 
 CHUNK_SIZES = (64, 400)  # word pieces: fewer lose the sense, more exceed the characters that `cutting` allows
@@ -63,7 +63,7 @@ class Chunking:
         """Its name in a manifest."""
         if self == Chunking():
             return CHUNKER
-        return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/3"
+        return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/4"
 
     def largest(self, language: str) -> int:
         """The most word pieces of a passage in this language."""

@@ -1,7 +1,4 @@
-"""Where a table's header is, and what its columns are called.
-
-This is a guess, from how many cells the first rows fill and how they differ from the rows below.
-"""
+"""A table's header and columns: a guess, from how many cells rows fill and how the first differ from others."""
 
 import re
 from collections import Counter
@@ -21,13 +18,7 @@ Cells = Sequence[str]
 
 
 class Header(NamedTuple):
-    """The header of a table.
-
-    Args:
-        above: the number of rows above it.
-        names: of the columns, all different; empty if the table has no header.
-        below: the number of the first row below it.
-    """
+    """The rows above a table's header, its columns' names, all different, or none, and the first row below."""
 
     above: int
     names: list[str]
@@ -35,11 +26,7 @@ class Header(NamedTuple):
 
 
 def find_header(rows: Sequence[Cells], *, grouped: bool = False) -> Header:
-    """The header of the table that begins with these rows.
-
-    Args:
-        grouped: whether a cell of the first row with several filled cells spans several columns.
-    """
+    """The header of the table that begins with these rows; `grouped` if a cell in it spans several columns."""
     start = _start(rows)
     first, *rest = rows[start:] or [[]]
     below = [row for row in rest if any(row)]
@@ -53,14 +40,9 @@ def find_header(rows: Sequence[Cells], *, grouped: bool = False) -> Header:
 
 
 def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> Header | None:
-    """The header of rows below a blank one, or that begin with the name of their column; None if they go on as above.
+    """The header of rows (`block`, to the next blank one) below a blank one, or that begin with their column's name.
 
-    Without names if they may go on as above and may not.
-
-    Args:
-        names: of the columns above.
-        known: rows above.
-        block: the rows up to the next blank one.
+    None if they go on as `known` above, whose columns have these names; without names if they may.
     """
     above = next((place for place, row in enumerate(block) if _filled(row) > 1), len(block))
     first, *below = block[above:] or [[]]
@@ -101,7 +83,7 @@ def find_gap(rows: Sequence[Cells]) -> int:
 
 
 def find_card(rows: Sequence[Cells]) -> list[str]:
-    """The lines "name: value" of a table that has these beside each other in two columns; empty if it has another form.
+    """The lines "name: value" of a table that has these in two columns; empty if it has another form.
 
     Names end with a colon, or values are of three kinds, such as dates, times and telephone numbers.
     """

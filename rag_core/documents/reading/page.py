@@ -70,8 +70,7 @@ class Page(NamedTuple):
 class _End(NamedTuple):
     """The end of an element whose text is changed as a whole.
 
-    Args:
-        labels: the number of labels of pictures before it; those in it stand for its text where it has none.
+    `labels` is how many of pictures stand before it; those in it stand for its text where it has none.
     """
 
     change: Callable[[str], str]
@@ -79,11 +78,7 @@ class _End(NamedTuple):
 
 
 def read_page(content: bytes, deepest: int) -> Page:
-    """The page in a file.
-
-    Args:
-        deepest: elements in elements; deeper ones are flattened.
-    """
+    """The page in a file; elements more than `deepest` within others are flattened."""
     from bs4 import BeautifulSoup
 
     class Flattened(BeautifulSoup):
@@ -365,10 +360,7 @@ class Grid:
         return ""
 
     def end_row(self) -> str:
-        """The row as a line, with what reaches into it from above; or its cells one after the other, where they are layout.
-
-        A row without cells is empty.
-        """
+        """The row as a line, with what reaches into it from above; its cells one after the other if layout."""
         cells, self._row = self._row, []
         if not cells:
             return ""

@@ -21,10 +21,8 @@ class Row:
     """A row of a table.
 
     Args:
-        cells: their texts.
-        covered: the text of a merged cell for the other columns it covers: column from 0 -> text.
+        covered: what merged cells show in the other columns that they cover, from 0.
         reports: what in the row is not read, and why.
-        hidden: whether the whole row is hidden.
         grouped: whether a cell of it spans several columns.
         line: of a text file, from 1; 0 for a row of a sheet.
     """
@@ -38,11 +36,9 @@ class Row:
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
-    """The documents of a table, and reports of what is left out.
+    """The documents of a table, their ids beginning with `name`, and reports of what is left out.
 
-    Args:
-        stem: the title of rows without one, if there is nothing above the table.
-        name: the beginning of the documents' ids.
+    Rows have the title of what stands above the table, or `stem`.
     """
     ahead = _Ahead(rows)
     seen = [row for row in ahead.rows if not row.hidden]

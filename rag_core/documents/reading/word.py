@@ -31,9 +31,6 @@ def read_word(content: io.BytesIO, deepest: int) -> Page:
 
     Notes stand in brackets where they are referred to, formulas on their line, a moved sentence and a text box once.
     What is deleted, struck through or hidden, headers, footers, comments, pictures and drawings are reported, not read.
-
-    Args:
-        deepest: as for `read_page`.
     """
     import mammoth
 

@@ -52,11 +52,7 @@ class _Aside:
 
 
 def workbook_documents(content: io.BytesIO, stem: str, name: str) -> Iterator[Document]:
-    """The rows of every sheet as documents; hidden sheets are reported.
-
-    Args:
-        stem: as for `row_documents`, as is `name`.
-    """
+    """The rows of every sheet as documents, as for `row_documents`; hidden sheets are reported."""
     from openpyxl import load_workbook
 
     book = load_workbook(content, read_only=True, data_only=True, rich_text=True)
