@@ -150,10 +150,9 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
     for path in (corpus, queries):
         if not path.is_file():
-            raise DataError(
-                Message("{folder} has no {name}.", folder=folder, name=path.name),
-                Message("A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv."),
-            )
+            lacks = Message("{folder} has no {name}.", folder=folder, name=path.name)
+            step = Message("A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv.")
+            raise DataError(lacks, step)
     qrels_file = _qrels_file(folder, split)
     rows = {row["_id"]: row for row in _query_rows(queries)}
     documents = {row["_id"] for _, row in beir_rows(corpus)}
@@ -214,10 +213,8 @@ def read_judged_by(folder: Path) -> str:
     except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
         raise unreadable(path, error, Message("Check that it is UTF-8 and TOML.")) from error
     if not isinstance(sentence, str) or not sentence.strip():
-        raise DataError(
-            Message("{path} does not say who judged.", path=path),
-            Message('Write judged_by = "one sentence".'),
-        )
+        silent = Message("{path} does not say who judged.", path=path)
+        raise DataError(silent, Message('Write judged_by = "one sentence".'))
     return " ".join(sentence.split())
 
 
@@ -272,9 +269,8 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                 question, document, grade = row
                 read = _GRADE.fullmatch(grade.strip())
                 if read is None:
-                    odd = Message(
-                        "the score {grade!r} is not a whole number", grade=shorten(grade, MAX_TITLE)
-                    )
+                    short = shorten(grade, MAX_TITLE)
+                    odd = Message("the score {grade!r} is not a whole number", grade=short)
                     raise line_fault(path, number, odd, Message("Write grades as 0, 1, 2, ..."))
                 yield _Judgement(question, document, int(read[1]), read[2] is not None)
     except csv.Error as error:

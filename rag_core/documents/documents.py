@@ -122,10 +122,10 @@ def parse_document(text: str, path: Path) -> Document:
     """
     import yaml
 
-    from .front_matter import split_front_matter
+    from .front_matter import take_front_matter
 
     try:
-        fields, body = split_front_matter(text)
+        fields, body = take_front_matter(text.replace("\r\n", "\n").lstrip())
         sources = tuple(
             Source(
                 _plain(row, "organisation"),
@@ -138,7 +138,7 @@ def parse_document(text: str, path: Path) -> Document:
             )
             for row in fields["sources"]
         )
-        body, unseen = take_hidden(body)  # first, so that headings are the same in text and marks
+        body, unseen = take_hidden(body.strip())  # first, so that headings are the same in text and marks
         body, marks = take_marks(body, {source.id for source in sources if source.id})
         body, hidden = take_markdown(body)
         return Document(
@@ -154,12 +154,9 @@ def parse_document(text: str, path: Path) -> Document:
             questions=questions_in(fields),
         )
     except (yaml.YAMLError, LimitExceeded) as error:
-        raise DataError(
-            Message(
-                "{path}: the front matter cannot be read: {reason}.", path=path, reason=why_unreadable(error)
-            ),
-            Message("Check its YAML."),
-        ) from error
+        reason = why_unreadable(error)
+        what = Message("{path}: the front matter cannot be read: {reason}.", path=path, reason=reason)
+        raise DataError(what, Message("Check its YAML.")) from error
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             Message("{path}: a front matter field is missing or invalid: {reason}.", path=path, reason=error),
@@ -201,10 +198,8 @@ def readable_documents(folder: Path) -> tuple[list[Document], list[DataError]]:
     """
     paths = markdown_files(folder)
     if not paths:
-        raise DataError(
-            Message("There are no documents in {folder}.", folder=folder),
-            Message("Restore that folder, or set RAG_DATA to a folder with documents in corpus/."),
-        )
+        step = Message("Restore that folder, or set RAG_DATA to a folder with documents in corpus/.")
+        raise DataError(Message("There are no documents in {folder}.", folder=folder), step)
     documents: list[Document] = []
     faults: list[DataError] = []
     for path in paths:
@@ -280,11 +275,11 @@ def _rows(
         if problem := _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row):
             _tell(line_fault(path, number, problem, Message("Each line needs _id and text.")), number, faults)
             continue
-        row["_id"] = str(row["_id"])
-        first = seen.setdefault(row["_id"], number)
+        identity = row["_id"] = str(row["_id"])
+        first = seen.setdefault(identity, number)
         if first != number:
             again = Message(
-                "id {identity!r} is repeated, first on line {first}", identity=row["_id"], first=first
+                "id {identity!r} is repeated, first on line {first}", identity=identity, first=first
             )
             _tell(line_fault(path, number, again, Message("Remove one of the two.")), number, faults)
             continue
@@ -359,9 +354,8 @@ def open_lines(path: Path) -> Iterator[TextIO]:
 
 def line_fault(path: Path, number: int, problem: str, step: str) -> DataError:
     """The error for a line of a file, from 1; `step` says what to do."""
-    return DataError(
-        Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem), step
-    )
+    where = Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem)
+    return DataError(where, step)
 
 
 def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:

@@ -95,9 +95,8 @@ class _Walk:
         elif not stat.S_ISDIR(status.st_mode):
             self.found.skipped.append((name, Message("{kind}, not a file", kind=_kind(status.st_mode))))
         elif depth >= self._limits.depth:
-            self.found.failed.append(
-                (f"{name}/", Message("more than {most} folders deep", most=self._limits.depth))
-            )
+            deep = Message("more than {most} folders deep", most=self._limits.depth)
+            self.found.failed.append((f"{name}/", deep))
         else:
             self._folders.append((f"{name}/", path, depth + 1))
 

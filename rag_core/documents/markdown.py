@@ -116,9 +116,8 @@ def _note_below(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     state.parentType = parent
     state.blkIndent -= 4
     state.bMarks[start], state.tShift[start], state.sCount[start] = mark, shift, count
-    state.env["notes"].setdefault(found[1].lower(), []).extend(
-        token.content for token in state.tokens[known:] if token.content
-    )
+    said = (token.content for token in state.tokens[known:] if token.content)
+    state.env["notes"].setdefault(found[1].lower(), []).extend(said)
     del state.tokens[known:]
     state.env["taken"].update(range(start, state.line))
     return True
@@ -253,7 +252,6 @@ class _Page:
             self._written[name] = " ".join(" ".join(said).split())
         self._room -= len(self._written[name])
         if self._room < 0:  # notes that refer to others twice double with each
-            raise LimitExceeded(
-                Message("it has more than {most:,} characters of text", most=READING.characters)
-            )
+            long = Message("it has more than {most:,} characters of text", most=READING.characters)
+            raise LimitExceeded(long)
         return self._written[name]

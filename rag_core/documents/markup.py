@@ -41,10 +41,8 @@ def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
     """The look of an element inside another; None if its reader does not see it."""
     if name in NEVER_SHOWN or "hidden" in attributes or (name == "dialog" and "open" not in attributes):
         return None
-    style = {
-        key: value.replace("!important", "").strip()
-        for key, value in _DECLARATION.findall(attributes.get("style", "").lower())
-    }
+    declared = _DECLARATION.findall(attributes.get("style", "").lower())
+    style = {key: value.replace("!important", "").strip() for key, value in declared}
     if _hides(style):
         return None
     ground = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
@@ -67,10 +65,8 @@ def crossed_out(name: str, style: str) -> str:
 def _hides(style: Mapping[str, str]) -> bool:
     size = _NUMBER.fullmatch(style.get("font-size", ""))
     opacity = _NUMBER.fullmatch(style.get("opacity", ""))
-    off = [
-        _NUMBER.match(style.get(side, ""))
-        for side in ("left", "top", "right", "bottom", "margin-left", "text-indent")
-    ]
+    sides = ("left", "top", "right", "bottom", "margin-left", "text-indent")
+    off = [_NUMBER.match(style.get(side, "")) for side in sides]
     empty = any(_is_zero(style.get(side, "")) for side in ("width", "height"))
     return (
         style.get("display") == "none"

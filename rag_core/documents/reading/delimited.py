@@ -64,9 +64,8 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 def _misfits(sample: str, delimiter: str, escaped: bool) -> int:
     """How many rows are malformed, or of another width than most."""
-    records = [
-        (len(cells), len(faults)) for _, cells, faults in _records(sample, delimiter, escaped) if cells
-    ]
+    found = _records(sample, delimiter, escaped)
+    records = [(len(cells), len(faults)) for _, cells, faults in found if cells]
     widths = Counter(width for width, _ in records)
     return sum(faults for _, faults in records) + len(records) - max(widths.values(), default=0)
 

@@ -63,9 +63,8 @@ def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Docu
             if parts > limits.parts:
                 raise LimitExceeded(Message("it has more than {most:,} rows or sections", most=limits.parts))
             if characters > limits.characters:
-                raise LimitExceeded(
-                    Message("it has more than {most:,} characters of text", most=limits.characters)
-                )
+                long = Message("it has more than {most:,} characters of text", most=limits.characters)
+                raise LimitExceeded(long)
             documents.append(document)
         return documents, "", False
     except LimitExceeded as error:

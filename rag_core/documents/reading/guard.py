@@ -120,10 +120,9 @@ class GuardedReader:
         except (_Ended, OSError) as error:
             said = self._process.communicate()[1].decode(errors="replace") if self._process else str(error)
             self.close()
+            reason = said.strip()[-300:] or error
             raise MissingResource(
-                Message(
-                    "The process that reads files cannot start: {reason}", reason=said.strip()[-300:] or error
-                ),
+                Message("The process that reads files cannot start: {reason}", reason=reason),
                 Message("Check that this machine has free memory and processes, then try again."),
             ) from error
         except BaseException:

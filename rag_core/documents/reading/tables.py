@@ -52,9 +52,8 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
         yield f"two tables side by side: column {gap + 1} is empty"
         whole = [*ahead.rows, *ahead.below]
         yield from row_documents((_side(row, 0, gap) for row in whole), stem, name)
-        yield from row_documents(
-            (_side(row, gap + 1, len(row.cells)) for row in whole), stem, f"{name}#column {gap + 2}"
-        )
+        right = (_side(row, gap + 1, len(row.cells)) for row in whole)
+        yield from row_documents(right, stem, f"{name}#column {gap + 2}")
         return
     header: Header | None = find_header(cells, grouped=several is not None and several.grouped)
     taken, number, title, names = set[str](), 0, "", list[str]()
