@@ -133,7 +133,7 @@ def _number(element: Tag, following: dict[int, int]) -> str:
 
 def _counted(number: int, kind: str) -> str:
     """A number as lists of a kind show it: "a" counts with letters, "i" with Roman numerals, "A" and "I" with capitals."""
-    small = _letters(number) if kind in ("a", "A") else _roman(number) if kind in ("i", "I") else ""
+    small = _letters(number) if kind in ("a", "A") else roman(number) if kind in ("i", "I") else ""
     return (small.upper() if kind.isupper() else small) or str(number)
 
 
@@ -141,10 +141,11 @@ def _letters(number: int) -> str:
     return _letters((number - 1) // 26) + chr(ord("a") + (number - 1) % 26) if number > 0 else ""
 
 
-def _roman(number: int) -> str:
+def roman(number: int) -> str:
+    """A number in small Roman figures; empty for one that has none."""
     if number >= 4_000:
         return ""
-    return next((sign + _roman(number - value) for value, sign in _ROMAN.items() if number >= value), "")
+    return next((sign + roman(number - value) for value, sign in _ROMAN.items() if number >= value), "")
 
 
 def _decoded(content: bytes) -> bytes | str:
