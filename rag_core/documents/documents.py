@@ -124,6 +124,7 @@ def parse_document(text: str, path: Path) -> Document:
 
     from .front_matter import take_front_matter
 
+    others = ("id", "jurisdiction", "type")
     try:
         fields, body = take_front_matter(text.replace("\r\n", "\n").lstrip())
         sources = tuple(
@@ -131,10 +132,7 @@ def parse_document(text: str, path: Path) -> Document:
                 _plain(row, "organisation"),
                 _plain(row, "title"),
                 int(row["year"]),
-                *(
-                    "" if row.get(name) is None else _plain(row, name)
-                    for name in ("id", "jurisdiction", "type")
-                ),
+                *("" if row.get(name) is None else _plain(row, name) for name in others),
             )
             for row in fields["sources"]
         )

@@ -220,6 +220,10 @@ NUMBERED = {
         lists(level(0, "bullet", "•") + level(1, "lowerRoman", "%2.")),
         item("a") + item("b", 1) + item("c", 1) + item("d") + item("e", 1), ["a", "i. b", "ii. c", "d", "i. e"],
     ),
+    "two items of which one became": (
+        lists(STEPS), item("a") + item("Call ", mark="<w:del/>") + item("for help.") + item("c"),
+        ["1. a", "2. Call for help.", "3. c"],
+    ),
     "a level written otherwise in one list": (
         lists(STEPS, f'<w:lvlOverride w:ilvl="0">{level(0, "lowerRoman", "%1)")}</w:lvlOverride>'),
         item("a") + item("b", number="2"), ["1. a", "ii) b"],
@@ -252,6 +256,15 @@ def test_headings_are_numbered_by_their_styles(tmp_path):
     lines = [line for line in document.text.splitlines() if line]
     assert lines == ["# 1 Bleeding", "## 1.1 At once", "## 1.2 Later", "# 2 Fits", "## 2.1 At once"]
     assert document.title == "1 Bleeding"
+
+
+def test_a_list_takes_its_levels_from_a_style_of_lists(tmp_path):
+    link = '<w:abstractNum w:abstractNumId="8"><w:numStyleLink w:val="L"/></w:abstractNum>'
+    num = '<w:num w:numId="3"><w:abstractNumId w:val="8"/></w:num>'
+    styles = style("L", '<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>', kind="numbering")
+    parts = {"styles": styles, "numbering": link + lists(level(0, "upperRoman", "%1)")) + num}
+    document = read_one(tmp_path, "ward.docx", word(item("a") + item("b", number="3"), parts))
+    assert [line for line in document.text.splitlines() if line] == ["I) a", "II) b"]
 
 
 def test_items_without_text_and_numbers_of_another_form_are_reported(tmp_path):

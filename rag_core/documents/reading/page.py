@@ -105,11 +105,8 @@ def read_page(content: bytes, deepest: int) -> Page:
 def _is_fraction(figures: Tag) -> bool:
     """Whether raised figures are the upper half of a fraction, as in 3<sup>1</sup>/<sub>2</sub>."""
     bar = figures.next_sibling
-    return (
-        isinstance(bar, str)
-        and bar.strip() in ("/", "\u2044")
-        and getattr(bar.next_sibling, "name", "") == "sub"
-    )
+    is_bar = isinstance(bar, str) and bar.strip() in ("/", "\u2044")
+    return is_bar and getattr(getattr(bar, "next_sibling", None), "name", "") == "sub"
 
 
 def _number(element: Tag, following: dict[int, int]) -> str:

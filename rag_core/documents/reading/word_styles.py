@@ -11,9 +11,10 @@ from xml.etree.ElementTree import Element, fromstring
 
 from .page import roman
 
-_ON, _OFF = {"1", "true", "on"}, {"0", "false", "off"}
+ON, _OFF = {"1", "true", "on"}, {"0", "false", "off"}
 _LOOKS = ("vanish", "strike", "dstrike")
-_GONE = ("vanish", "del", "moveFrom")  # of the mark of a paragraph, which then goes on in the next
+_GONE = ("vanish", "del", "moveFrom")  # of the mark of a paragraph, which then has no number of its own
+Numbers = dict[int, int]  # by level from 0
 
 
 class Styles:
@@ -23,7 +24,7 @@ class Styles:
         root = fromstring(part)
         styles = [one for one in root if tag(one) == "style"]
         of_paragraphs = (one for one in styles if attribute(one, "type") == "paragraph")
-        usual = next((one for one in of_paragraphs if attribute(one, "default") in _ON), root)
+        usual = next((one for one in of_paragraphs if attribute(one, "default") in ON), root)
         self._usual = attribute(usual, "styleId")
         styles.reverse()  # the first of an id counts
         self._named = {attribute(one, "styleId"): one for one in styles}
@@ -70,17 +71,21 @@ class Numbering:
         self._odd = set[str]()
         self._styles = styles
         self._known = {(tag(one), attribute(one, f"{tag(one)}Id")): one for one in fromstring(part)}
-        self._counts = defaultdict[str, dict[int, int]](dict)  # what lists count together -> level -> number
+        self._counts = defaultdict[str, Numbers](dict)  # by what lists count together
         self._begun = set[tuple[str, int]]()
+        self._lists = cache(self._list)
 
     def write(self, body: Element) -> Iterator[str]:
         """Write before each item the number that Word shows; yields what is odd about the items."""
+        begin: Element | None = None
         for paragraph in [one for one in body.iter() if tag(one) == "p"]:
+            begin = paragraph if begin is None else begin
             if number := self._number(paragraph):
                 if not any(tag(one) == "sym" or (tag(one) == "t" and one.text) for one in paragraph.iter()):
                     yield f"an item without text: {number}"
-                run = like("r", like("t", text=f"{number} "))
-                paragraph.insert(child(paragraph, "pPr") is not None, run)
+                begin.insert(child(begin, "pPr") is not None, like("r", like("t", text=f"{number} ")))
+            if not is_on(paragraph, "pPr", "rPr", "del"):  # else it goes on in the next
+                begin = None
         yield from (f"numbers of another form, read as figures: {form}" for form in sorted(self._odd))
 
     def _number(self, paragraph: Element) -> str:
@@ -89,14 +94,12 @@ class Numbering:
             return ""
         chain = [paragraph, *self._styles.chain(style)]
         name = next(filter(None, (value(one, "pPr", "numPr", "numId") for one in chain)), "")
-        together, levels, restarts = self._list(name)
-        linked = {style: str(at) for at, level in levels.items() if (style := value(level, "pStyle"))}
+        together, levels, linked, first, restarts = self._lists(name)
         found = (value(one, "pPr", "numPr", "ilvl") or linked.get(attribute(one, "styleId")) for one in chain)
         at = _whole(next(filter(None, found), ""), 0)
         if at not in levels:
             return ""
         counts = self._counts[together]
-        first = {one: _whole(value(level, "start"), 1) for one, level in levels.items()} | restarts
         goes_on = at in counts and (at not in restarts or (name, at) in self._begun)
         counts[at] = counts[at] + 1 if goes_on else first[at]
         self._begun.add((name, at))
@@ -114,19 +117,22 @@ class Numbering:
         text = f"%{at + 1}." if form is None else attribute(form, "val")
         return re.sub("%[1-9]", lambda found: written.get(found[0], ""), text).strip()
 
-    def _list(self, name: str) -> tuple[str, dict[int, Element], dict[int, int]]:
-        """What a list counts with, its levels, and the numbers at which it begins them anew."""
+    def _list(self, name: str) -> tuple[str, dict[int, Element], dict[str, str], Numbers, Numbers]:
+        """What a list counts with, its levels, these by style, their first numbers, those of a new beginning."""
         own = self._known.get(("num", name), like("num"))
         together = value(own, "abstractNumId")
         for style in self._styles.chain(value(self._known.get(("abstractNum", together)), "numStyleLink")):
-            linked = self._known.get(("num", value(style, "pPr", "numPr", "numId")))
-            together = value(linked, "abstractNumId") or together
+            other = self._known.get(("num", value(style, "pPr", "numPr", "numId")))
+            together = value(other, "abstractNumId") or together
         changes = [one for one in own if tag(one) == "lvlOverride"]
         common = self._known.get(("abstractNum", together), ())
         given = [*common, *(one for change in changes for one in change)]
         levels = {_whole(attribute(one, "ilvl"), 0): one for one in given if tag(one) == "lvl"}
-        restarts = {_whole(attribute(one, "ilvl"), 0): value(one, "startOverride") for one in changes}
-        return together, levels, {at: _whole(start, 1) for at, start in restarts.items() if start}
+        linked = {named: str(at) for at, level in levels.items() if (named := value(level, "pStyle"))}
+        new = {_whole(attribute(one, "ilvl"), 0): value(one, "startOverride") for one in changes}
+        restarts = {at: _whole(start, 1) for at, start in new.items() if start}
+        first = {at: _whole(value(level, "start"), 1) for at, level in levels.items()} | restarts
+        return together, levels, linked, first, restarts
 
     def _written(self, number: int, form: str) -> str:
         small = ""

@@ -20,11 +20,10 @@ from ..hidden import LONGEST
 from ..limits import LimitExceeded
 from .cell_formats import shown
 from .tables import Row, row_documents, with_reports
-from .word_styles import tag
+from .word_styles import ON, tag
 
 _LAST_ROW = 1_048_576  # of any sheet
 _CODE = re.compile(r"&(?:[LCRPNDTFAGZBIUESXYOH]|K[\dA-F]{6}|\"[^\"]*\"|\d+)")  # in a header or footer
-_ON = {"1", "true", "on"}
 
 
 class Area(NamedTuple):
@@ -180,7 +179,7 @@ def _aside(archive: zipfile.ZipFile, path: str) -> _Aside:
                     at = int(float(element.get("r", at + 1)))
                     _read_row(element, at, aside)
                     element.clear()
-                case "col" if element.get("hidden") in _ON or _is_zero(element.get("width")):
+                case "col" if element.get("hidden") in ON or _is_zero(element.get("width")):
                     aside.columns.append((int(element.get("min", 0)), int(element.get("max", 0))))
                 case "mergeCell":
                     aside.merged.append(Area(*range_boundaries(element.get("ref", ""))))
@@ -197,7 +196,7 @@ def _read_row(row: Element, number: int, aside: _Aside) -> None:
     from openpyxl.utils import get_column_letter
     from openpyxl.utils.cell import coordinate_to_tuple
 
-    if row.get("hidden") in _ON or _is_zero(row.get("ht")):
+    if row.get("hidden") in ON or _is_zero(row.get("ht")):
         aside.rows.add(number)
     column = 0
     for cell in row:
