@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeGuard
 from ..language.analysis import LANGUAGES, language_of
 from ..language.patterns import Pattern, Term, readings, terms_of
 from ..values.errors import DataError, why_unreadable
-from .benchmark import KINDS, URGENCY, Benchmark, Question
+from .benchmark import KINDS, URGENCY, Benchmark, Question, passage_key
 
 TIED = 2  # grade of the documents of a new question's passages
 
@@ -36,11 +36,7 @@ _MUST_NOT_KEYS = {"says", "any", "why"}
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something an answer can say, recognised by any of its patterns in one sentence.
-
-    Args:
-        says: the statement, for a reader.
-    """
+    """Something an answer can say, in a reader's words, recognised by any of its patterns in one sentence."""
 
     says: str
     patterns: tuple[Pattern, ...]
@@ -52,11 +48,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Needed(Statement):
-    """A statement that an acceptable answer contains.
-
-    Args:
-        passages: those that say it, as document id and position.
-    """
+    """A statement that an acceptable answer contains; its passages are named by document id and position."""
 
     passages: tuple[str, ...]
 
@@ -70,12 +62,7 @@ class Unwanted(Statement):
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What decides whether an answer to a question is acceptable.
-
-    Args:
-        own: whether the question is the set's own, not one of the judged questions.
-        demo: whether it is a question of the demo.
-    """
+    """What decides whether an answer is acceptable; `own` if its question is none of the judged ones."""
 
     question: Question
     must: tuple[Needed, ...]
@@ -85,22 +72,16 @@ class JudgedAnswer:
 
     @property
     def outside(self) -> bool:
-        """Whether the collection does not cover the question, so that an abstention is right."""
         return not self.must
 
     @property
     def passages(self) -> frozenset[str]:
-        """The passages tied to its statements, as document id and position."""
         return frozenset(passage for one in self.must for passage in one.passages)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSet:
-    """The judged answers of one split, by question id.
-
-    Args:
-        checksum: first 16 hexadecimal digits of the file's SHA-256.
-    """
+    """The judged answers of one split, by question id; the first 16 hexadecimal digits of the file's SHA-256."""
 
     answers: Mapping[str, JudgedAnswer]
     checksum: str
@@ -108,17 +89,9 @@ class AnswerSet:
     def extend(self, judged: Benchmark) -> Benchmark:
         """The benchmark with the set's own questions; the documents of their passages are relevant."""
         own = [one for one in self.answers.values() if one.own]
-        return replace(
-            judged,
-            questions=(*judged.questions, *(one.question for one in own)),
-            qrels={
-                **judged.qrels,
-                **{
-                    one.question.id: dict.fromkeys((name.rpartition(":")[0] for name in one.passages), TIED)
-                    for one in own
-                },
-            },
-        )
+        tied = {one.question.id: dict.fromkeys(map(passage_key, one.passages), TIED) for one in own}
+        questions = (*judged.questions, *(one.question for one in own))
+        return replace(judged, questions=questions, qrels={**judged.qrels, **tied})
 
 
 def answer_file(folder: Path, split: str) -> Path:
@@ -127,23 +100,12 @@ def answer_file(folder: Path, split: str) -> Path:
 
 
 def sentence_terms(text: str, language: str = "") -> list[tuple[Term, ...]]:
-    """The terms of each sentence of a text, for `Statement.said_in`.
-
-    Args:
-        language: detected if empty.
-    """
+    """The terms of each sentence, for `Statement.said_in`; the language is detected if empty."""
     return [terms_of(sentence) for sentence in readings(text, language or language_of(text))]
 
 
 def read_answer_set(path: Path, judged: Benchmark) -> AnswerSet:
-    """Read the judged answers of a split.
-
-    Args:
-        judged: the questions of the same split.
-
-    Raises:
-        DataError: the file is malformed; the message names file and question.
-    """
+    """Read the judged answers of the split of `judged`; raises DataError with file and question."""
     try:
         content = path.read_bytes()
         rows = tomllib.loads(content.decode("utf-8"))
@@ -193,19 +155,17 @@ class _Reader:
 
     def _own_question(self, identity: str, row: Mapping[str, Any]) -> Question:
         if not _OWN_KEYS & row.keys():
-            raise self._fault(
-                "no judged question of this split has this id.",
-                "Correct the id, or give the new question text, language, kind and level.",
-            )
+            fix = "Correct the id, or give the new question text, language, kind and level."
+            raise self._fault("no judged question of this split has this id.", fix)
         text, language, kind = (
             self._text(row, key, "a new question") for key in ("text", "language", "kind")
         )
         level = row.get("level", "routine")
         if language not in LANGUAGES or kind not in KINDS or level not in URGENCY:
-            raise self._fault(
-                f"language {language!r}, kind {kind!r} or level {level!r} is not valid.",
-                f"Languages: {', '.join(LANGUAGES)}; kinds: {', '.join(KINDS)}; levels: {', '.join(URGENCY)}.",
+            fix = (
+                f"Languages: {', '.join(LANGUAGES)}; kinds: {', '.join(KINDS)}; levels: {', '.join(URGENCY)}."
             )
+            raise self._fault(f"language {language!r}, kind {kind!r} or level {level!r} is not valid.", fix)
         return Question(identity, text, language, kind, level)
 
     def _needed(self, row: Mapping[str, Any]) -> Needed:
@@ -215,10 +175,8 @@ class _Reader:
         for passage in passages:
             document, _, position = passage.rpartition(":")
             if not document or not position.isdecimal():
-                raise self._fault(
-                    f"{says!r} names the passage {passage!r}.",
-                    "Write document:position, such as en-anti-d:3.",
-                )
+                fix = "Write document:position, such as en-anti-d:3."
+                raise self._fault(f"{says!r} names the passage {passage!r}.", fix)
         return Needed(says, patterns, passages)
 
     def _unwanted(self, row: Mapping[str, Any]) -> Unwanted:
@@ -228,9 +186,8 @@ class _Reader:
             case "harmful" | "off-topic" as why:
                 return Unwanted(says, patterns, why)
             case why:
-                raise self._fault(
-                    f"{says!r} has why = {why!r}.", 'Write why = "harmful" or why = "off-topic".'
-                )
+                fix = 'Write why = "harmful" or why = "off-topic".'
+                raise self._fault(f"{says!r} has why = {why!r}.", fix)
 
     def _statement(self, row: Mapping[str, Any]) -> tuple[str, tuple[Pattern, ...]]:
         says = self._text(row, "says", "a statement")
@@ -259,9 +216,8 @@ class _Reader:
 
     def _keys(self, row: Mapping[str, Any], allowed: set[str], what: str) -> None:
         if unknown := row.keys() - allowed:
-            raise self._fault(
-                f"{what} has the unknown key {min(unknown)!r}.", f"Keys: {', '.join(sorted(allowed))}."
-            )
+            keys = f"Keys: {', '.join(sorted(allowed))}."
+            raise self._fault(f"{what} has the unknown key {min(unknown)!r}.", keys)
 
     def _fault(self, problem: str, fix: str) -> DataError:
         return DataError(f"{self.path}, question {self.where!r}: {problem}", fix)

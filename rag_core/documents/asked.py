@@ -59,24 +59,13 @@ def asked_folder(home: Path, corpus: str) -> Path:
 
 
 def read_asked(folder: Path, *, taught: bool = True) -> list[Asked]:
-    """The questions of every document in a folder, in the order of its files; none if there is no folder.
-
-    Args:
-        taught: include those that people taught.
-
-    Raises:
-        DataError: a file cannot be read or a row is malformed; the message names file and line.
-    """
+    """The questions in a folder, in the order of its files; raises DataError with file and line."""
     paths = sorted(path for path in folder.glob("*.tsv") if taught or path.name != TAUGHT)
     return [asked for path in paths for asked in read_questions(path)]
 
 
 def read_questions(path: Path) -> list[Asked]:
-    """The questions in one file; none if there is none.
-
-    Raises:
-        DataError: as for `read_asked`.
-    """
+    """The questions in one file, none if there is none; raises DataError as `read_asked`."""
     if not path.exists():
         return []
     header, found = _columns(path), []
@@ -99,13 +88,9 @@ def _columns(path: Path) -> list[str]:
 
 
 def read_beside(path: Path, name: str) -> list[Asked]:
-    """The questions in a file beside documents.
+    """The questions in a file with this name in the folder of documents; the names in it are of files beside it.
 
-    Args:
-        name: of the file in their folder; the names in it are of files beside it.
-
-    Raises:
-        DataError: as for `read_asked`, or the file is too large.
+    Raises DataError as `read_asked`, or if the file is too large.
     """
     if path.stat().st_size > MOST_BYTES:
         what = Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES))
@@ -114,14 +99,9 @@ def read_beside(path: Path, name: str) -> list[Asked]:
 
 
 def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -> None:
-    """Replace the questions in a file of the state folder; the file goes with the last one.
+    """Replace the questions in a file of the state folder by those that `change` makes of them, under a lock.
 
-    Args:
-        change: makes the new ones of the old; nobody else changes the file meanwhile.
-
-    Raises:
-        DataError: the file is malformed.
-        StorageError: it cannot be written.
+    The file goes with the last one. Raises DataError if it is malformed, StorageError if it cannot be written.
     """
     try:
         private_folder(path.parent)
@@ -139,27 +119,16 @@ def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -
 
 
 def drop_asked(folder: Path, gone: Callable[[Asked], bool]) -> None:
-    """Delete questions from every file in a folder of the state folder.
-
-    Raises:
-        RagError: as for `change_asked`.
-    """
+    """Delete questions from every file in a folder of the state folder; raises as `change_asked`."""
     for path in folder.glob("*.tsv"):
         change_asked(path, lambda old: (one for one in old if not gone(one)))
 
 
 def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked], list[Asked], list[Asked]]:
-    """Questions at the passages as they are now.
+    """Questions at the passages as they are now, in their order, by their ids.
 
-    A passage that moved in its document keeps its questions; one whose text changed keeps them too, by its position, but
-    somebody should read them again.
-
-    Args:
-        passages: the ids of all passages.
-
-    Returns:
-        The questions with the ids of today's passages, in the order of the passages; those of them whose passage has
-        another text; and those without a passage, as they were.
+    A passage that moved in its document keeps its questions; one whose text changed keeps them by its position, but
+    somebody should read them again: these come a second time. The third are those without a passage, as they were.
     """
     ids = list(passages)
     by_content = {content_of(identity): identity for identity in reversed(ids)}

@@ -27,17 +27,12 @@ from .limits import MAX_TITLE, shorten
 
 
 def trec_lines(ranked: Mapping[str, Sequence[str]], tag: str) -> str:
-    """The rankings as lines.
+    """Rankings (question id -> distinct document ids, best first) as lines of a run of the system `tag`.
 
     Scores count down from the ranking's length to 1 instead of being the strategy's: tools sort by score, and
     the order after MMR or a filter follows no score. A question without documents has no line.
 
-    Args:
-        ranked: question id -> distinct document ids, best first.
-        tag: the system's name.
-
-    Raises:
-        InputError: an id or the tag is empty or has white space, which the format does not allow.
+    Raises InputError if an id or the tag is empty or has white space, which the format does not allow.
     """
     return "".join(
         f"{_column(question)} Q0 {_column(document)} {rank} {len(documents) - rank + 1} {_column(tag)}\n"
@@ -74,13 +69,12 @@ Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage ke
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A benchmark question.
+    """A benchmark question; what its file does not give is empty, but its language is detected.
 
     Args:
-        language: ISO 639-1 code; detected if the file does not give it.
-        kind: one of KINDS; empty if the file does not give it.
-        level: one of URGENCY: what the person who typed it must do; empty if the file does not give it.
-        twin: shared with the same question in the other language; empty if there is none.
+        kind: one of KINDS.
+        level: one of URGENCY: what the person who typed it must do.
+        twin: shared with the same question in the other language.
     """
 
     id: str
@@ -97,10 +91,9 @@ class Benchmark:
 
     Args:
         name: "builtin", or the folder's name.
-        questions: the questions judged in the split, in file order.
-        qrels: question id -> document id -> grade; a grade above 0 is relevant.
-        checksum: first 16 hexadecimal digits of the SHA-256 of the concatenated files: queries,
-            judgements, corpus.
+        questions: those judged in the split, in file order.
+        qrels: of documents; a grade above 0 is relevant.
+        checksum: first 16 hexadecimal digits of the SHA-256 of queries, judgements and corpus, one after the other.
         judged_by: one sentence on who judged, from the set itself, and one for each thing in it that is not as it
             should be, with how often.
         also_documents: ids of questions that are documents of the corpus too, as in ArguAna and Quora; what is found
@@ -129,13 +122,9 @@ class Benchmark:
 
 
 def read_builtin(data: Path, split: str) -> Benchmark:
-    """The built-in questions of a split, English and Spanish.
+    """The built-in questions of a split, English and Spanish, from `data/questions`.
 
-    Args:
-        data: the folder that contains `questions`.
-
-    Raises:
-        DataError: a file is missing or malformed; the message names file and line.
+    Raises DataError, with file and line, if a file is missing or malformed.
     """
     questions: list[Question] = []
     qrels: dict[str, Mapping[str, int]] = {}
@@ -154,19 +143,16 @@ def read_builtin(data: Path, split: str) -> Benchmark:
 def read_beir(folder: Path, split: str) -> Benchmark:
     """The judged questions of a BEIR folder: corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
 
-    Raises:
-        DataError: a row is malformed, or a document or question repeated (the message names file and line); or no
-            document is judged relevant.
+    Raises DataError if a row is malformed or repeated, with file and line, or no document is judged relevant.
     """
     if not os.path.isdir(folder):  # Path.is_dir raises an OSError for a name that is too long
         raise DataError(Message("There is no folder {folder}.", folder=folder), Message("Check the path."))
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
     for path in (corpus, queries):
         if not path.is_file():
-            raise DataError(
-                Message("{folder} has no {name}.", folder=folder, name=path.name),
-                Message("A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv."),
-            )
+            lacks = Message("{folder} has no {name}.", folder=folder, name=path.name)
+            step = Message("A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv.")
+            raise DataError(lacks, step)
     qrels_file = _qrels_file(folder, split)
     rows = {row["_id"]: row for row in _query_rows(queries)}
     documents = {row["_id"] for _, row in beir_rows(corpus)}
@@ -217,8 +203,7 @@ def _notes(
 def read_judged_by(folder: Path) -> str:
     """The sentence on who judged from a folder's judgements.toml; without the file, the set's authors.
 
-    Raises:
-        DataError: the file cannot be read, or has no such sentence.
+    Raises DataError if the file cannot be read, or has no such sentence.
     """
     path = folder / "judgements.toml"
     if not path.is_file():
@@ -228,31 +213,21 @@ def read_judged_by(folder: Path) -> str:
     except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
         raise unreadable(path, error, Message("Check that it is UTF-8 and TOML.")) from error
     if not isinstance(sentence, str) or not sentence.strip():
-        raise DataError(
-            Message("{path} does not say who judged.", path=path),
-            Message('Write judged_by = "one sentence".'),
-        )
+        silent = Message("{path} does not say who judged.", path=path)
+        raise DataError(silent, Message('Write judged_by = "one sentence".'))
     return " ".join(sentence.split())
 
 
 def read_questions(folder: Path) -> list[Question]:
-    """The questions of a folder's queries.jsonl, in file order.
+    """The questions of a folder's queries.jsonl, in file order; metadata is read in the built-in form only.
 
-    Metadata in any form but the built-in one is ignored: the language is then detected, kind and level
-    empty.
-
-    Raises:
-        DataError: a row is malformed or repeated; the message names file and line.
+    Raises DataError, with file and line, if a row is malformed or repeated.
     """
     return [_question(row) for row in _query_rows(folder / "queries.jsonl")]
 
 
 def read_qrels(path: Path) -> Qrels:
-    """The judgements of one split: grades are whole numbers, and those above 0 mean relevant.
-
-    Raises:
-        DataError: a row is malformed; the message names file and line.
-    """
+    """The judgements of one split; raises DataError, with file and line, if a row is malformed."""
     return _by_question(_judgements(path))
 
 
@@ -288,18 +263,14 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                     continue
                 row = _columns(line)
                 if len(row) != len(_HEADER):
-                    raise line_fault(
-                        path,
-                        number,
-                        Message("the number of columns is {columns}, not 3", columns=len(row)),
-                        Message("Write query-id, corpus-id and score, separated by tabs."),
-                    )
+                    odd = Message("the number of columns is {columns}, not 3", columns=len(row))
+                    step = Message("Write query-id, corpus-id and score, separated by tabs.")
+                    raise line_fault(path, number, odd, step)
                 question, document, grade = row
                 read = _GRADE.fullmatch(grade.strip())
                 if read is None:
-                    odd = Message(
-                        "the score {grade!r} is not a whole number", grade=shorten(grade, MAX_TITLE)
-                    )
+                    short = shorten(grade, MAX_TITLE)
+                    odd = Message("the score {grade!r} is not a whole number", grade=short)
                     raise line_fault(path, number, odd, Message("Write grades as 0, 1, 2, ..."))
                 yield _Judgement(question, document, int(read[1]), read[2] is not None)
     except csv.Error as error:

@@ -24,7 +24,7 @@ _BETWEEN = re.compile(r"[^\s,]|\Z")
 def elements(text: str) -> Iterator[tuple[int, str]]:
     """(line number from 1, element) of an array, or of objects one after the other.
 
-    The last is the rest of the text where that is no JSON: its reader says why.
+    One that is no JSON ends above the next line that begins as its own does, or is the rest: its reader says why.
     """
     place = _after(text, 0)
     inside = text.startswith("[", place)
@@ -34,7 +34,8 @@ def elements(text: str) -> Iterator[tuple[int, str]]:
         try:
             end = json.JSONDecoder().raw_decode(text, place)[1]
         except (ValueError, RecursionError):
-            end = len(text)
+            begins = text[text.rfind("\n", 0, place) + 1 : place + 1]
+            end = (text.find(f"\n{begins}", place) if begins.strip() == "{" else -1) % (len(text) + 1)
         yield number, text[place:end]
         place = _after(text, end)
     if text[place:].strip() != "]" * inside:
@@ -58,15 +59,13 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
 class Document:
     """A document: front matter and body. Its title becomes one line, cut at MAX_TITLE.
 
+    Topic and patient are given in the built-in collection; an empty patient is the mother. Raises DataError if the id
+    is longer than MAX_ID.
+
     Args:
-        topic: one of TOPICS in the built-in collection; otherwise empty.
         marks: the sources of its sections, in order; sections without one have all of the document's.
         hidden: what its file hides from readers; in neither title nor text.
-        patient: whom it is about, one of PATIENTS in the built-in collection; empty for the mother, or if not said.
         questions: (heading, question) that its file says its sections answer; the first section without a heading.
-
-    Raises:
-        DataError: the id is longer than MAX_ID.
     """
 
     id: str
@@ -82,14 +81,11 @@ class Document:
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
-            raise DataError(
-                Message(
-                    "An id is longer than {most} characters: {identity!r}.",
-                    most=MAX_ID,
-                    identity=shorten(self.id, 60),
-                ),
-                Message("Shorten it."),
+            begin = shorten(self.id, 60)
+            long = Message(
+                "An id is longer than {most} characters: {identity!r}.", most=MAX_ID, identity=begin
             )
+            raise DataError(long, Message("Shorten it."))
         object.__setattr__(self, "title", shorten(" ".join(self.title.split()), MAX_TITLE))
 
     @property
@@ -107,11 +103,7 @@ def as_seen(document: Document) -> Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a Markdown file with the collection's front matter.
-
-    Raises:
-        DataError: the file is unreadable, or a field is missing or has the wrong type.
-    """
+    """Read a Markdown file with the collection's front matter; raises DataError as `parse_document`."""
     try:
         return as_seen(parse_document(read_bytes(path, READING.file).decode("utf-8-sig"), path))
     except (OSError, UnicodeDecodeError) as error:
@@ -126,28 +118,25 @@ def read_document(path: Path) -> Document:
 def parse_document(text: str, path: Path) -> Document:
     """The document in a Markdown text with the collection's front matter.
 
-    Raises:
-        DataError: a field is missing or has the wrong type, or the front matter exceeds a limit.
+    Raises DataError if a field is missing or has the wrong type, or the front matter exceeds a limit.
     """
     import yaml
 
-    from .front_matter import split_front_matter
+    from .front_matter import take_front_matter
 
+    others = ("id", "jurisdiction", "type")
     try:
-        fields, body = split_front_matter(text)
+        fields, body = take_front_matter(text.replace("\r\n", "\n").lstrip())
         sources = tuple(
             Source(
                 _plain(row, "organisation"),
                 _plain(row, "title"),
                 int(row["year"]),
-                *(
-                    "" if row.get(name) is None else _plain(row, name)
-                    for name in ("id", "jurisdiction", "type")
-                ),
+                *("" if row.get(name) is None else _plain(row, name) for name in others),
             )
             for row in fields["sources"]
         )
-        body, unseen = take_hidden(body)  # first, so that headings are the same in text and marks
+        body, unseen = take_hidden(body.strip())  # first, so that headings are the same in text and marks
         body, marks = take_marks(body, {source.id for source in sources if source.id})
         body, hidden = take_markdown(body)
         return Document(
@@ -163,12 +152,9 @@ def parse_document(text: str, path: Path) -> Document:
             questions=questions_in(fields),
         )
     except (yaml.YAMLError, LimitExceeded) as error:
-        raise DataError(
-            Message(
-                "{path}: the front matter cannot be read: {reason}.", path=path, reason=why_unreadable(error)
-            ),
-            Message("Check its YAML."),
-        ) from error
+        reason = why_unreadable(error)
+        what = Message("{path}: the front matter cannot be read: {reason}.", path=path, reason=reason)
+        raise DataError(what, Message("Check its YAML.")) from error
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             Message("{path}: a front matter field is missing or invalid: {reason}.", path=path, reason=error),
@@ -177,11 +163,7 @@ def parse_document(text: str, path: Path) -> Document:
 
 
 def questions_in(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """`Document.questions` from the front matter's: a list, or lists by heading.
-
-    Raises:
-        TypeError: they are something else.
-    """
+    """`Document.questions` from the front matter's: a list, or lists by heading; otherwise raises TypeError."""
     given = fields.get("questions") or {}
     lists = given if isinstance(given, dict) else {"": given}
     if not all(
@@ -200,11 +182,7 @@ def _plain(fields: Mapping[str, Any], name: str) -> str:
 
 
 def read_collection(folder: Path) -> list[Document]:
-    """All documents under a folder of Markdown files, ordered by id.
-
-    Raises:
-        DataError: the folder is missing or has no documents, or one cannot be read.
-    """
+    """All documents under a folder of Markdown files, ordered by id; raises DataError if one cannot be read."""
     documents, faults = readable_documents(folder)
     if faults:
         raise faults[0]
@@ -214,15 +192,12 @@ def read_collection(folder: Path) -> list[Document]:
 def readable_documents(folder: Path) -> tuple[list[Document], list[DataError]]:
     """The documents of a collection that can be read, ordered by id, and the faults of the others.
 
-    Raises:
-        DataError: the folder is missing or has no documents.
+    Raises DataError if the folder is missing or has no documents.
     """
     paths = markdown_files(folder)
     if not paths:
-        raise DataError(
-            Message("There are no documents in {folder}.", folder=folder),
-            Message("Restore that folder, or set RAG_DATA to a folder with documents in corpus/."),
-        )
+        step = Message("Restore that folder, or set RAG_DATA to a folder with documents in corpus/.")
+        raise DataError(Message("There are no documents in {folder}.", folder=folder), step)
     documents: list[Document] = []
     faults: list[DataError] = []
     for path in paths:
@@ -242,37 +217,30 @@ def markdown_files(folder: Path) -> list[Path]:
 
 
 def beir_documents(folder: Path) -> Iterator[Document]:
-    """The documents of a BEIR folder, in file order.
-
-    Raises:
-        DataError: a row is malformed or repeated; the message names file and line.
-    """
+    """The documents of a BEIR folder, in file order; raises DataError as `beir_rows`."""
     path = folder / "corpus.jsonl"
     with open_lines(path) as lines:
-        for document in map(as_seen, row_documents(lines, path)):
+        for _, row in _rows(numbered_lines(lines, path), path):
+            document = as_seen(_document(row))
             yield document if document.language else replace(document, language=language_of(document.text))
-
-
-def row_documents(lines: TextIO, path: Path) -> Iterator[Document]:
-    """The documents in rows of JSON; the language is empty where a row does not give it.
-
-    Raises:
-        DataError: as for `beir_documents`.
-    """
-    for _, row in _rows(numbered_lines(lines, path), path):
-        yield _document(row)
 
 
 def json_documents(text: str, path: Path) -> Iterator[Document]:
     """The documents in rows of JSON, one a line or in an array, and what else is in these.
 
-    Raises:
-        DataError: as for `beir_documents`.
+    Raises DataError as `beir_rows`, after the documents of all other rows.
     """
     array = path.suffix.lower() == ".json" or text.lstrip().startswith("[")
-    for _, row in _rows(elements(text) if array else numbered_lines(StringIO(text), path), path):
+    faults: dict[int, DataError] = {}
+    for _, row in _rows(elements(text) if array else numbered_lines(StringIO(text), path), path, faults):
         rest = (f"{name}: {value}" for name, value in row.items() if name not in _FIELDS and value)
         yield replace(_document(row), hidden=reported(rest))
+    if faults:
+        first, *more = faults.values()
+        also = shorten(", ".join(map(str, list(faults)[1:])), 100)
+        if not more:
+            raise first
+        raise DataError(Message("{first} Lines not read either: {also}.", first=first.sentence, also=also))
 
 
 def _document(row: Mapping[str, Any]) -> Document:
@@ -287,30 +255,39 @@ def language_code(value: Any) -> str:
 def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number from 1, row) of a corpus.jsonl or queries.jsonl; a numeric `_id` becomes its text.
 
-    Raises:
-        DataError: a line is not a JSON object, has no valid `_id` or `text`, or repeats an id; the message
-            names file and line.
+    Raises DataError, with file and line, for what is no JSON object, lacks a valid `_id` or `text`, or repeats an id.
     """
     with open_lines(path) as lines:
         yield from _rows(numbered_lines(lines, path), path)
 
 
-def _rows(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(
+    texts: Iterable[tuple[int, str]], path: Path, faults: dict[int, DataError] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows; faults end them, or are added to `faults` by line."""
     seen: dict[str, int] = {}
-    for number, row in _values(texts, path):
+    for number, row in _values(texts, path, faults):
         for name, other in _ALSO.items():
             if isinstance(row, dict) and name not in row and other in row:
                 row[name] = row.pop(other)
         if problem := _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row):
-            raise line_fault(path, number, problem, Message("Each line needs _id and text."))
-        row["_id"] = str(row["_id"])
-        first = seen.setdefault(row["_id"], number)
+            _tell(line_fault(path, number, problem, Message("Each line needs _id and text.")), number, faults)
+            continue
+        identity = row["_id"] = str(row["_id"])
+        first = seen.setdefault(identity, number)
         if first != number:
             again = Message(
-                "id {identity!r} is repeated, first on line {first}", identity=row["_id"], first=first
+                "id {identity!r} is repeated, first on line {first}", identity=identity, first=first
             )
-            raise line_fault(path, number, again, Message("Remove one of the two."))
+            _tell(line_fault(path, number, again, Message("Remove one of the two.")), number, faults)
+            continue
         yield number, row
+
+
+def _tell(fault: DataError, number: int, faults: dict[int, DataError] | None) -> None:
+    if faults is None:
+        raise fault
+    faults.setdefault(number, fault)
 
 
 def _row_problem(row: Any) -> str:
@@ -331,14 +308,15 @@ def _row_problem(row: Any) -> str:
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """(line number from 1, value) of a JSON Lines file; empty lines are skipped.
 
-    Raises:
-        DataError: a line is not JSON, or is too long or too deep; the message names file and line.
+    Raises DataError, with file and line, for what is not JSON, too long or too deep.
     """
     with open_lines(path) as lines:
         yield from _values(numbered_lines(lines, path), path)
 
 
-def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
+def _values(
+    texts: Iterable[tuple[int, str]], path: Path, faults: dict[int, DataError] | None = None
+) -> Iterator[tuple[int, Any]]:
     for number, line in texts:
         if not line.strip():
             continue
@@ -357,17 +335,14 @@ def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int,
         except ValueError as error:  # a number of thousands of digits
             problem = why_unreadable(error)
         if problem:
-            raise line_fault(path, number, problem, Message("Fix or remove the line."))
-        yield number, value
+            _tell(line_fault(path, number, problem, Message("Fix or remove the line.")), number, faults)
+        else:
+            yield number, value
 
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[TextIO]:
-    """A UTF-8 text file, open for reading.
-
-    Raises:
-        DataError: it cannot be opened or is not UTF-8.
-    """
+    """A text file, open for reading; raises DataError if it cannot be opened or is not UTF-8."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
             yield lines
@@ -377,17 +352,12 @@ def open_lines(path: Path) -> Iterator[TextIO]:
 
 def line_fault(path: Path, number: int, problem: str, step: str) -> DataError:
     """The error for a line of a file, from 1; `step` says what to do."""
-    return DataError(
-        Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem), step
-    )
+    where = Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem)
+    return DataError(where, step)
 
 
 def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:
-    """(line number from 1, line), without reading a line of any length into memory.
-
-    Raises:
-        DataError: a line is longer than MAX_LINE.
-    """
+    """(line number from 1, line), reading none longer than MAX_LINE into memory: for these it raises DataError."""
     number = 0
     while line := lines.readline(MAX_LINE + 1):
         number += 1

@@ -20,13 +20,7 @@ _KINDS = {
 
 @dataclass(slots=True)
 class Found:
-    """What a folder contains.
-
-    Args:
-        files: (name relative to the folder, path), in order of path.
-        failed: (name, reason) of files and folders that cannot be opened; a folder's name ends in "/".
-        skipped: (name, reason) of what is not a regular file, or is a link.
-    """
+    """A folder's files, in order of path; and, with the reason, what fails (a folder ends in "/") or is skipped."""
 
     files: list[tuple[str, Path]] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -36,10 +30,8 @@ class Found:
 def list_files(folder: Path, limits: ReadingLimits = READING) -> Found:
     """The regular files under a folder, without hidden ones; no file and no folder is listed twice.
 
-    A link is followed only to what is inside the folder and was not found otherwise.
-
-    Raises:
-        OSError: the folder itself cannot be opened.
+    A link is followed only to what is inside the folder and was not found otherwise. Raises OSError if the folder
+    itself cannot be opened.
     """
     walk = _Walk(Path(os.path.realpath(folder)), limits)
     walk.run()
@@ -103,9 +95,8 @@ class _Walk:
         elif not stat.S_ISDIR(status.st_mode):
             self.found.skipped.append((name, Message("{kind}, not a file", kind=_kind(status.st_mode))))
         elif depth >= self._limits.depth:
-            self.found.failed.append(
-                (f"{name}/", Message("more than {most} folders deep", most=self._limits.depth))
-            )
+            deep = Message("more than {most} folders deep", most=self._limits.depth)
+            self.found.failed.append((f"{name}/", deep))
         else:
             self._folders.append((f"{name}/", path, depth + 1))
 

@@ -14,11 +14,7 @@ TOLD_S = 24 * 3600.0  # longer than an app keeps an answer in memory
 
 
 class Forgotten(NamedTuple):
-    """Documents that were forgotten; all of the corpus if None.
-
-    Args:
-        at: seconds since the epoch.
-    """
+    """Documents that were forgotten, all of the corpus if None, and when, in seconds since the epoch."""
 
     at: float
     corpus: str
@@ -26,7 +22,7 @@ class Forgotten(NamedTuple):
 
 
 def forgotten(home: Path) -> list[Forgotten]:
-    """What was forgotten lately: for processes that may still hold its text in memory."""
+    """What was forgotten lately; nothing if the note cannot be read."""
     with suppress(OSError, ValueError, TypeError):
         rows = json.loads((home / FORGOTTEN).read_text("utf-8"))
         return [Forgotten(at, corpus, None if ids is None else frozenset(ids)) for at, corpus, ids in rows]
@@ -34,11 +30,7 @@ def forgotten(home: Path) -> list[Forgotten]:
 
 
 def tell_forgotten(home: Path, corpus: str, documents: Collection[str] | None = None) -> None:
-    """Note that documents of a corpus, or all of it, are forgotten now.
-
-    Raises:
-        StorageError: the state folder cannot be written.
-    """
+    """Note that documents of a corpus, or all of it, are forgotten now; may raise StorageError."""
     now = time.time()
     rows = [
         (one.at, one.corpus, None if one.documents is None else sorted(one.documents))

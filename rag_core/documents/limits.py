@@ -13,14 +13,12 @@ class ReadingLimits:
     """What reading one file may take. A file beyond a limit fails; the others are read.
 
     Args:
-        seconds: time on the clock.
         memory: bytes of address space of the process that reads (on Linux; other systems may ignore it).
-        file: bytes of the file.
-        unpacked: bytes of all parts of a docx or xlsx archive.
+        file, unpacked: bytes, of all parts for a docx or xlsx archive.
         characters: of the text of all its documents.
         parts: its documents and their headings, which bounds its passages.
         depth: folders in folders, lists in lists, elements in elements. Deeper HTML is flattened.
-        aliases: YAML aliases of its front matter.
+        aliases: of its front matter, in YAML.
     """
 
     seconds: float = 60.0

@@ -1,27 +1,31 @@
-"""Markdown as its reader sees it: notes where they are referred to, nothing crossed out or hidden, and marks of sources."""
+"""Markdown as its reader sees it: plain letters, notes where they are referred to; and marks of sources."""
+
+from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..values.letters import raised
 from ..values.message import Message
 from .hidden import reported
-from .limits import READING, LimitExceeded
-from .markup import CODE, take_markup
+from .limits import MAX_TITLE, READING, LimitExceeded
+from .markup import take_markup
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*\S)")
 _MARK = re.compile(r"[ \t]*<!--\s*source:([^;<>]*)(?:;\s*differs_from:([^;<>]*))?-->\s*")
 
 
 class Mark(NamedTuple):
-    """The sources of a section, as keys.
-
-    Args:
-        heading: of the section, without its signs.
-        differs_from: keys of the sources whose guidance differs from that of `sources`.
-    """
+    """The keys of a section's sources, and of those whose guidance differs; its heading is without signs."""
 
     heading: str
     sources: tuple[str, ...]
@@ -42,7 +46,7 @@ def take_marks(text: str, keys: Collection[str]) -> tuple[str, tuple[Mark, ...]]
         found = _MARK.fullmatch(line) if heading else None
         named = [_keys(part) for part in found.groups("")] if found else [(), ()]
         if any(key in keys for part in named for key in part):
-            marks.append(Mark(heading, *named))
+            marks.append(Mark(take_markdown(f"# {heading}")[0].lstrip("# "), *named))
             continue
         kept.append(line)
         title = _HEADING.fullmatch(line.rstrip())
@@ -54,114 +58,200 @@ def _keys(part: str) -> tuple[str, ...]:
     return tuple(key.strip() for key in part.split(",") if key.strip())
 
 
-_NOTED = re.compile(r" ?\[\^([^\]\s]{1,100})\]")
-_DEFINED = re.compile(r" {0,3}\[\^([^\]\s]{1,100})\]:")
-_INTERRUPTS = re.compile(r" {0,3}(?:#|>|[-*+]\s|\d{1,9}[.)]\s|```|~~~|\|)")  # a paragraph
-_INLINE_NOTE = re.compile(r" ?\^\[([^\[\]\n]{1,2000})\]")
-_STRUCK = re.compile(r"(?<![~\\])~~(?![~\s])((?:[^~\n]|~(?!~)|\n(?!\s*\n)){1,2000}?)(?<![\s\\])~~(?!~)")
-_TASK = re.compile(r"^([ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[([ xX])\](?=[ \t])", re.MULTILINE)
+_NOTED = re.compile(r"\[\^([^\]\s]{1,100})\]")
+_DEFINED = re.compile(r"\[\^([^\]\s]{1,100})\]:[ \t]*")
+_INLINE_NOTE = re.compile(r"\^\[([^\[\]\n]{1,2000})\]")
+_TASK = re.compile(r"\[([ xX])\](?=[ \t])")
 _FRACTION = re.compile(r"<sup>(\d{1,3})</sup> ?[/\u2044] ?<sub>(\d{1,3})</sub>", re.IGNORECASE)
 _RAISED = re.compile(r"<sup>([^<>\n]{1,100})</sup>", re.IGNORECASE)
 _RAISED_BY_SIGNS = re.compile(r"(?<=\w)\^([+\-\u2212]?\d{1,4})\^")
 _LOWERED = re.compile(r"<sub>([^<>\n]{1,100})</sub>", re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-
-Change = Callable[[Sequence[str]], str]  # of a match and its groups
+_LIKE_A_HEADING = re.compile(r"#+\s")
+_LOOK_BACK = 2_000  # characters in which a comment that is open is looked for
+_SAFE = str.maketrans("<&", "\ufdd0\ufdd1")  # for signs that are no markup
+_PLAIN = str.maketrans("\ufdd0\ufdd1", "<&")
 
 
 def take_markdown(text: str) -> tuple[str, tuple[str, ...]]:
-    """A Markdown text as its reader sees it, and what is not read. Code is left as it is.
+    """A Markdown text as its reader sees it, and what is not read: code as it is, other text without escapes.
 
-    A note stands in brackets wherever it is referred to, a task as a box, raised figures as such.
+    A note stands in brackets wherever it is referred to, a task as a box, raised figures as such. Every heading begins
+    with its signs, and no other line does.
     """
-    struck: list[str] = []
-
-    def cut(found: Sequence[str]) -> str:
-        struck.append(f"struck through: {found[1]}")
-        return ""
-
-    changes: list[tuple[re.Pattern[str], Change]] = [
-        (_INLINE_NOTE, lambda found: f" ({found[1]})"),
-        (_STRUCK, cut),
-        (_TASK, lambda found: f"{found[1]}{'☐' if found[2] == ' ' else '☒'}"),
-        (_FRACTION, lambda found: f" {found[1]}/{found[2]}"),
-        (_RAISED, lambda found: raised(found[1])),
-        (_RAISED_BY_SIGNS, lambda found: raised(found[1])),
-        (_LOWERED, lambda found: found[1]),
-    ]
-    if "[^" in text:
-        text = _with_notes(text)
-    for pattern, change in changes:
-        text = _changed(pattern, text, change)
-    text, hidden = take_markup(text)
-    text = _changed(_ENTITY, text, lambda found: html.unescape(found[0]))  # last: what it gives is no markup
-    return text, reported([*hidden, *struck])
+    page = _Page(text)
+    text, hidden = take_markup(page.shown())
+    text = _FRACTION.sub(r" \1/\2", text)
+    text = _RAISED.sub(lambda found: raised(found[1]), text)
+    text = html.unescape(_LOWERED.sub(r"\1", text))  # of markup; what it gives is none
+    return text.translate(_PLAIN), reported(one.translate(_PLAIN) for one in [*hidden, *page.left_out])
 
 
-def _changed(pattern: re.Pattern[str], text: str, change: Change) -> str:
-    if not pattern.search(text):
-        return text
-    kept, end = [], 0
-    for found in pattern.finditer(_masked(text)):
-        groups = [text[start:stop] if start >= 0 else "" for start, stop in found.regs]
-        kept += [text[end : found.start()], change(groups)]
-        end = found.end()
-    return "".join([*kept, text[end:]])
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": READING.depth}).enable(["table", "strikethrough"])
+    # what was escaped stays apart from other text, and links as they are written
+    parser.disable(["text_join", "reference", "link", "image", "autolink"])
+    parser.block.ruler.before("html_block", "note", _note_below, {"alt": ["paragraph"]})
+    parser.inline.ruler.before("backticks", "note", _note_here)
+    return parser
 
 
-def _masked(text: str) -> str:
-    return _COMMENT.sub(_nothing, CODE.sub(_nothing, text))
+def _note_below(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Takes a note out of the text: its lines, and those below that continue it or are indented."""
+    first = state.bMarks[start] + state.tShift[start]
+    before = state.src[max(0, first - _LOOK_BACK) : first]
+    found = _DEFINED.match(state.src, first, state.eMarks[start])
+    if not found or state.is_code_block(start) or before.rfind("<!--") > before.rfind("-->"):
+        return False
+    if silent:
+        return True
+    mark, shift, count = state.bMarks[start], state.tShift[start], state.sCount[start]
+    known, parent = len(state.tokens), state.parentType
+    state.bMarks[start], state.tShift[start], state.sCount[start] = found.end(), 0, state.blkIndent + 4
+    state.blkIndent += 4
+    state.parentType = "note"
+    state.md.block.tokenize(state, start, end)
+    state.parentType = parent
+    state.blkIndent -= 4
+    state.bMarks[start], state.tShift[start], state.sCount[start] = mark, shift, count
+    said = (token.content for token in state.tokens[known:] if token.content)
+    state.env["notes"].setdefault(found[1].lower(), []).extend(said)
+    del state.tokens[known:]
+    state.env["taken"].update(range(start, state.line))
+    return True
 
 
-def _nothing(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", "\ufffc", found[0])
+def _note_here(state: StateInline, silent: bool) -> bool:
+    """A reference to a note, or a note inside its line."""
+    inside = _INLINE_NOTE.match(state.src, state.pos, state.posMax)
+    found = inside or _NOTED.match(state.src, state.pos, state.posMax)
+    if not found or not (inside or found[1].lower() in state.env["notes"]):
+        return False
+    if not silent:
+        state.pending = state.pending.removesuffix(" ")
+        token = state.push("note", "", 0)
+        token.content, token.info = (found[1], "inside") if inside else (found[1].lower(), "")
+    state.pos = found.end()
+    return True
 
 
-def _with_notes(text: str) -> str:
-    """A text with each note where it is referred to; one that nothing refers to is at the end."""
-    body, notes = _apart(text)
-    written: dict[str, str] = {}
-    room = READING.characters
+class _Page:
+    """A Markdown text and its tokens; `left_out` is what is not read, and why."""
 
-    def placed(found: Sequence[str], around: tuple[str, ...] = ()) -> str:
-        nonlocal room
-        name = found[1].lower()
-        if name not in notes:
-            return found[0]
+    def __init__(self, text: str) -> None:
+        self.left_out: list[str] = []
+        self._lines = re.split(r"\r\n?|\n", text)
+        self._env: dict[str, Any] = {"notes": {}, "taken": set()}
+        self._written: dict[str, str] = {}  # the notes
+        self._room = READING.characters
+
+    def shown(self) -> str:
+        """The text, in which "<" and "&" are markup: other signs stand for those of code and text."""
+        made: dict[int, list[str]] = {}  # number of a line -> what stands in its place
+        cells: list[str] = []
+        row = 0
+        above: list[Token] = []  # the two tokens before
+        headings: set[int] = set()
+        for token in _parser().parse("\n".join(self._lines), self._env):
+            lines = range(*token.map) if token.map else range(0)
+            if token.type in ("fence", "code_block"):
+                made |= {number: [line] for number, line in zip(lines, self._code(token, lines), strict=True)}
+            elif token.type == "inline" and above[-1].type in ("th_open", "td_open"):
+                cells.append(self._text(token.children))
+                row = lines[0]
+            elif token.type == "table_open":
+                made[lines[1]] = [self._row(self._lines[lines[1]], [])]  # the rule below the header
+            elif token.type == "tr_close":
+                made[row], cells = [self._row(self._lines[row], cells)], []
+            elif token.type == "inline" and token.content:
+                made |= {number: [] for number in range(*(above[-1].map or (0, 0)))}
+                made[lines[0]] = self._block(token, lines, above)
+                headings |= {lines[0]} if above[-1].type == "heading_open" else set()
+            above = [*above[-1:], token]
+        shown = "\n".join(
+            f" {line}" if number not in headings and _LIKE_A_HEADING.match(line) else line
+            for number, written in enumerate(self._lines)
+            if number not in self._env["taken"]
+            for line in made.get(number, [written])
+        )
+        left = [
+            note for name in self._env["notes"] if name not in self._written and (note := self._note(name))
+        ]
+        return "\n\n".join([shown.rstrip("\n"), *left, ""]) if left else shown
+
+    def _block(self, token: Token, lines: range, above: Sequence[Token]) -> list[str]:
+        """The lines of a paragraph or heading, each after what stands before it: the marks of quotes and items."""
+        ahead = [
+            self._lines[number][: max(self._lines[number].rfind(own.strip()), 0)]
+            for number, own in zip(lines, token.content.split("\n"), strict=False)
+        ]
+        # a paragraph with a rule close below is a heading; a long one was not meant so
+        if above[-1].type == "heading_open" and (
+            above[-1].markup[0] == "#" or len(token.content) <= MAX_TITLE
+        ):
+            around = ahead[0].rstrip("# \t")
+            plain = [one for one in token.children or () if not one.type.startswith(("strong", "em_"))]
+            signs = "#" * int(above[-1].tag[1])
+            return [f"{around}{' ' * bool(around)}{signs} {' '.join(self._text(plain).split())}"]
+        text = self._text(token.children)
+        if above[0].type == "list_item_open":
+            text = _TASK.sub(lambda found: "\u2610" if found[1] == " " else "\u2612", text)
+        return [ahead[min(place, len(ahead) - 1)] + line for place, line in enumerate(text.split("\n"))]
+
+    def _code(self, token: Token, numbers: range) -> list[str]:
+        lines = [self._lines[number].translate(_SAFE) for number in numbers]
+        if token.type == "fence" and not lines[0].lstrip().startswith(token.markup):
+            # on the line of an item, where its end alone would be taken for a beginning
+            lines[0], lines[-1] = (line.replace("```", "~~~") for line in (lines[0], lines[-1]))
+        return lines
+
+    def _row(self, line: str, cells: Sequence[str]) -> str:
+        """A row of a table; cells beyond those of the header, which CommonMark's readers lose, are kept."""
+        from markdown_it.rules_block.table import escapedSplit
+
+        around = line[: len(line) - len(line.lstrip("> \t"))]
+        *written, last = escapedSplit(line[len(around) :].strip().removeprefix("|"))
+        more = [*written, *filter(None, [last.strip()])][len(cells) :]
+        return f"{around}| {' | '.join([*cells, *(self._inline(cell.strip()) for cell in more)])} |"
+
+    def _inline(self, content: str, around: tuple[str, ...] = ()) -> str:
+        return self._text(_parser().parseInline(content, self._env)[0].children, around)
+
+    def _text(self, tokens: Sequence[Token] | None, around: tuple[str, ...] = ()) -> str:
+        """The text of a line, in the notes with the names `around`."""
+        parts: list[list[str]] = [[]]  # the last is in text that is struck through
+        for token in tokens or ():
+            match token.type:
+                case "s_open":
+                    parts.append([])
+                case "s_close":
+                    self.left_out.append(f"struck through: {''.join(parts.pop())}")
+                case "text" | "text_special":
+                    plain = _RAISED_BY_SIGNS.sub(lambda found: raised(found[1]), token.content)
+                    parts[-1].append(plain.translate(_SAFE))
+                case "softbreak" | "hardbreak":
+                    parts[-1].append("\n")
+                case "code_inline":
+                    space = " " * ("`" in (token.content[0], token.content[-1]))
+                    code = f"{space}{token.content}{space}".translate(_SAFE)
+                    parts[-1].append(f"{token.markup}{code}{token.markup}")
+                case "note":
+                    note = (self._inline if token.info == "inside" else self._note)(token.content, around)
+                    parts[-1].append(f" ({note})" if note else "")
+                case _:  # HTML is its own content, and signs of emphasis are markup
+                    parts[-1].append(token.content or token.markup)
+        return "".join(parts[0])
+
+    def _note(self, name: str, around: tuple[str, ...] = ()) -> str:
         if name in around:  # a note that refers to itself
             return ""
-        if name not in written:
-            written[name] = _changed(_NOTED, notes[name], lambda inner: placed(inner, (*around, name)))
-        room -= len(written[name])
-        if room < 0:  # notes that refer to others twice double with each
-            raise LimitExceeded(
-                Message("it has more than {most:,} characters of text", most=READING.characters)
-            )
-        return f" ({written[name]})" if written[name] else ""
-
-    shown = _changed(_NOTED, body, placed)
-    left = [note for name, note in notes.items() if name not in written and note]
-    return "\n\n".join([shown.rstrip("\n"), *left, ""]) if left else shown
-
-
-def _apart(text: str) -> tuple[str, dict[str, str]]:
-    body: list[str] = []
-    notes: dict[str, list[str]] = {}
-    note: list[str] | None = None  # the one being read
-    after_blank = False
-    for line, shown in zip(text.split("\n"), _masked(text).split("\n"), strict=True):
-        if defined := _DEFINED.match(shown):
-            note = notes.setdefault(defined[1].lower(), [])
-            note.append(line[defined.end() :])
-        elif not line.strip():
-            body.append(line)
-        elif note is not None and (
-            line.startswith(("    ", "\t")) or not (after_blank or _INTERRUPTS.match(line))
-        ):
-            note.append(line)
-        else:
-            note = None
-            body.append(line)
-        after_blank = not line.strip()
-    return "\n".join(body), {name: " ".join(" ".join(lines).split()) for name, lines in notes.items()}
+        if name not in self._written:
+            said = [self._inline(content, (*around, name)) for content in self._env["notes"][name]]
+            self._written[name] = " ".join(" ".join(said).split())
+        self._room -= len(self._written[name])
+        if self._room < 0:  # notes that refer to others twice double with each
+            long = Message("it has more than {most:,} characters of text", most=READING.characters)
+            raise LimitExceeded(long)
+        return self._written[name]

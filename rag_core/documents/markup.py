@@ -14,9 +14,6 @@ from .hidden import reported
 NEVER_SHOWN = {"script", "style", "template", "datalist"}
 _CROSSED_OUT = {"del": "deleted", "s": "struck through", "strike": "struck through"}
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-CODE = re.compile(
-    r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)|(?<!`)(`{1,8})(?!`)[^\n]*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL
-)
 _COMMENT = re.compile(
     r"<!--.*?(?:--!?>|\Z)|<[?!][A-Za-z\[][^>]{0,1000}>|^ {0,3}\[(?://|comment)\]:[^\n]*",
     re.MULTILINE | re.DOTALL,
@@ -34,11 +31,7 @@ Colour = tuple[float, float, float]
 
 
 class Look(NamedTuple):
-    """The colours of an element, as far as attributes give them; None where they do not.
-
-    Args:
-        ground: the background; None for one that is unknown, such as an image.
-    """
+    """The colours of an element and its ground, as far as attributes give them; None if unknown, as an image."""
 
     text: Colour | None = None
     ground: Colour | None = _NAMED["white"]
@@ -48,10 +41,8 @@ def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
     """The look of an element inside another; None if its reader does not see it."""
     if name in NEVER_SHOWN or "hidden" in attributes or (name == "dialog" and "open" not in attributes):
         return None
-    style = {
-        key: value.replace("!important", "").strip()
-        for key, value in _DECLARATION.findall(attributes.get("style", "").lower())
-    }
+    declared = _DECLARATION.findall(attributes.get("style", "").lower())
+    style = {key: value.replace("!important", "").strip() for key, value in declared}
     if _hides(style):
         return None
     ground = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
@@ -66,11 +57,7 @@ def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
 
 
 def crossed_out(name: str, style: str) -> str:
-    """How an element says that its text no longer holds; empty if it does not.
-
-    Args:
-        style: its declarations, in lower case.
-    """
+    """How an element, its style in lower case, says that its text no longer holds; empty if it does not."""
     drawn = re.findall(r"text-decoration(?:-line)?\s*:([^;]*)", style) if "line-through" in style else []
     return "struck through" if drawn and "line-through" in drawn[-1] else _CROSSED_OUT.get(name, "")
 
@@ -78,10 +65,8 @@ def crossed_out(name: str, style: str) -> str:
 def _hides(style: Mapping[str, str]) -> bool:
     size = _NUMBER.fullmatch(style.get("font-size", ""))
     opacity = _NUMBER.fullmatch(style.get("opacity", ""))
-    off = [
-        _NUMBER.match(style.get(side, ""))
-        for side in ("left", "top", "right", "bottom", "margin-left", "text-indent")
-    ]
+    sides = ("left", "top", "right", "bottom", "margin-left", "text-indent")
+    off = [_NUMBER.match(style.get(side, "")) for side in sides]
     empty = any(_is_zero(style.get(side, "")) for side in ("width", "height"))
     return (
         style.get("display") == "none"
@@ -119,12 +104,11 @@ def _colour(value: str) -> Colour | None:
 
 
 def take_markup(text: str) -> tuple[str, tuple[str, ...]]:
-    """A Markdown text without comments and hidden elements, and what these say. Code is left as it is."""
+    """A text without comments and hidden elements, and what these say. Every "<" before a letter in it is markup."""
     if "<" not in text and "]:" not in text:
         return text, ()
-    masked = CODE.sub(blank, text)
-    spans = [(*found.span(), "") for found in _COMMENT.finditer(masked)]
-    masked = _COMMENT.sub(blank, masked)
+    spans = [(*found.span(), "") for found in _COMMENT.finditer(text)]
+    masked = _COMMENT.sub(blank, text)
     if "<" in masked:
         spans += _Finder(masked).spans
     kept: list[str] = []
@@ -160,7 +144,9 @@ class _Finder(HTMLParser):
         self._count: Counter[str] = Counter()  # of the open elements, by name
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._text = text
-        self.feed(text)
+        self.feed(
+            text[: text.rfind(">") + 1]
+        )  # no tag ends below, and to look for its end takes quadratic time
         self.close()
         while self._open:  # a letter in angle brackets must not cross out all that follows
             if self._open[-1][3]:

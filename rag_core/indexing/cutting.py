@@ -19,7 +19,7 @@ SMALLEST = 48  # word pieces; a shorter section is merged with the next if both 
 # by language: word pieces of a passage with title and headings; Spanish is read in English
 LARGEST = {"es": 320}
 LARGEST_OTHERWISE = 254  # what MiniLM reads
-CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/3"  # part of an index's identity
+CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/4"  # part of an index's identity
 
 
 CHUNK_SIZES = (64, 400)  # word pieces: fewer lose the sense, more exceed the characters that `cutting` allows
@@ -63,7 +63,7 @@ class Chunking:
         """Its name in a manifest."""
         if self == Chunking():
             return CHUNKER
-        return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/3"
+        return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/4"
 
     def largest(self, language: str) -> int:
         """The most word pieces of a passage in this language."""
@@ -81,7 +81,8 @@ Count = Callable[[str], int]
 Cost = tuple[int, int, int]  # cuts within a paragraph, parts, sum of squared sizes
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\|)(?=[ \t])|\|")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\|)(?=[ \t])|\||.*\S \| \S")
+_RULE = re.compile(r"\|?(?:\s*:?-+:?\s*(?:\||$))+\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class Unit:
 class Atom:
     """What is not cut, with the white space before it and its number of word pieces.
 
-    `lead` is the lead-in of the list that it continues, which a part that starts here repeats.
+    `lead` is the lead-in of the list that it continues and the header of the table, which a part that starts here
+    repeats.
     """
 
     text: str
@@ -112,7 +114,7 @@ def cut(text: str, language: str, size: int, count: Count) -> list[str]:
     """A section's text in parts of at most `size` word pieces, as even as can be, cut at paragraphs if they fit.
 
     What must not be parted makes a part of up to HARD times that size. Beyond it, a list is cut between its items,
-    and each part starts with the lead-in; other text is cut between sentences, and only then between words.
+    and each part starts with the lead-in, of a table with the header; other text is cut between sentences, and only then between words.
     """
     if len(text) <= LONGEST and count(text) <= size:
         return [text] if text else []
@@ -199,19 +201,26 @@ def _atoms(units: Sequence[Unit], size: int, count: Count) -> Iterator[Atom]:
         if len(whole) <= LONGEST and (pieces := count(whole)) <= HARD * size:
             yield Atom(whole, group[0].gap, pieces)
             continue
-        lead, cost = "", 0
-        for run in _groups(group, lambda before, unit: before.item != unit.item):
-            repeated = (lead, cost) if run[0].item else ("", 0)
+        said = header = lead = ""
+        for run in _groups(group, lambda before, unit: before.item != unit.item or _is_rule(unit)):
+            cost = count(lead)
+            repeated = (lead, cost) if run[0].item and not _is_rule(run[-1]) else ("", 0)
             gap = run[0].gap
-            for piece in _fitting(_text(run), size - cost, LONGEST - len(lead) - 2, count):
+            for piece in _fitting(_text(run), size - cost, LONGEST - len(lead), count):
                 yield Atom(piece, gap, count(piece), *repeated)
                 gap = " "
             for before, unit in pairwise(run):
                 if unit.item and not before.item:
-                    lead = before.text if len(before.text) <= LONGEST // 4 else ""
-                    cost = count(lead)
-                    if 2 * cost > size:
-                        lead, cost = "", 0
+                    said, header = f"{before.text}\n\n", ""
+                elif _is_rule(unit):
+                    header = f"{before.text}\n{unit.text}\n"
+            leads = (said + header, header)
+            lead = next((one for one in leads if len(one) <= LONGEST // 4 and 2 * count(one) <= size), "")
+
+
+def _is_rule(unit: Unit) -> bool:
+    """Whether a row is the line below the header of a table."""
+    return unit.item and _RULE.fullmatch(unit.text) is not None
 
 
 def _groups(units: Sequence[Unit], together: Callable[[Unit, Unit], bool]) -> Iterator[list[Unit]]:
@@ -248,7 +257,7 @@ def _parts(atoms: Sequence[Atom], size: int) -> Iterator[str]:
             atom = atoms[start]
             pieces, length = pieces + atom.pieces, length + len(atom.gap) + len(atom.text)
             filled = pieces + atom.lead_pieces
-            if end - start > 1 and (filled > size or length + len(atom.lead) + 2 > LONGEST):
+            if end - start > 1 and (filled > size or length + len(atom.lead) > LONGEST):
                 break
             (inside, parts, squares), _ = best[start]
             inside += start > 0 and "\n\n" not in atom.gap
@@ -262,5 +271,4 @@ def _parts(atoms: Sequence[Atom], size: int) -> Iterator[str]:
         ends.append(best[ends[-1]][1])
     for start, end in pairwise(reversed(ends)):
         first = atoms[start]
-        lead = f"{first.lead}\n\n" if first.lead else ""
-        yield lead + first.text + "".join(atom.gap + atom.text for atom in atoms[start + 1 : end])
+        yield first.lead + first.text + "".join(atom.gap + atom.text for atom in atoms[start + 1 : end])

@@ -21,6 +21,7 @@ LONGEST_WHOLE = 50_000  # characters of a passage that is a whole document
 BLOCK = 20_000  # characters cut at once; a section longer than this is cut there first
 
 _HEADING = re.compile(r"#+\s")  # as MarkdownNodeParser sees it
+_TABLE = re.compile(r"^.*\|.*\n\|?[ \t]?:?-[ \t:|-]*\n", re.MULTILINE)  # its header
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,11 @@ class PassageParser(NodeParser):
             path = [shorten(part, MAX_TITLE) for part in path]
             if path and path[0] == title:
                 del path[0]
+            header = ""
             for block in blocks(text, BLOCK) if text else ():
+                if "|" in block.partition("\n")[0] and not _TABLE.match(block):
+                    block = header + block
+                header = next(iter(_TABLE.findall(block)[-1:]), header)
                 yield Section(shorten(" › ".join(path), LONGEST), block, sources, differs_from)
 
     def _fitting(self, sections: Iterator[Section], title: str, language: str) -> Iterator[Section]:

@@ -31,7 +31,27 @@ def seconds(read: Callable[[str], object], text: str) -> float:
         *((joined_lines, text) for text in ("a-\n", "a-", "ab-\ncd ")),
         *(
             (take_markdown, text)
-            for text in ("~~a ", "[^a] ", "- [ ] ", "^[", "<sup>", "[^a]: b\n", "~~a~", "a^1 ")
+            for text in (
+                "~~a ",
+                "[^a] ",
+                "- [ ] ",
+                "^[",
+                "<sup>",
+                "[^a]: b\n",
+                "~~a~",
+                "a^1 ",
+                "<a `",
+                "<div ",
+                "<p hidden ",
+                "a<b\n\n",
+                "<a b='",
+                "![",
+                "[a](",
+                "|a|b|\n|-|-|\n",
+                "- a\n",
+                "> a\n",
+                "a\n-\n",
+            )
         ),
         *((reply_in_pieces, text) for text in ("and yet ", " ", "<|thinkthink")),
     ],

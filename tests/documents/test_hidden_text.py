@@ -12,6 +12,7 @@ from helpers.source_files import read_one, words
 
 from rag_core.documents.documents import Document, as_seen, read_collection
 from rag_core.documents.hidden import MOST, take_hidden
+from rag_core.documents.markdown import take_markdown
 from rag_core.documents.markup import take_markup
 from rag_core.indexing import SourceFiles, read_path
 from rag_core.values.prompt_injection import gives_orders
@@ -145,7 +146,7 @@ def test_hidden_words_inside_a_heading_or_title_are_not_part_of_it(tmp_path):
     ],
 )
 def test_markdown_that_hides_nothing_is_left_as_it_is(text):
-    assert take_markup(text) == (text, ())
+    assert take_markdown(text) == (text, ())
 
 
 def test_the_marks_of_our_own_sources_keep_working(tmp_path):
@@ -163,7 +164,7 @@ def test_the_marks_of_our_own_sources_keep_working(tmp_path):
         (
             '---\ntitle: "Visiting: hours"\nward: 3\ntags: [visit, ward]\n---',
             "Visiting: hours",
-            ("ward: 3", "tags"),
+            ("ward: 3", "tags: visit, ward"),
         ),
         ("---\ntitle: Visiting: hours\nward: 3\n---", "Visiting: hours", ("ward: 3",)),  # no valid YAML
         ("---\nsources: an old leaflet\nid: 5\n---", "a", ("sources: an old leaflet", "id: 5")),
@@ -187,11 +188,19 @@ def test_a_header_of_any_schema_is_no_text_and_is_reported(tmp_path, header, tit
 
 
 @pytest.mark.parametrize(
-    "text", ["---\nHello there.\n---\nMore.\n", "---\n- a\n- b\n---\nMore.\n", "+++\nMore.\n"]
+    ("text", "expected"),
+    [
+        (
+            "---\nHello there.\n---\nMore.\n",
+            "---\n## Hello there.\nMore.\n",
+        ),  # CommonMark: underlined, a heading
+        ("---\n- a\n- b\n---\nMore.\n",) * 2,
+        ("+++\nMore.\n",) * 2,
+    ],
 )
-def test_rules_above_and_below_words_are_no_header(tmp_path, text):
+def test_rules_above_and_below_words_are_no_header(tmp_path, text, expected):
     document = read_one(tmp_path, "a.md", text)
-    assert (document.text, document.hidden) == (text, ())
+    assert (document.text, document.hidden) == (expected, ())
 
 
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes])

@@ -19,7 +19,7 @@ READ = {
     "a note that refers to itself": ("Iron[^a].\n\n[^a]: Daily[^a].", "Iron (Daily.)."),
     "two notes of one name": ("Iron[^a].\n\n[^a]: Daily.\n[^A]: At night.", "Iron (Daily. At night.)."),
     "a note inside its line": ("Iron^[at night] daily.", "Iron (at night) daily."),
-    "a note in a table": ("| iron | 30[^m] |\n|---|---|\n\n[^m]: mg", "| iron | 30 (mg) | |---|---|"),
+    "a note in a table": ("| iron | 30[^m] |\n|---|---|\n\n[^m]: mg", "| iron | 30 (mg) | | --- | --- |"),
     "a note that nothing refers to": ("Iron.\n\n[^x]: At night.\n\n## Later\n\nZinc.", "Iron. ## Later Zinc. At night."),
     "a heading after a note": ("Iron[^x].\n\n[^x]: At night.\n## Later", "Iron (At night.). ## Later"),
     "a reference to no note": ("Iron[^x].", "Iron[^x]."),
@@ -28,8 +28,22 @@ READ = {
     "raised figures": ("50 × 10<sup>9</sup>/L, 10^-3^", "50 × 10⁹/L, 10⁻³"),
     "a fraction": ("2<sup>1</sup>/<sub>4</sub> h, SpO<sub>2</sub>", "2 1/4 h, SpO2"),
     "signs by their names": ("&ge; 140/90, 5&nbsp;&micro;g, `&ge;`, R&D; &lt;!-- seen --&gt;", "≥ 140/90, 5 \xb5g, `&ge;`, R&D; <!-- seen -->"),
-    "about so much": ("~5 ml to ~10 ml, and \\~~all", "~5 ml to ~10 ml, and \\~~all"),
+    "about so much": ("~5 ml to ~10 ml, and \\~~all", "~5 ml to ~10 ml, and ~~all"),
     "signs in code": ("`[^k]` `~~a~~`\n\n```\n- [ ] b\n[^k]: c\n```", "`[^k]` `~~a~~` ``` - [ ] b [^k]: c ```"),
+    "escapes, as Google Docs writes them": (
+        "Give anti\\-D\\. BP \\> 150\\/100\\!\n\n1\\. Form PPH\\_LIST\\_7, 5\\$ \\[ask\\] \\<b hidden\\>\\&lt; a\\b",
+        "Give anti-D. BP > 150/100! 1. Form PPH_LIST_7, 5$ [ask] <b hidden>&lt; a\\b",
+    ),
+    "escapes in code": ("`a\\*b` `` `a\\* ``\n\n    c\\*d\n\n~~~\ne\\*f\n~~~", "`a\\*b` `` `a\\* `` c\\*d ~~~ e\\*f ~~~"),
+    "a line that a backslash ends": ("Ring\\\ntwice.", "Ring twice."),
+    "figures with signs escaped": ("10\\^3\\^", "10^3^"),
+    "a table, as turndown writes it": (
+        "drug \\| route | `a\\|b`\n--- | :-:\niron\\* | ~5 mg | at night",
+        "| drug | route | `a|b` | | --- | :-: | | iron* | ~5 mg | at night |",
+    ),
+    "a table in a quote": ("> | a\\* |\n> |---|\n> | b |", "> | a* | > | --- | > | b |"),
+    "links and pictures": ("[an *a*](b_c.md 't') <https://a.b/c_d> ![e](f.png)",) * 2,
+    "a quote and an item": ("> a\\*\nb\\*\n\n- c\\*\n  d\\*\n\n2) e", "> a* b* - c* d* 2) e"),
     "two paragraphs": ("~~iron\n\nzinc~~", "~~iron zinc~~"),
     "a letter in angle brackets": ("A <s> B\n\nC.", "A <s> B C."),
 }  # fmt: skip
@@ -40,6 +54,42 @@ def test_what_is_shown_is_read(tmp_path, text, expected):
     document = read_one(tmp_path, "a.md", text)
     assert words(document) == expected
     assert document.hidden == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Iron\\_list\n===\nA.\n\nZinc\nnow\n---\nB.", ["# Iron_list", "A.", "## Zinc now", "B."]),  # setext
+        ("# **Iron** ##\n   ## *Zinc*", ["# Iron", "## Zinc"]),
+        (
+            "~~~\n# a\n~~~\n```\n## b\n```\n\n    # c",
+            ["~~~", " # a", "~~~", "```", " ## b", "```", "    # c"],
+        ),
+        ("- ```\n  # a\n  ```\n\n# Iron", ["- ~~~", "  # a", "  ~~~", "# Iron"]),
+        (
+            "\\# 3 of 5\n#5 is no heading\n\n####### seven",
+            [" # 3 of 5", "#5 is no heading", " ####### seven"],
+        ),
+        ("> # Iron\\*\n> a", ["> # Iron*", "> a"]),
+        (f"{'iron ' * 70}\n---\n", ["iron " * 69 + "iron"]),  # longer than a title may be
+    ],
+)
+def test_headings_and_no_other_lines_begin_with_their_signs(text, expected):
+    assert [line for line in take_markdown(text)[0].split("\n") if line] == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("---\ntitle: 'Iron: when'\ntags: [a, b]\nby:\n  - {name: A}\n---\n", ("tags: a, b", "by")),  # Quarto
+        ("---\ntitle: 'Iron: when'\n...\n", ()),  # pandoc
+        ("---\r\ntitle: 'Iron: when'\r\ndate: 2025-03-07\r\n--- \r\n", ("date: 2025-03-07",)),
+        ("---\ntitle: 'Iron: when'\nlayout:\n---\n", ("layout",)),  # Jekyll
+    ],
+)
+def test_front_matter_of_other_programs_is_no_text(tmp_path, header, told):
+    document = read_one(tmp_path, "a.md", header + "Daily.\n")
+    assert (document.title, document.text.strip(), document.hidden) == ("Iron: when", "Daily.", told)
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,19 @@ READ = {
         "<select><option>30 mg<option selected>60 mg</select><label><input type=radio checked>iron</label><input type=radio>zinc",
         "☐ 30 mg ☒ 60 mg ☒ iron ☐ zinc",
     ),
-    "items without their ends": ("<ol><li value=4>call<li>rub</ol><ul><li>iron<li>zinc</ul>", "4. call 2. rub iron zinc"),
+    "items without their ends": ("<ol><li value=4>call<li>rub</ol><ul><li>iron<li>zinc</ul>", "4. call 5. rub iron zinc"),
     "labels of a drawing": ("<svg><text>uterus</text><text>cervix</text></svg>", "uterus cervix"),
     "what a style strikes no more": ("<p style='text-decoration:line-through;text-decoration:none'>30 mg</p>", "30 mg"),
+    "a list from a number on": ("<ol start=-1><li>a<li>b<li>c</ol>", "-1. a 0. b 1. c"),
+    "a list with letters": ("<ol type=a start=25><li>one<li>two<li>three</ol>", "y. one z. two aa. three"),
+    "a list with Roman numerals": ("<ol type=I><li value=1994>one</li><li type=i value=9>two</li></ol>", "MCMXCIV. one ix. two"),
+    "a list backwards": ("<ol reversed><li>one<ol><li>in it</ol><li>two<li value=9>three<li>four</ol>", "4. one 1. in it 3. two 9. three 8. four"),
+    "letters that do not reach": ("<ol type=A start=0><li>one<li>two</ol>", "0. one A. two"),
+    "a tick, as GitHub Pages writes it": ("<table><tr><td>iron<td><img alt='✅' class=emoji src=x></table>", "iron | ✅"),
+    "a cross, as Font Awesome writes it": ("<table><tr><td>iron</td><td><i class='fa fa-times' aria-label=No></i></td></table>", "iron | No"),
+    "a sign, as Bootstrap Icons writes it": ("<ul><li><svg role=img class=bi><title>Never</title><path d=''/></svg></li></ul>", "Never"),
+    "a cell with a name": ("<table><tr><td>iron</td><td aria-label=Yes>\n</td></table>", "iron | Yes"),
+    "a name beside words": ("<ul><li aria-label='Close'>iron</ul>", "iron"),
     "a picture for decoration": ("<p>Rest.<img alt='' src=line.png></p>", "Rest."),
 }  # fmt: skip
 REPORTED = {
@@ -77,6 +87,7 @@ REPORTED = {
     "a closed dialog": ("<dialog>Give 60 mg</dialog>", "Give 60 mg"),
     "suggestions of a form": ("<datalist><option>60 mg</datalist>", "60 mg"),
     "a picture's description": ("<img alt='a swollen leg'>", "picture: a swollen leg"),
+    "a sign": ("<table><tr><td><i class='fa fa-times'></i></table>", "a sign without a description: fa fa-times"),
     "a picture without one": ("<img src=x.png>", "a picture without a description"),
     "an abbreviation's tooltip": ("<abbr title='antepartum haemorrhage'></abbr>", ": antepartum haemorrhage"),
     "what is hidden in raised figures": ("<sup><b hidden>60 mg</b></sup>", "60 mg"),
@@ -88,6 +99,20 @@ def test_what_is_seen_is_read_once(tmp_path, inside, expected):
     document = read_one(tmp_path, "a.html", inside)
     assert words(document) == expected
     assert document.hidden == ()
+
+
+@pytest.mark.parametrize(("rows", "rule"), [(11, ["--- | ---"]), (10, [])])
+def test_a_table_that_may_be_cut_has_a_rule_below_its_header(tmp_path, rows, rule):
+    body = "".join(f"<tr><th>drug {row}</th><td>{row} mg</td></tr>" for row in range(rows))
+    page = f"<table><thead><tr><th>Drug<th>Dose</thead><tbody>{body}</table>"
+    lines = read_one(tmp_path, "a.html", page).text.split("\n")
+    assert lines == ["Drug | Dose", *rule, *(f"drug {row} | {row} mg" for row in range(rows))]
+
+
+def test_a_picture_beside_words_in_a_cell_is_reported_once_and_one_in_another_is_read(tmp_path):
+    cells = "<td>iron <img alt='a tablet'></td><td><img alt='Yes'> <img alt='at night'></td>"
+    document = read_one(tmp_path, "a.html", f"<table><tr>{cells}</tr></table>")
+    assert (words(document), document.hidden) == ("iron | Yes at night", ("picture: a tablet",))
 
 
 @pytest.mark.parametrize(("inside", "told"), REPORTED.values(), ids=REPORTED)

@@ -210,6 +210,98 @@ def test_an_empty_name_is_not_taken_for_a_header_on_two_lines(tmp_path):
     assert texts(tmp_path, rows)[0] == "drug: codeine\ncolumn 2: oral\nremark: at night"
 
 
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("tool,size\nhook,5 cm\nsaw,9 cm\n\ntool,shelf\nhook,A\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm", "tool: hook\nshelf: A"]),
+        ("room,use\nbath,ana\nbed,luis\n\nward,beds\noak,12\n", ["room: bath\nuse: ana", "room: bed\nuse: luis", "ward: oak\nbeds: 12"]),
+        ("room,floor\nbath,2\nroom,floor\nbed,4\n", ["room: bath\nfloor: 2", "room: bed\nfloor: 4"]),
+        ("tool,size\nhook,5 cm\n\nsaw,9 cm\n\nall,14 cm\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm", "tool: all\nsize: 14 cm"]),
+        ("tool,sharp\nhook,no\nsaw,yes\n\nfile,no\naxe,yes\n", ["tool: hook\nsharp: no", "tool: saw\nsharp: yes", "tool: file\nsharp: no", "tool: axe\nsharp: yes"]),
+        ("tool,size,at\nhook,5 cm,A\n\nplate,shelf,row,by\nold,A,low,ana\n", ["tool: hook\nsize: 5 cm\nat: A", "plate: old\nshelf: A\nrow: low\nby: ana"]),
+    ],
+    ids=["a name again", "figures elsewhere", "pages", "groups of figures", "groups of words", "wider"],
+)  # fmt: skip
+def test_a_table_ends_where_another_header_stands(tmp_path, table, expected):
+    assert texts(tmp_path, table) == expected
+    rows = [line.split(",") if line else [None] for line in table.removesuffix("\n").split("\n")]
+    assert texts(tmp_path, book(rows), "t.xlsx")[-len(expected) :] == expected
+
+
+def test_the_title_of_a_second_table_is_that_of_its_rows(tmp_path):
+    table = "Rooms,\nroom,floor\nbath,2\nbed,3\n\nWatches,\nname,hours\nana,8 to 16\n"
+    assert [document.title for document in read(tmp_path, table)] == [
+        "Rooms, row 1", "Rooms, row 2", "Watches, row 3",
+    ]  # fmt: skip
+    assert texts(tmp_path, table)[-1] == "name: ana\nhours: 8 to 16"
+
+
+def test_columns_that_may_be_those_above_and_may_not_have_no_names_and_are_reported(tmp_path):
+    documents = read(tmp_path, "tool,use\nhook,hanging\nsaw,cutting\n\naxe,splitting\nfile,smoothing\n")
+    assert [one.text for one in documents[2:]] == ["axe\nsplitting", "file\nsmoothing"]
+    assert documents[2].hidden == ("a table that may or may not go on below a blank row: axe, splitting",)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("tool,size,,room,floor\nhook,5 cm,,bath,2\nsaw,9 cm,,bed,3\naxe,8 cm,,,\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm", "tool: axe\nsize: 8 cm", "room: bath\nfloor: 2", "room: bed\nfloor: 3"]),
+        ("tool,size,,tool,size\nhook,5 cm,,saw,9 cm\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm"]),
+        ("Tools,,,Rooms,\ntool,size,,room,floor\nhook,5 cm,,bath,2\n,,,bed,3\n", ["tool: hook\nsize: 5 cm", "room: bath\nfloor: 2", "room: bed\nfloor: 3"]),
+    ],
+    ids=["one longer", "a name in both", "titles"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx"])
+def test_tables_side_by_side_are_two(tmp_path, table, expected, name):
+    rows = [[cell or None for cell in line.split(",")] for line in table.removesuffix("\n").split("\n")]
+    documents = read(tmp_path, table if name == "t.csv" else book(rows), name)
+    assert [document.text for document in documents] == expected
+    assert documents[0].hidden == ("two tables side by side: column 3 is empty",)
+    assert len({document.id for document in documents}) == len(documents)
+
+
+def test_an_empty_column_alone_does_not_part_a_table(tmp_path):
+    table = "tool,size,,shelf,row\nhook,5 cm,,A,low\nsaw,9 cm,,B,low\n"
+    assert texts(tmp_path, table)[0] == "tool: hook\nsize: 5 cm\nshelf: A\nrow: low"
+
+
+CARD = [
+    ["Ward", "Maple"],
+    ["Phone", "555 0101"],
+    ["Opens", time(9)],
+    ["Beds", 12],
+    ["Next audit", datetime(2025, 3, 7)],
+]
+CARD_TEXT = "Ward: Maple\nPhone: 555 0101\nOpens: 09:00\nBeds: 12\nNext audit: 2025-03-07"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "expected"),
+    [
+        (book(CARD), "t.xlsx", CARD_TEXT),
+        (book([[], *([None, *row] for row in CARD)]), "t.xlsx", CARD_TEXT),
+        ("Details,\nHead:,Ana Ruiz\nFloor:,second\n", "t.csv", "Details\nHead: Ana Ruiz\nFloor: second"),
+        ("Mail;ana@example.org\nOpens;9:30\nSince;01/03/2019\n", "t.csv", "Mail: ana@example.org\nOpens: 9:30\nSince: 01/03/2019"),
+    ],
+    ids=["a sheet", "not at its corner", "colons", "kinds"],
+)  # fmt: skip
+def test_names_beside_their_values_are_read_with_them(tmp_path, content, name, expected):
+    assert texts(tmp_path, content, name) == [expected]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "drug,dose\niron,60 mg\nzinc,1-2 tablets\nD,as needed\nB9,400\n",
+        "day,opens\nMonday,9:00\nFriday,10:30\n",
+    ],
+)
+def test_a_table_of_two_columns_is_no_card(tmp_path, table):
+    first, *_, last = table.splitlines()
+    pairs = zip(first.split(","), last.split(","), strict=True)
+    assert texts(tmp_path, table)[-1] == "\n".join(f"{one}: {value}" for one, value in pairs)
+
+
 def test_ids_that_repeat_are_told_apart(tmp_path):
     rows = read(tmp_path, "id,note\nx,first\nx,second\n,third\n3,fourth\n")
     assert {one.id.removeprefix("t.csv#"): one.text.splitlines()[-1] for one in rows} == {

@@ -156,3 +156,198 @@ def test_headings_and_numbered_lists_keep_their_form(tmp_path):
     assert document.title == "Bleeding"
     lines = [line for line in document.text.splitlines() if line]
     assert lines == ["# Bleeding", "## At once", "1. Call for help.", "2. Rub the womb."]
+
+
+def level(at: int, form: str, text: str, more: str = "") -> str:
+    return f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
+
+
+def lists(levels: str, *more: str) -> str:
+    """Lists 1 and 2 that count together, and more."""
+    num = '<w:num w:numId="{}"><w:abstractNumId w:val="7"/>{}</w:num>'
+    abstract = f'<w:abstractNum w:abstractNumId="7">{levels}</w:abstractNum>'
+    return abstract + num.format(1, "") + num.format(2, "".join(more))
+
+
+def item(text: str, at: int = 0, number: str = "1", more: str = "", mark: str = "") -> str:
+    place = f'<w:numPr><w:ilvl w:val="{at}"/><w:numId w:val="{number}"/></w:numPr>'
+    return paragraph(run(text) if text else "", more, properties=f"{place}<w:rPr>{mark}</w:rPr>")
+
+
+def style(name: str, inside: str, based_on: str = "", kind: str = "paragraph", more: str = "") -> str:
+    based = f'<w:basedOn w:val="{based_on}"/>' if based_on else ""
+    return f'<w:style w:type="{kind}" w:styleId="{name}" {more}><w:name w:val="{name}"/>{based}{inside}</w:style>'
+
+
+STEPS = level(0, "decimal", "%1.") + level(1, "lowerLetter", "(%2)")
+OUTLINE = (
+    level(0, "upperRoman", "%1")
+    + level(1, "decimal", "%1.%2")
+    + level(2, "decimal", "%1.%2.%3", "<w:isLgl/>")
+)
+RESTART = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="{}"/></w:lvlOverride>'
+NUMBERED = {
+    "a list goes on below a paragraph": (
+        lists(STEPS), item("a") + item("b") + paragraph(run("Go to 3.")) + item("c"), ["1. a", "2. b", "Go to 3.", "3. c"],
+    ),
+    "two lists of one definition count together": (
+        lists(STEPS), item("a") + item("b", number="2") + item("c"), ["1. a", "2. b", "3. c"],
+    ),
+    "a list begins anew once, at its number": (
+        lists(STEPS, RESTART.format(4)),
+        item("a") + item("b", number="2") + item("c", number="2") + item("d"), ["1. a", "4. b", "5. c", "6. d"],
+    ),
+    "letters begin anew below the next figure": (
+        lists(STEPS), item("a") + item("b", 1) + item("c", 1) + item("d") + item("e", 1),
+        ["1. a", "(a) b", "(b) c", "2. d", "(a) e"],
+    ),
+    "letters that never begin anew": (
+        lists(level(0, "decimal", "%1.") + level(1, "lowerLetter", "%2)", '<w:lvlRestart w:val="0"/>')),
+        item("a") + item("b", 1) + item("c") + item("d", 1), ["1. a", "a) b", "2. c", "b) d"],
+    ),
+    "levels within levels, in figures where the law wants them": (
+        lists(OUTLINE), item("a") + item("b", 1) + item("c") + item("d", 1) + item("e", 2),
+        ["I a", "I.1 b", "II c", "II.1 d", "2.1.1 e"],
+    ),
+    "a level that is left out counts as begun": (lists(OUTLINE), item("a", 2) + item("b"), ["1.1.1 a", "II b"]),
+    "after z comes aa, then bb": (
+        lists(level(0, "upperLetter", "%1)")), "".join(item("x") for _ in range(28)),
+        [f"{one} x" for one in [*(f"{chr(65 + at)})" for at in range(26)), "AA)", "BB)"]],
+    ),
+    "two figures": (lists(level(0, "decimalZero", "Step %1:")), item("a"), ["Step 01: a"]),
+    "words without a number": (lists(level(0, "none", "Step")), item("a"), ["Step a"]),
+    "bullets, between which figures begin anew": (
+        lists(level(0, "bullet", "•") + level(1, "lowerRoman", "%2.")),
+        item("a") + item("b", 1) + item("c", 1) + item("d") + item("e", 1), ["a", "i. b", "ii. c", "d", "i. e"],
+    ),
+    "two items of which one became": (
+        lists(STEPS), item("a") + item("Call ", mark="<w:del/>") + item("for help.") + item("c"),
+        ["1. a", "2. Call for help.", "3. c"],
+    ),
+    "a level written otherwise in one list": (
+        lists(STEPS, f'<w:lvlOverride w:ilvl="0">{level(0, "lowerRoman", "%1)")}</w:lvlOverride>'),
+        item("a") + item("b", number="2"), ["1. a", "ii) b"],
+    ),
+    "what is out of the list, and what is not there": (
+        lists(STEPS),
+        item("a") + item("b", number="0") + item("c", number="9") + item("", mark="<w:del/>")
+        + item("", mark="<w:vanish/>") + item("d"), ["1. a", "b", "c", "2. d"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("numbering", "body", "expected"), NUMBERED.values(), ids=NUMBERED)
+def test_numbers_are_those_that_word_shows(tmp_path, numbering, body, expected):
+    document = read_one(tmp_path, "ward.docx", word(body, {"numbering": numbering}))
+    assert [line for line in document.text.splitlines() if line] == expected
+    assert document.hidden == ()
+
+
+def test_headings_are_numbered_by_their_styles(tmp_path):
+    levels = "".join(
+        level(at, "decimal", text, f'<w:pStyle w:val="{name}"/>') for at, name, text in [(0, "H1", "%1"), (1, "H2", "%1.%2")]
+    )  # fmt: skip
+    number = '<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>'
+    styles = style("H1", number).replace('name w:val="H1"', 'name w:val="heading 1"')
+    styles += style("H2", "", "H1").replace('name w:val="H2"', 'name w:val="heading 2"')
+    heads = [("Bleeding", "H1"), ("At once", "H2"), ("Later", "H2"), ("Fits", "H1"), ("At once", "H2")]
+    body = "".join(paragraph(run(text), properties=f'<w:pStyle w:val="{name}"/>') for text, name in heads)
+    document = read_one(tmp_path, "ward.docx", word(body, {"styles": styles, "numbering": lists(levels)}))
+    lines = [line for line in document.text.splitlines() if line]
+    assert lines == ["# 1 Bleeding", "## 1.1 At once", "## 1.2 Later", "# 2 Fits", "## 2.1 At once"]
+    assert document.title == "1 Bleeding"
+
+
+def test_a_list_takes_its_levels_from_a_style_of_lists(tmp_path):
+    link = '<w:abstractNum w:abstractNumId="8"><w:numStyleLink w:val="L"/></w:abstractNum>'
+    num = '<w:num w:numId="3"><w:abstractNumId w:val="8"/></w:num>'
+    styles = style("L", '<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>', kind="numbering")
+    parts = {"styles": styles, "numbering": link + lists(level(0, "upperRoman", "%1)")) + num}
+    document = read_one(tmp_path, "ward.docx", word(item("a") + item("b", number="3"), parts))
+    assert [line for line in document.text.splitlines() if line] == ["I) a", "II) b"]
+
+
+def test_items_without_text_and_numbers_of_another_form_are_reported(tmp_path):
+    struck = paragraph(run("b", "<w:strike/>"), properties='<w:numPr><w:numId w:val="1"/></w:numPr>')
+    body = item("a") + struck + item("", more=f"<w:r>{PICTURE}</w:r>") + item("d")
+    document = read_one(tmp_path, "ward.docx", word(body, {"numbering": lists(level(0, "ordinal", "%1)"))}))
+    assert "4) d" in document.text
+    assert document.hidden == (
+        "struck through: b", "pictures (1)", "an item without text: 2)", "an item without text: 3)",
+        "numbers of another form, read as figures: ordinal",
+    )  # fmt: skip
+
+
+STRUCK = "<w:rPr><w:strike/></w:rPr>"
+STYLES = (
+    style("Usual", "", more='w:default="1"')
+    + style("Old", STRUCK)
+    + style("Older", "", "Old")
+    + style("Kept", '<w:rPr><w:strike w:val="0"/></w:rPr>', "Old")
+    + style("Secret", "<w:rPr><w:vanish/></w:rPr>", kind="character")
+    + style("Crossed", STRUCK, kind="character")
+    + style("Twice", "<w:rPr><w:dstrike/></w:rPr>", "Round", kind="character")
+    + style("Round", "", "Twice", kind="character")
+)
+LOOKS = {  # style of the paragraph, of the run, its own -> what is reported
+    "nothing": ("", "", "", ""),
+    "a struck paragraph": ("Old", "", "", "struck through"),
+    "a style based on it": ("Older", "", "", "struck through"),
+    "a style that takes it back": ("Kept", "", "", ""),
+    "a hidden run": ("", "Secret", "", "hidden"),
+    "styles based on each other": ("", "Round", "", "struck through"),
+    "a toggle that is set twice is off": ("Old", "Crossed", "", ""),
+    "formatting of its own goes before": ("Old", "", '<w:strike w:val="0"/>', ""),
+    "a style that is not there": ("None", "None", "", ""),
+}
+
+
+@pytest.mark.parametrize(("around", "own", "direct", "told"), LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("place", ["body", "note"])
+def test_a_style_hides_and_strikes_as_formatting_does(tmp_path, around, own, direct, told, place):
+    inside = paragraph(
+        run("Give 10 mg.", f'<w:rStyle w:val="{own}"/>{direct}'), properties=f'<w:pStyle w:val="{around}"/>'
+    )
+    parts = {"styles": STYLES, "footnotes": f'<w:footnote w:id="2">{inside}</w:footnote>'}
+    noted = paragraph(run("Rest."), '<w:r><w:footnoteReference w:id="2"/></w:r>')
+    document = read_one(
+        tmp_path, "ward.docx", word(noted if place == "note" else inside + paragraph(run("Rest.")), parts)
+    )
+    assert ("10 mg" in document.text) == (not told)
+    assert document.hidden == ((f"{told}: Give 10 mg.",) if told else ())
+
+
+def test_what_the_whole_document_hides_is_reported(tmp_path):
+    hidden = "<w:docDefaults><w:rPrDefault><w:rPr><w:vanish/></w:rPr></w:rPrDefault></w:docDefaults>"
+    body = paragraph(run("Draft."), run("Rest.", '<w:vanish w:val="0"/>'))
+    document = read_one(tmp_path, "ward.docx", word(body, {"styles": hidden}))
+    assert (words(document), document.hidden) == ("Rest.", ("hidden: Draft.",))
+
+
+ENTRIES = "".join(f'<w:listEntry w:val="{text}"/>' for text in ("Ward 4", "Ward 5", "Ward 6"))
+FIELD = '<w:r><w:fldChar w:fldCharType="{}">{}</w:fldChar></w:r>'
+ASKS = "<w:r><w:instrText> FORMDROPDOWN </w:instrText></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [('<w:result w:val="2"/><w:default w:val="1"/>', "6"), ('<w:default w:val="1"/>', "5"), ("", "4")],
+)
+def test_a_field_shows_what_was_chosen(tmp_path, chosen, expected):
+    data = f"<w:ffData><w:ddList>{chosen}{ENTRIES}</w:ddList></w:ffData>"
+    body = paragraph(run("Go to "), FIELD.format("begin", data), ASKS, FIELD.format("end", ""), run("."))
+    assert words(read_one(tmp_path, "ward.docx", word(body))) == f"Go to Ward {expected}."
+
+
+def test_a_control_shows_what_was_chosen(tmp_path):
+    entries = '<w:dropDownList><w:listItem w:value="4" w:displayText="Ward 4"/></w:dropDownList>'
+    body = paragraph(
+        f"<w:sdt><w:sdtPr>{entries}</w:sdtPr><w:sdtContent>{run('Ward 4')}</w:sdtContent></w:sdt>"
+    )
+    assert words(read_one(tmp_path, "ward.docx", word(body))) == "Ward 4"
+
+
+def test_a_picture_beside_a_text_box_is_reported(tmp_path):
+    both = f"<w:drawing><wp:inline><wps:txbx>{BOX}</wps:txbx><a:blip/></wp:inline></w:drawing>"
+    document = read_one(tmp_path, "ward.docx", word(paragraph(f"<w:r>{both}</w:r>")))
+    assert (words(document), document.hidden) == ("Ring the ward.", ("pictures (1)",))

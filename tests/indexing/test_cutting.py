@@ -3,6 +3,7 @@
 import itertools
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,3 +130,42 @@ def test_rows_of_a_table_are_not_cut_from_its_head():
     table = f"| Drug | Dose |\n|---|---|\n{rows}"
     parts = cut(f"{sentence(50, 'x')}\n\n{table}", "en", SIZE, count)
     assert any(table in part for part in parts)
+
+
+def test_rows_without_signs_around_them_are_cut_apart_and_named():
+    rows = [f"{sentence(9, word)} | {sentence(9, word)}" for word in "abcdefgh"]
+    parts = cut("\n".join(["Drug | Dose", "--- | ---", *rows]), "en", SIZE, count)
+    assert len(parts) > 2
+    assert all(part.startswith("Drug | Dose\n--- | ---\n") for part in parts)
+    assert [line for part in parts for line in part.split("\n")[2:]] == rows
+
+
+@pytest.mark.parametrize("rule", ["|---|---|", "| --- | :-: |", "|:--|--:|"])
+def test_each_part_of_a_table_begins_with_its_lead_in_and_header(rule):
+    head = f"| Drug | Dose |\n{rule}"
+    rows = [f"| {sentence(9, word)} | {sentence(9, word)} |" for word in "abcdefgh"]
+    table = "\n".join([head, *rows])
+    parts = cut(f"For midwives:\n\n{table}\n\nAsk first.", "en", SIZE, count)
+    assert len(parts) > 2
+    assert all(part.startswith(f"For midwives:\n\n{head}\n| ") for part in parts)
+    assert [line for part in parts for line in part.split("\n") if line in rows] == rows
+
+
+def test_a_second_table_has_its_own_header_and_a_list_below_has_none():
+    rows = [f"| {sentence(18, word)} |" for word in "abcdef"]
+    items = [f"- {sentence(18, word)}" for word in "xyz"]
+    text = "\n".join(
+        ["| One |", "| --- |", *rows[:3], "", "| Two |", "| --- |", *rows[3:], "", "Also:", "", *items]
+    )
+    parts = cut(text, "en", SIZE, count)
+    for part in parts:
+        lines = part.split("\n")
+        for name, own in (("| One |", rows[:3]), ("| Two |", rows[3:])):
+            assert (name in lines) == any(row in lines for row in own)
+        assert not (lines[0].startswith("|") and any(item in lines for item in items[1:]))
+
+
+def test_a_header_too_long_to_repeat_is_written_once():
+    head = f"| {sentence(60, 'n')} |\n| --- |"
+    rows = "\n".join(f"| {sentence(18, word)} |" for word in "abcdef")
+    assert "\n\n".join(cut(f"{head}\n{rows}", "en", SIZE, count)).count("---") == 1

@@ -48,6 +48,16 @@ def test_any_text_becomes_passages_of_limited_size(name, count):
         assert characters("".join(node.text for node in nodes)) == characters(TEXTS[name])
 
 
+def test_a_table_as_long_as_a_book_has_its_header_in_every_passage():
+    rows = [
+        f"| drug {number} | {number} mg at night, with food or with a glass of milk |"
+        for number in range(1_000)
+    ]
+    nodes = split("\n".join(["# Drugs", "", "| Drug | Dose |", "| --- | --- |", *rows]))
+    assert all(node.text.startswith("| Drug | Dose |\n| --- | --- |\n| drug ") for node in nodes)
+    assert [line for node in nodes for line in node.text.split("\n") if line in set(rows)] == rows
+
+
 def test_a_heading_as_long_as_a_book_is_cut():
     (node,) = split(TEXTS["long heading"])
     assert node.text == "words"

@@ -87,9 +87,8 @@ def _figures(size: Decimal, pattern: str) -> str:
         return ""
     thousands = len(pattern) - len(pattern.rstrip(","))
     with localcontext(Context(rounding=ROUND_HALF_UP, prec=40)):
-        return format_decimal(
-            size.scaleb(-3 * thousands), pattern.rstrip(",").replace("?", "#").upper(), locale="en"
-        )
+        plain = pattern.rstrip(",").replace("?", "#").upper()
+        return format_decimal(size.scaleb(-3 * thousands), plain, locale="en")
 
 
 def _fraction(size: Decimal, pattern: str) -> str:

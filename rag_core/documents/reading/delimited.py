@@ -18,8 +18,7 @@ _NULL = "\\N"  # what MySQL and PostgreSQL write for no value
 def csv_rows(table: str) -> Iterator[Row]:
     """The rows of a table; a quotation mark in a cell is doubled or escaped by a backslash, whichever fits better.
 
-    Raises:
-        csv.Error: a malformed line is longer than a cell may be.
+    Raises csv.Error if a malformed line is longer than a cell may be.
     """
     named = _SEP.match(table)
     table = table[named.end() :] if named else table
@@ -65,9 +64,8 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 def _misfits(sample: str, delimiter: str, escaped: bool) -> int:
     """How many rows are malformed, or of another width than most."""
-    records = [
-        (len(cells), len(faults)) for _, cells, faults in _records(sample, delimiter, escaped) if cells
-    ]
+    found = _records(sample, delimiter, escaped)
+    records = [(len(cells), len(faults)) for _, cells, faults in found if cells]
     widths = Counter(width for width, _ in records)
     return sum(faults for _, faults in records) + len(records) - max(widths.values(), default=0)
 

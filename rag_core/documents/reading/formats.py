@@ -52,8 +52,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Document], str, bool]:
     """The documents of a file, why it or a part of it cannot be read, and whether this process has suffered.
 
-    Args:
-        name: the document's id, or the beginning of its documents' ids.
+    The ids of its documents are `name`, or begin with it.
     """
     documents: list[Document] = []
     parts = characters = 0
@@ -64,9 +63,8 @@ def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Docu
             if parts > limits.parts:
                 raise LimitExceeded(Message("it has more than {most:,} rows or sections", most=limits.parts))
             if characters > limits.characters:
-                raise LimitExceeded(
-                    Message("it has more than {most:,} characters of text", most=limits.characters)
-                )
+                long = Message("it has more than {most:,} characters of text", most=limits.characters)
+                raise LimitExceeded(long)
             documents.append(document)
         return documents, "", False
     except LimitExceeded as error:
@@ -87,11 +85,7 @@ def too_large(limits: ReadingLimits) -> str:
 
 
 class File:
-    """A file to read.
-
-    Args:
-        name: as for `read_within`.
-    """
+    """A file to read, its name as for `read_within`."""
 
     def __init__(self, path: Path, name: str, limits: ReadingLimits) -> None:
         self.path = path
@@ -103,14 +97,9 @@ class File:
 
     @property
     def text(self) -> str:
-        """Its content as text, with line feeds for line ends.
+        return _decoded(self.content).replace("\r\n", "\n").replace("\r", "\n")
 
-        Raises:
-            LimitExceeded: it is not text, or its encoding cannot be told.
-        """
-        return decoded(self.content)
-
-    def document(self, text: str, title: str = "", hidden: tuple[str, ...] = ()) -> Document:
+    def document(self, title: str, text: str, hidden: tuple[str, ...] = ()) -> Document:
         return Document(self.name, title or self.path.stem, "", text, hidden=hidden)
 
 
@@ -135,38 +124,39 @@ def _markdown(file: File) -> Iterator[Document]:
     title = heading or (given if isinstance(given, str) else "")
     if given == title:
         fields.pop("title", None)
-    rest = (  # lists, by aliases, may be endless when written out
-        str(name) if isinstance(value, list | dict | set | tuple) else f"{name}: {value}"
-        for name, value in fields.items()
-    )
-    yield replace(file.document(text, title, reported([*hidden, *rest])), questions=questions)
+    rest = (f"{name}: {said}" if (said := _said(value)) else str(name) for name, value in fields.items())
+    yield replace(file.document(title, text, reported([*hidden, *rest])), questions=questions)
+
+
+def _said(value: object) -> str:
+    """A value of front matter; empty for lists in lists: by aliases, these may be endless when written out."""
+    listed = value if isinstance(value, list) else [value]
+    is_plain = not any(isinstance(one, list | dict | set | tuple | None) for one in listed)
+    return ", ".join(map(str, listed)) if is_plain else ""
 
 
 def _plain_text(file: File) -> Iterator[Document]:
     from .lines import joined_lines
 
-    yield file.document(joined_lines(file.text))
+    yield file.document("", joined_lines(file.text))
 
 
 def _html(file: File) -> Iterator[Document]:
     from .page import read_page
 
-    page = read_page(file.content, file.limits.depth)
-    yield file.document(page.text, page.title, page.hidden)
+    yield file.document(*read_page(file.content, file.limits.depth))
 
 
 def _pdf(file: File) -> Iterator[Document]:
     from .pdf import read_pdf
 
-    page = read_pdf(file.content, file.limits.characters)
-    yield file.document(page.text, page.title, page.hidden)
+    yield file.document(*read_pdf(file.content, file.limits.characters))
 
 
 def _docx(file: File) -> Iterator[Document]:
     from .word import read_word
 
-    page = read_word(_archive(file), file.limits.depth)
-    yield file.document(page.text, page.title, page.hidden)
+    yield file.document(*read_word(_archive(file), file.limits.depth))
 
 
 def _csv(file: File) -> Iterator[Document]:
@@ -187,9 +177,8 @@ def _archive(file: File) -> io.BytesIO:
     content = io.BytesIO(file.content)
     with zipfile.ZipFile(content) as archive:
         if sum(part.file_size for part in archive.infolist()) > file.limits.unpacked:
-            raise LimitExceeded(
-                Message("it unpacks to more than {size}", size=megabytes(file.limits.unpacked))
-            )
+            size = megabytes(file.limits.unpacked)
+            raise LimitExceeded(Message("it unpacks to more than {size}", size=size))
     return content
 
 
@@ -211,17 +200,8 @@ READERS: dict[str, Callable[[File], Iterator[Document]]] = {
 }
 
 
-def decoded(content: bytes) -> str:
-    """The text of a file, with line feeds for line ends.
-
-    Raises:
-        LimitExceeded: it is not text, or its encoding cannot be told.
-    """
-    text = _decoded(content)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _decoded(content: bytes) -> str:
+    """The text of a file; raises LimitExceeded if it is not text, or its encoding cannot be told."""
     wide = b"\0" in content
     marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
     try:
@@ -262,28 +242,18 @@ def reason_of(error: Exception, suffix: str) -> str:
         return Message(
             "its text multiplies itself when it is opened; open it in Word and save it again as .docx"
         )
-    if suffix == ".pdf" and (locked := _why_locked(error)):
-        return locked
+    expected: list[type[Exception]] = [zipfile.BadZipFile, ParseError, KeyError]
+    if suffix == ".pdf":
+        from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+
+        if isinstance(error, DependencyError):  # its sentence names the package
+            reason = why_unreadable(error)
+            return Message("it is encrypted ({reason}); save it without encryption", reason=reason)
+        if isinstance(error, FileNotDecryptedError):
+            return Message("it has a password; save it without one")
+        expected.append(PyPdfError)
     damaged = _DAMAGED.get(suffix)
-    if damaged and isinstance(error, (zipfile.BadZipFile, ParseError, KeyError, *_pdf_errors(suffix))):
+    if damaged and isinstance(error, tuple(expected)):
         return damaged
     what = damaged or Message("it cannot be read")
     return Message("{what} ({reason})", what=what, reason=why_unreadable(error))
-
-
-def _pdf_errors(suffix: str) -> tuple[type[Exception], ...]:
-    if suffix != ".pdf":
-        return ()
-    from pypdf.errors import PyPdfError
-
-    return (PyPdfError,)
-
-
-def _why_locked(error: Exception) -> str:
-    from pypdf.errors import DependencyError, FileNotDecryptedError
-
-    if isinstance(error, DependencyError):  # its sentence names the package
-        return Message("it is encrypted ({reason}); save it without encryption", reason=why_unreadable(error))
-    if isinstance(error, FileNotDecryptedError):
-        return Message("it has a password; save it without one")
-    return ""

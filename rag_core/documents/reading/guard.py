@@ -51,10 +51,8 @@ class GuardedReader:
     """One process that reads files one after the other; a context manager, whose end ends the process.
 
     It starts with the first file, and again after a file that it did not survive. A plain subprocess, because
-    those of multiprocessing import the caller's main module, or fork a process that has threads.
-
-    Args:
-        waiting: called often while a file is read; may raise to stop.
+    those of multiprocessing import the caller's main module, or fork a process that has threads. `waiting` is called
+    often while a file is read, and may raise to stop.
     """
 
     def __init__(self, limits: ReadingLimits = READING, waiting: Callable[[], None] = lambda: None) -> None:
@@ -77,8 +75,7 @@ class GuardedReader:
     def read(self, path: Path, name: str) -> tuple[list[Document], str]:
         """The documents of a file, and why it or some of its rows could not be read; otherwise empty.
 
-        Raises:
-            MissingResource: the process cannot be started.
+        Raises MissingResource if the process cannot be started.
         """
         request = json.dumps({"path": str(path), "name": name}).encode() + b"\n"
         process = self._running()
@@ -123,10 +120,9 @@ class GuardedReader:
         except (_Ended, OSError) as error:
             said = self._process.communicate()[1].decode(errors="replace") if self._process else str(error)
             self.close()
+            reason = said.strip()[-300:] or error
             raise MissingResource(
-                Message(
-                    "The process that reads files cannot start: {reason}", reason=said.strip()[-300:] or error
-                ),
+                Message("The process that reads files cannot start: {reason}", reason=reason),
                 Message("Check that this machine has free memory and processes, then try again."),
             ) from error
         except BaseException:
@@ -135,12 +131,7 @@ class GuardedReader:
         return self._process
 
     def _receive(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
-        """One reply of the process.
-
-        Raises:
-            TimeoutError: it takes longer than this.
-            _Ended: the process ended, or replied more than it may.
-        """
+        """One reply; raises TimeoutError if it takes longer, _Ended if the process ended or replied too much."""
         deadline = time.monotonic() + seconds
         assert process.stdout
         source = process.stdout.fileno()
@@ -176,21 +167,15 @@ def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tu
 
 
 def _document(fields: list[Any]) -> Document:
-    identity, title, language, text, topic, sources, marks, hidden, patient, questions = fields
-    return _with_language(
-        Document(
-            identity,
-            title,
-            language,
-            text,
-            topic,
-            tuple(Source(*source) for source in sources),
-            tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in marks),
-            tuple(hidden),
-            patient,
-            tuple((heading, question) for heading, question in questions),
-        )
+    as_sent: Any = Document(*fields)
+    document = replace(
+        as_sent,
+        sources=tuple(Source(*source) for source in as_sent.sources),
+        marks=tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in as_sent.marks),
+        hidden=tuple(as_sent.hidden),
+        questions=tuple((heading, question) for heading, question in as_sent.questions),
     )
+    return _with_language(document)
 
 
 def _with_language(document: Document) -> Document:

@@ -1,7 +1,4 @@
-"""Where a table's header is, and what its columns are called.
-
-This is a guess, from how many cells the first rows fill and how they differ from the rows below.
-"""
+"""A table's header and columns: a guess, from how many cells rows fill and how the first differ from others."""
 
 import re
 from collections import Counter
@@ -10,19 +7,18 @@ from typing import NamedTuple
 
 LOOK = 50  # rows at the beginning of a table that are searched for its header
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_VALUE = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d.*|\d{1,2}([./])\d{1,2}\2\d{2,4})|(?P<clock>\d{1,2}[:.]\d\d.*)|(?P<figure>\d[\d.,]*|.*\d.*[^\W\d_].*)"
+    r"|(?P<contact>[+(\d][\d() /-]{5,}\d|\S+@\S+|\w+://\S+)",
+    re.DOTALL,
+)
 _SENTENCE = re.compile(r".*\S\s.*[.!]", re.DOTALL)
 
 Cells = Sequence[str]
 
 
 class Header(NamedTuple):
-    """The header of a table.
-
-    Args:
-        above: the number of rows above it.
-        names: of the columns, all different; empty if the table has no header.
-        below: the number of the first row below it.
-    """
+    """The rows above a table's header, its columns' names, all different, or none, and the first row below."""
 
     above: int
     names: list[str]
@@ -30,11 +26,7 @@ class Header(NamedTuple):
 
 
 def find_header(rows: Sequence[Cells], *, grouped: bool = False) -> Header:
-    """The header of the table that begins with these rows.
-
-    Args:
-        grouped: whether a cell of the first row with several filled cells spans several columns.
-    """
+    """The header of the table that begins with these rows; `grouped` if a cell in it spans several columns."""
     start = _start(rows)
     first, *rest = rows[start:] or [[]]
     below = [row for row in rest if any(row)]
@@ -45,6 +37,74 @@ def find_header(rows: Sequence[Cells], *, grouped: bool = False) -> Header:
     if _is_data(first, below):
         return Header(start, [], start)
     return Header(start, _numbered(first), start + 1)
+
+
+def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> Header | None:
+    """The header of rows (`block`, to the next blank one) below a blank one, or that begin with their column's name.
+
+    None if they go on as `known` above, whose columns have these names; without names if they may.
+    """
+    above = next((place for place, row in enumerate(block) if _filled(row) > 1), len(block))
+    first, *below = block[above:] or [[]]
+    named = {name.lower() for name in names} & {cell.lower() for cell in first if cell}
+    if named and below and not any(map(_kind, first)):
+        return Header(above, _numbered(first), above + 1)
+    figured, own = _figured(known), _figured(below)
+    values = {(place, cell) for row in known for place, cell in enumerate(row) if cell}
+    goes_on = any(_kind(_at(first, place)) for place in figured) or values & {*enumerate(first)}
+    if not any(first) or goes_on:  # with figures where they stood, or a value that stood there
+        return None
+    contrast = own and not any(_kind(_at(first, place)) for place in own)
+    if (contrast and (above or own - figured)) or len(first) > len(names):
+        found = find_header([first, *below])
+        return found._replace(above=above, below=above + found.below) if names or found.names else None
+    return Header(above, [], above) if names else None
+
+
+def find_gap(rows: Sequence[Cells]) -> int:
+    """The empty column between two tables side by side, from 0; 0 if they may be one.
+
+    They are two if both have a column of the same name, or one is longer than the other.
+    """
+    for gap in range(2, max(map(len, rows), default=0) - 2):
+        sides = [(row[:gap], row[gap + 1 :]) for row in rows if any(row)]
+        if (
+            any(_at(row, gap) for row in rows)
+            or min(max(map(_filled, side)) for side in zip(*sides, strict=True)) < 2
+        ):
+            continue
+        filled = [(any(left), any(right)) for left, right in sides]
+        first = filled.index((True, True)) if (True, True) in filled else len(filled)
+        last = next((place for place in range(first, len(filled)) if not all(filled[place])), len(filled))
+        shared = first < last and {*filter(None, sides[first][0])} & {*filter(None, sides[first][1])}
+        if shared or (last - first > 1 and len(set(filled[last:])) == 1):
+            return gap
+    return 0
+
+
+def find_card(rows: Sequence[Cells]) -> list[str]:
+    """The lines "name: value" of a table that has these in two columns; empty if it has another form.
+
+    Names end with a colon, or values are of three kinds, such as dates, times and telephone numbers.
+    """
+    places = sorted({place for row in rows for place, cell in enumerate(row) if cell})
+    if len(places) != 2:
+        return []
+    pairs = [(_at(row, places[0]), _at(row, places[1])) for row in rows if any(row)]
+    values = [value for _, value in pairs if value]
+    colons = sum(name.endswith(":") for name, value in pairs if value)
+    kinds = {found.lastgroup if (found := _VALUE.fullmatch(value)) else "" for value in values}
+    if colons * 2 <= len(pairs) and len(kinds) < 3:
+        return []
+    return [f"{name.rstrip(': ')}: {value}" if name and value else name or value for name, value in pairs]
+
+
+def _figured(rows: Sequence[Cells]) -> set[int]:
+    """The columns most of whose cells have a kind."""
+    counts: Counter[int] = Counter()
+    for row in rows:
+        counts.update({place: 1 if _kind(cell) else -1 for place, cell in enumerate(row) if cell})
+    return {place for place, count in counts.items() if count > 0}
 
 
 def _filled(row: Cells) -> int:
@@ -58,7 +118,9 @@ def _start(rows: Sequence[Cells]) -> int:
     start = next((place for place, width in enumerate(widths) if width > (widest > 1)), 0)
     blank = next((place for place in range(start, len(rows)) if not widths[place]), 0)
     after = next((place for place in range(blank, len(rows)) if widths[place] > 1), 0) if blank else 0
-    return after if after and max(widths[start:blank], default=0) < widths[after] else start
+    block = widths[start:blank]
+    is_table = len(block) > 1 and min(block) > 2  # names and values, as of a date, are two
+    return after if after and max(block, default=0) < widths[after] and not is_table else start
 
 
 def _has_second_level(first: Cells, below: Sequence[Cells], *, grouped: bool) -> bool:

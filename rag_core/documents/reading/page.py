@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...values.letters import raised
@@ -50,8 +51,12 @@ _VALUES = {
     "", "text", "search", "tel", "url", "email", "number", "date", "time", "datetime-local", "month",
     "week",
 }  # fmt: skip
+_ROMAN = {
+    1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i",
+}  # fmt: skip
 LINES = 4  # of a cell; one with more, or with a heading, is a part of the page's layout
 SEPARATOR = " | "
+LONG = 12  # rows: a table that may be cut has a rule below its header, by which each part is given it
 
 
 class Page(NamedTuple):
@@ -63,17 +68,17 @@ class Page(NamedTuple):
 
 
 class _End(NamedTuple):
-    """The end of an element whose text is changed as a whole."""
+    """The end of an element whose text is changed as a whole.
+
+    `labels` is how many of pictures stand before it; those in it stand for its text where it has none.
+    """
 
     change: Callable[[str], str]
+    labels: int | None = None
 
 
 def read_page(content: bytes, deepest: int) -> Page:
-    """The page in a file.
-
-    Args:
-        deepest: elements in elements; deeper ones are flattened.
-    """
+    """The page in a file; elements more than `deepest` within others are flattened."""
     from bs4 import BeautifulSoup
 
     class Flattened(BeautifulSoup):
@@ -86,7 +91,8 @@ def read_page(content: bytes, deepest: int) -> Page:
 
     decoded = _decoded(content)
     page = Flattened(decoded, "html.parser")
-    title = page.title.get_text(strip=True) if page.title else ""
+    titles = (one.get_text(strip=True) for one in page.find_all("title") if not _around(one, {"svg"}))
+    title = next(titles, "")
     styled = page.find(["style", "link"]) is not None  # a sheet may colour the page
     text, hidden = _read(page, Look(ground=None) if styled else Look())
     text = text.replace("\u2011", "-")  # a hyphen that keeps its line together
@@ -99,23 +105,44 @@ def read_page(content: bytes, deepest: int) -> Page:
 def _is_fraction(figures: Tag) -> bool:
     """Whether raised figures are the upper half of a fraction, as in 3<sup>1</sup>/<sub>2</sub>."""
     bar = figures.next_sibling
-    return (
-        isinstance(bar, str)
-        and bar.strip() in ("/", "\u2044")
-        and getattr(bar.next_sibling, "name", "") == "sub"
-    )
+    is_bar = isinstance(bar, str) and bar.strip() in ("/", "\u2044")
+    return is_bar and getattr(getattr(bar, "next_sibling", None), "name", "") == "sub"
 
 
-def _number(element: Tag, items: Counter[int]) -> str:
-    """The number before an item of a numbered list; `items` counts those read of each list."""
+def _number(element: Tag, following: dict[int, int]) -> str:
+    """The number before an item of a numbered list; `following` holds the next of each list (HTML, 4.4.5 and 4.4.8)."""
     around = _around(element, _LISTS) if element.name == "li" else None  # an item may lack its end
     if around is None or around.name != "ol":
         return ""
-    start = str(around.get("start", "1"))
-    number = items[id(around)] + (int(start) if start.isdecimal() else 1)
-    items[id(around)] += 1
-    own = str(element.get("value", ""))
-    return f"{own if own.isdecimal() else number}. "
+    backwards = "reversed" in around.attrs
+    places = [element.get("value"), following.get(id(around)), around.get("start")]
+    number = next((int(str(one)) for one in places if re.fullmatch(r"\s*-?\d{1,9}\s*", str(one))), 1)
+    if (
+        backwards
+        and id(around) not in following
+        and "start" not in around.attrs
+        and "value" not in element.attrs
+    ):
+        number = sum(_around(one, _LISTS) is around for one in around("li"))
+    following[id(around)] = number - 1 if backwards else number + 1
+    return f"{_counted(number, str(element.get('type') or around.get('type')))}. "
+
+
+def _counted(number: int, kind: str) -> str:
+    """A number as lists of a kind show it: "a" counts with letters, "i" with Roman numerals, "A" and "I" with capitals."""
+    small = _letters(number) if kind in ("a", "A") else roman(number) if kind in ("i", "I") else ""
+    return (small.upper() if kind.isupper() else small) or str(number)
+
+
+def _letters(number: int) -> str:
+    return _letters((number - 1) // 26) + chr(ord("a") + (number - 1) % 26) if number > 0 else ""
+
+
+def roman(number: int) -> str:
+    """A number in small Roman figures; empty for one that has none."""
+    if number >= 4_000:
+        return ""
+    return next((sign + roman(number - value) for value, sign in _ROMAN.items() if number >= value), "")
 
 
 def _decoded(content: bytes) -> bytes | str:
@@ -156,7 +183,8 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
     # the text so far; in elements whose text is changed as a whole, also theirs
     parts: list[list[str]] = [[]]
     hidden: list[str] = []
-    items: Counter[int] = Counter()
+    items: dict[int, int] = {}
+    labels: list[tuple[str, str]] = []  # what pictures and signs say, and how that is reported
     grids = defaultdict[int, Grid](Grid)
     styles = _styles(page)
     rest: list[tuple[PageElement | _End | str, Look]] = [(page, plain)]
@@ -164,6 +192,9 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
         element, around = rest.pop()
         if isinstance(element, _End):
             whole = "".join(parts.pop())
+            if element.labels is not None and not whole.strip():
+                whole = " ".join(label for label, _ in labels[element.labels :])
+                del labels[element.labels :]
             parts[-1].append(element.change(whole))
         elif isinstance(element, Comment):
             hidden.append(str(element))
@@ -172,6 +203,8 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
                 within = getattr(getattr(element, "parent", None), "name", "")
                 if within not in _OF_ROWS or str(element).strip():  # no blanks between the rows of a table
                     parts[-1].append(str(element))
+        elif element.name == "title" and _around(element, {"svg"}):
+            labels.append((element.get_text(" ", strip=True), ""))
         elif element.name not in _NOT_TEXT:
             attributes = {name: _value(value) for name, value in element.attrs.items()}
             classes = [styles[name] for name in attributes.get("class", "").split() if name in styles]
@@ -182,16 +215,22 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
                 hidden.append(said if seen is None else _told(element, reason, said))
                 continue
             hidden += _beside(element, attributes)
+            before = len(labels)
+            if label := (attributes.get("aria-label") or attributes.get("alt", "")).strip():
+                labels.append((label, f"picture: {label}" if "alt" in attributes else ""))
             ends: list[tuple[PageElement | _End | str, Look]] = []
             if change := _in_grid(element, attributes, grids) or _change(element, style):
                 parts.append([])
-                ends = [(_End(change), seen)]
+                ends = [(_End(change, before if element.name in ("td", "th") else None), seen)]
+            elif element.name == "li":
+                parts.append([])
+                ends = [(_End(f"\n{_number(element, items)}{{}}\n".format, before), seen)]
             elif element.name in _BLOCKS or element.name in _HEADINGS:
-                parts[-1].append(f"\n{_number(element, items)}")
+                parts[-1].append("\n")
                 ends = [("\n", seen)]
             parts[-1].append(_instead(element, attributes))
             rest += [*ends, *((child, seen) for child in reversed(element.contents))]
-    return "".join(parts[0]), hidden
+    return "".join(parts[0]), [*hidden, *(told for _, told in labels if told)]
 
 
 def _value(attribute: object) -> str:
@@ -223,8 +262,17 @@ def _told(element: Tag, reason: str, said: str) -> str:
 
 def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
     """What an element says that its reader does not see."""
-    if element.name == "img" and attributes.get("alt", "?").strip():  # an empty one is for mere decoration
-        yield f"picture: {attributes['alt']}" if "alt" in attributes else "a picture without a description"
+    if element.name == "img" and not attributes.keys() & {
+        "alt",
+        "aria-label",
+    }:  # an empty one is for mere decoration
+        yield "a picture without a description"
+    elif element.name in ("i", "span", "svg") and "aria-label" not in attributes and not element.find(True):
+        cell = _around(element, {"td", "th", "li"})  # otherwise empty: a tick, or a cross
+        within = [*islice(cell.descendants, LONG)] if cell else []
+        empty = len(within) < LONG and not "".join(one for one in within if isinstance(one, str)).strip()
+        if "class" in attributes and cell and empty:
+            yield f"a sign without a description: {attributes['class']}"
     elif element.name == "abbr" and attributes.get("title"):
         yield f"{element.get_text(' ', strip=True)}: {attributes['title']}"
 
@@ -262,7 +310,11 @@ def _in_grid(
     grid = grids[id(table)]
     if element.name == "tr":
         before = grid.end_row()  # whose end the page left out
-        return lambda text: "\n" + "\n".join(filter(None, [before, text.strip(), grid.end_row()]))
+        cells = element.find_all(("th", "td")) if table.find("tr") is element else []
+        is_header = len(cells) > 1 and all(one.name == "th" for one in cells)
+        is_long = is_header and len(table.find_all("tr", limit=LONG)) == LONG
+        rule = SEPARATOR.join(["---"] * len(cells)) if is_long else ""
+        return lambda text: "\n" + "\n".join(filter(None, [before, text.strip(), grid.end_row(), rule]))
     if element.parent and element.parent.name in _GRID - {"tr"}:  # whose end the page left out
         return lambda text: f"{SEPARATOR}{text.strip()}"
     columns, rows = attributes.get("colspan", ""), attributes.get("rowspan", "")
@@ -306,10 +358,7 @@ class Grid:
         return ""
 
     def end_row(self) -> str:
-        """The row as a line, with what reaches into it from above; or its cells one after the other, where they are layout.
-
-        A row without cells is empty.
-        """
+        """The row as a line, with what reaches into it from above; its cells one after the other if layout."""
         cells, self._row = self._row, []
         if not cells:
             return ""

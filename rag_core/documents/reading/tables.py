@@ -1,15 +1,15 @@
 """The rows of a table as documents."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice, takewhile
 
 from ...values.errors import DataError
 from ..documents import Document, language_code
 from ..hidden import reported
 from ..limits import MAX_TITLE
-from .headers import LOOK, find_header
+from .headers import LOOK, Header, find_card, find_gap, find_header, find_next
 
 _OURS = ("id", "title", "language", "text")  # columns that are fields of a document
 _NO_ROWS = "no rows below the header"
@@ -21,10 +21,8 @@ class Row:
     """A row of a table.
 
     Args:
-        cells: their texts.
-        covered: the text of a merged cell for the other columns it covers: column from 0 -> text.
+        covered: what merged cells show in the other columns that they cover, from 0.
         reports: what in the row is not read, and why.
-        hidden: whether the whole row is hidden.
         grouped: whether a cell of it spans several columns.
         line: of a text file, from 1; 0 for a row of a sheet.
     """
@@ -38,49 +36,105 @@ class Row:
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
-    """The documents of a table, and reports of what is left out.
+    """The documents of a table, their ids beginning with `name`, and reports of what is left out.
 
-    Args:
-        stem: the title of rows without one, if there is nothing above the table.
-        name: the beginning of the documents' ids.
+    Rows have the title of what stands above the table, or `stem`.
     """
-    rows = iter(rows)
-    first = list(islice(rows, LOOK))
-    seen = [row for row in first if not row.hidden]
+    ahead = _Ahead(rows)
+    seen = [row for row in ahead.rows if not row.hidden]
     several = next((row for row in seen if sum(map(bool, row.cells)) > 1), None)
-    header = find_header([row.cells for row in seen], grouped=several is not None and several.grouped)
-    above = [_line(row.cells) for row in seen[: header.above] if any(row.cells)]
-    top = seen[: header.below]
-    widths = Counter(len(row.cells) for row in seen if any(row.cells))
-    usual = len(top[-1].cells) if header.names else max(widths, key=widths.__getitem__, default=0)
-    yield from (report for row in top for report in row.reports)
-    table = chain((row for row in first if not any(row is one for one in top)), rows)
-    taken: set[str] = set()
-    title = "; ".join(above)
-    if len(title) > _LONGEST_ABOVE or (above and "title" in map(str.lower, header.names)):
-        yield Document(f"{name}#above", stem, "", "\n".join(above))
-        taken.add("above")
-        title = ""
-    number = 0
-    for row in table:
-        if not any(row.cells) and not row.covered:
-            yield from row.reports
-            continue
-        number += 1
-        if row.hidden:
-            yield f"hidden row: {_line(row.cells)}"
-            continue
-        names = header.names
-        if row.line and (_width(row) > usual or len(row.cells) < (_width(top[-1]) if names else usual)):
-            names = [] if row.reports else names  # a malformed line may be cut anywhere
-            row.reports.append(f"line {row.line}: {len(row.cells)} cells, not {usual}")
-        document = _document(row, names, f"{title or stem}, row {number}")
-        key = _distinct(document.id or str(number), taken)
-        yield replace(document, id=f"{name}#{key}", hidden=reported(row.reports))
-    if not number and above:
-        yield Document(f"{name}#above", stem, "", "\n".join([*above, _line(header.names)]))
-    elif not number and header.names:
-        yield f"{_NO_ROWS}: {_line(header.names)}"
+    cells = [row.cells for row in seen]
+    if len(seen) == len(ahead.rows) < LOOK and (card := find_card(cells)):
+        yield from (report for row in seen for report in row.reports)
+        yield Document(f"{name}#1", stem, "", "\n".join(card))
+        return
+    if gap := find_gap(cells):
+        yield f"two tables side by side: column {gap + 1} is empty"
+        whole = [*ahead.rows, *ahead.below]
+        yield from row_documents((_side(row, 0, gap) for row in whole), stem, name)
+        right = (_side(row, gap + 1, len(row.cells)) for row in whole)
+        yield from row_documents(right, stem, f"{name}#column {gap + 2}")
+        return
+    header: Header | None = find_header(cells, grouped=several is not None and several.grouped)
+    taken, number, title, names = set[str](), 0, "", list[str]()
+    while header is not None:
+        seen = [row for row in ahead.rows if not row.hidden]
+        above = [_line(row.cells) for row in seen[: header.above] if any(row.cells)]
+        top = seen[: header.below]
+        widths = Counter(len(row.cells) for row in seen if any(row.cells))
+        usual = len(top[-1].cells) if header.names else max(widths, key=widths.__getitem__, default=0)
+        yield from (report for row in top for report in row.reports)
+        if names and not header.names:
+            yield f"a table that may or may not go on below a blank row: {_line(seen[header.above].cells)}"
+        ahead.drop(top)
+        title = "; ".join(above) or (title if header.names == names else "")
+        names, before = header.names, number
+        if len(title) > _LONGEST_ABOVE or (above and "title" in map(str.lower, names)):
+            yield Document(f"{name}#{_distinct('above', taken)}", stem, "", "\n".join(above))
+            title = ""
+        header, blank, known = None, False, list[Sequence[str]]()
+        while ahead.rows:
+            row = ahead.rows[0]
+            empty = not any(row.cells) and not row.covered
+            if not row.hidden and not empty and (blank or _is_named(row, names)):
+                header = find_next(names, known, ahead.block())
+            if header:
+                break
+            ahead.take()
+            blank = empty
+            if empty:
+                yield from row.reports
+                continue
+            number += 1
+            if row.hidden:
+                yield f"hidden row: {_line(row.cells)}"
+                continue
+            known += [row.cells] if len(known) < LOOK else []
+            own = names
+            if row.line and (_width(row) > usual or len(row.cells) < (_width(top[-1]) if names else usual)):
+                own = [] if row.reports else names  # a malformed line may be cut anywhere
+                row.reports.append(f"line {row.line}: {len(row.cells)} cells, not {usual}")
+            document = _document(row, own, f"{title or stem}, row {number}")
+            key = _distinct(document.id or str(number), taken)
+            yield replace(document, id=f"{name}#{key}", hidden=reported(row.reports))
+        if number == before and above:
+            lines = [*above, _line(names)]
+            yield Document(f"{name}#{_distinct('above', taken)}", stem, "", "\n".join(lines))
+        elif number == before and names:
+            yield f"{_NO_ROWS}: {_line(names)}"
+
+
+class _Ahead:
+    """The next LOOK rows of a table, and those below."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.below = iter(rows)
+        self.rows = deque(islice(self.below, LOOK))
+
+    def drop(self, taken: Sequence[Row]) -> None:
+        self.rows = deque(row for row in self.rows if not any(row is one for one in taken))
+        self.rows.extend(islice(self.below, LOOK - len(self.rows)))
+
+    def take(self) -> None:
+        self.rows.popleft()
+        self.rows.extend(islice(self.below, 1))
+
+    def block(self) -> list[Sequence[str]]:
+        """The rows up to the next blank one."""
+        return [row.cells for row in takewhile(lambda row: any(row.cells), self.rows) if not row.hidden]
+
+
+def _side(row: Row, start: int, end: int) -> Row:
+    """The part of a row that belongs to one of two tables; what the row reports is told with the left one."""
+    covered = {at - start: text for at, text in row.covered.items() if start <= at < end}
+    reports = [] if start else row.reports
+    return Row(row.cells[start:end], covered, reports, row.hidden, row.grouped)
+
+
+def _is_named(row: Row, names: Sequence[str]) -> bool:
+    """Whether a row begins with the name of its column, as a header does that is repeated."""
+    first = next((at for at, cell in enumerate(row.cells) if cell), len(names))
+    return first < len(names) and row.cells[first].lower() == names[first].lower()
 
 
 def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Document]:

@@ -14,14 +14,16 @@ from xml.etree.ElementTree import Element, fromstring, tostring
 from ...values.letters import raised
 from ..hidden import reported
 from .page import Page, read_page
+from .word_styles import Numbering, Styles, attribute, is_on, like, tag, value
 
 _NOTES = {"footnoteReference": r"word/footnotes\d*\.xml", "endnoteReference": r"word/endnotes\d*\.xml"}
 _BESIDE = {"header or footer": r"word/(?:header|footer)\d*\.xml", "comment": r"word/comments\d*\.xml"}
+_NAMED, _LISTS = r"word/styles\d*\.xml", r"word/numbering\d*\.xml"
 _STYLES = "p[style-name='Title'] => h1:fresh"
 _TRANSPARENT = {"fldSimple", "ruby", "rubyBase", "bdo", "dir"}  # mammoth reads nothing inside
 _NEVER_READ = {"rt", "moveFrom"}  # how the characters below are spoken; what is read where it was moved to
-_OFF = {"0", "false", "off"}
 _AS = {"cr": "br", "ptab": "tab"}  # what mammoth does not know, and what it is
+_PICTURES = ("blip", "imagedata")
 _SIGN = "\ufffc"  # stands for one that its font alone knows
 _NOT_LETTERS = re.compile(r"[\W_]+")
 
@@ -31,9 +33,6 @@ def read_word(content: io.BytesIO, deepest: int) -> Page:
 
     Notes stand in brackets where they are referred to, formulas on their line, a moved sentence and a text box once.
     What is deleted, struck through or hidden, headers, footers, comments, pictures and drawings are reported, not read.
-
-    Args:
-        deepest: as for `read_page`.
     """
     import mammoth
 
@@ -43,6 +42,8 @@ def read_word(content: io.BytesIO, deepest: int) -> Page:
     name = _main_part(parts)
     document = _Document(parts)
     body = document.settled(parts[name])
+    lists = next((path for path in parts if re.fullmatch(_LISTS, path)), "")
+    in_lists = list(Numbering(parts.pop(lists, b"<none/>"), document.styles).write(body))
     parts[name] = tostring(body)
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -52,15 +53,15 @@ def read_word(content: io.BytesIO, deepest: int) -> Page:
     page = read_page(f'<meta charset="utf-8">{converted.value}'.encode(), deepest)
     heading = next((line[2:] for line in page.text.splitlines() if line.startswith("# ")), "")
     signs = [one.message for one in converted.messages if "unsupported character" in one.message]
-    left_out = [*document.left_out, *document.not_text, *_beside(parts), *_lost(body, page.text), *signs]
-    return Page(heading, page.text, reported([*page.hidden, *left_out]))
+    left_out = [*page.hidden, *document.left_out, *document.not_text, *in_lists, *_beside(parts)]
+    return Page(heading, page.text, reported([*left_out, *_lost(body, page.text), *signs]))
 
 
 def _main_part(parts: dict[str, bytes]) -> str:
     """The path of the part that holds the text: Word for the web numbers it."""
     for relation in fromstring(parts.get("_rels/.rels", b"<none/>")):
-        if _attribute(relation, "Type").endswith("/officeDocument"):
-            return _attribute(relation, "Target").lstrip("/")
+        if attribute(relation, "Type").endswith("/officeDocument"):
+            return attribute(relation, "Target").lstrip("/")
     return "word/document.xml"
 
 
@@ -70,9 +71,11 @@ class _Document:
     def __init__(self, parts: dict[str, bytes]) -> None:
         self.left_out: list[str] = []
         self._counts: Counter[str] = Counter()
+        named = (part for path, part in parts.items() if re.fullmatch(_NAMED, path))
+        self.styles = Styles(next(named, b"<none/>"))
         self._notes: dict[tuple[str, str], str] = {}
         self._notes = {
-            (kind, _attribute(note, "id")): _text(note)
+            (kind, attribute(note, "id")): _text(note)
             for kind, paths in _NOTES.items()
             for path, part in parts.items()
             if re.fullmatch(paths, path)
@@ -86,6 +89,7 @@ class _Document:
     def settled(self, part: bytes) -> Element:
         """A part, changed so that mammoth reads all of it that is seen, and nothing else."""
         whole = fromstring(part)
+        self.styles.spell_out(whole)
         waiting = [whole]
         while waiting:
             parent = waiting.pop()
@@ -94,63 +98,55 @@ class _Document:
         return whole
 
     def _settled(self, element: Element) -> list[Element]:
-        kind = _kind(element)
+        kind = tag(element)
         if kind in _TRANSPARENT:
             return [one for child in element for one in self._settled(child)]
         if reason := _why_not_read(element, kind):
             self.left_out.append(f"{reason}: {_text(element)}")
             return []
         if kind in ("oMath", "oMathPara"):
-            run = _like("r")
-            run.append(_like("t", _formula(element)))
-            return [run]
+            return [like("r", like("t", text=_formula(element)))]
         if kind in _NOTES:
-            return [_like("t", f" ({self._notes.get((kind, _attribute(element, 'id')), '')}) ")]
+            return [like("t", text=f" ({self._notes.get((kind, attribute(element, 'id')), '')}) ")]
         if kind in ("AlternateContent", "drawing", "object", "pict"):
             return self._drawn(element)
         if kind == "altChunk":
             self._counts["embedded documents"] += 1
+        if kind == "fldChar" and (forms := _all(element, "ddList")):  # what was chosen of a list
+            chosen = value(forms[0], "result") or value(forms[0], "default") or "0"
+            entries = {str(at): attribute(one, "val") for at, one in enumerate(_all(forms[0], "listEntry"))}
+            return [element, like("t", text=entries.get(chosen, ""))]
         if kind in _AS:
-            return [_like(_AS[kind])]
+            return [like(_AS[kind])]
         return [] if kind in _NEVER_READ else [element]
 
     def _drawn(self, element: Element) -> list[Element]:
         """The text boxes of a drawing, each once: Word writes them in a new form and, for old programs, in another."""
-        forms = [child for child in element if _kind(child) in ("Choice", "Fallback")] or [element]
-        boxes = next((found for form in forms if (found := _all(form, "txbxContent"))), [])
-        if not boxes:
-            picture = any(_all(element, name) for name in ("blip", "imagedata"))
-            self._counts["pictures" if picture else "drawings"] += 1
-            return []
-        place = _like("pict")
-        place.extend(boxes)
-        return [place]
+        forms = [child for child in element if tag(child) in ("Choice", "Fallback")] or [element]
+        form = next((one for one in forms if _all(one, "txbxContent")), forms[0])
+        boxes = _all(form, "txbxContent")
+        inside = sum(len(_all(box, *_PICTURES)) for box in boxes)
+        pictures = len(_all(form, *_PICTURES)) - inside  # those beside the boxes
+        if pictures > 0 or not boxes:
+            self._counts["pictures" if pictures > 0 else "drawings"] += 1
+        return [like("pict", *boxes)] if boxes else []
 
 
 def _why_not_read(element: Element, kind: str) -> str:
-    if (kind == "del" and _text(element)) or (kind == "tr" and _properties(element, "trPr", "del")):
+    if (kind == "del" and _text(element)) or (kind == "tr" and is_on(element, "trPr", "del")):
         return "deleted"
     if kind == "r" and _text(element):
-        if _properties(element, "rPr", "vanish"):
+        if is_on(element, "rPr", "vanish"):
             return "hidden"
-        if _properties(element, "rPr", "strike") or _properties(element, "rPr", "dstrike"):
+        if is_on(element, "rPr", "strike") or is_on(element, "rPr", "dstrike"):
             return "struck through"
     return ""
 
 
-def _properties(element: Element, group: str, name: str) -> bool:
-    for properties in element:
-        if _kind(properties) == group:
-            return any(
-                _kind(one) == name and _attribute(one, "val").lower() not in _OFF for one in properties
-            )
-    return False
-
-
 def _formula(element: Element) -> str:
-    inner = [(kind, _formula(child)) for child in element if not (kind := _kind(child)).endswith("Pr")]
+    inner = [(kind, _formula(child)) for child in element if not (kind := tag(child)).endswith("Pr")]
     named = dict(inner)
-    match _kind(element):
+    match tag(element):
         case "t":
             return element.text or ""
         case "f":
@@ -179,7 +175,7 @@ def _lost(body: Element, read: str) -> Iterator[str]:
     """The paragraphs that are not in the text that was read, whatever mammoth makes of them."""
     known, place = _letters(read), 0
     for paragraph in body.iter():
-        text = _text(paragraph) if _kind(paragraph) == "p" else ""
+        text = _text(paragraph) if tag(paragraph) == "p" else ""
         for letters in map(_letters, text.split(_SIGN)):
             found = known.find(letters, place)  # mostly in order, so that a long file takes no longer a line
             place = known.find(letters) if found < 0 else found
@@ -200,8 +196,8 @@ def _text(element: Element) -> str:
     waiting = [element]
     while waiting:
         one = waiting.pop()
-        waiting += [child for child in reversed(one) if _kind(child) != "txbxContent"]
-        match _kind(one):
+        waiting += [child for child in reversed(one) if tag(child) != "txbxContent"]
+        match tag(one):
             case "t" | "delText":
                 parts.append(one.text or "")
             case "noBreakHyphen":
@@ -213,20 +209,5 @@ def _text(element: Element) -> str:
     return " ".join("".join(parts).split())
 
 
-def _all(element: Element, kind: str) -> list[Element]:
-    return [one for one in element.iter() if _kind(one) == kind]
-
-
-def _like(kind: str, text: str = "") -> Element:
-    made = Element(f"{{http://schemas.openxmlformats.org/wordprocessingml/2006/main}}{kind}")
-    made.text = text
-    return made
-
-
-def _kind(element: Element) -> str:
-    """The name of an element, in whatever edition of the standard."""
-    return element.tag.rpartition("}")[2]
-
-
-def _attribute(element: Element, name: str) -> str:
-    return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
+def _all(element: Element, *kinds: str) -> list[Element]:
+    return [one for one in element.iter() if tag(one) in kinds]

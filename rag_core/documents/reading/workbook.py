@@ -20,10 +20,10 @@ from ..hidden import LONGEST
 from ..limits import LimitExceeded
 from .cell_formats import shown
 from .tables import Row, row_documents, with_reports
+from .word_styles import ON, tag
 
 _LAST_ROW = 1_048_576  # of any sheet
 _CODE = re.compile(r"&(?:[LCRPNDTFAGZBIUESXYOH]|K[\dA-F]{6}|\"[^\"]*\"|\d+)")  # in a header or footer
-_ON = {"1", "true", "on"}
 
 
 class Area(NamedTuple):
@@ -52,11 +52,7 @@ class _Aside:
 
 
 def workbook_documents(content: io.BytesIO, stem: str, name: str) -> Iterator[Document]:
-    """The rows of every sheet as documents; hidden sheets are reported.
-
-    Args:
-        stem: as for `row_documents`, as is `name`.
-    """
+    """The rows of every sheet as documents, as for `row_documents`; hidden sheets are reported."""
     from openpyxl import load_workbook
 
     book = load_workbook(content, read_only=True, data_only=True, rich_text=True)
@@ -98,9 +94,7 @@ def _rows(sheet: Any, aside: _Aside) -> Iterator[Row]:
             raise LimitExceeded(Message("it has more than {most:,} rows or sections", most=_LAST_ROW))
         row = Row([], reports=[*aside.reports.pop(0, ()), *aside.reports.pop(number, ())])
         for column, cell in enumerate(cells, start=1):
-            text = (
-                _text(cell, aside.rich.get((number, column)), row.reports) if cell.value is not None else ""
-            )
+            text = "" if cell.value is None else _text(cell, aside.rich.get((number, column)), row.reports)
             if text and aside.hides(column):
                 unseen[column].append(text)
                 text = ""
@@ -152,9 +146,8 @@ def _text(cell: Any, rich: Any, reports: list[str]) -> str:
     if cell.data_type == "e":
         reports.append(f"{cell.coordinate}: {value}")
         return ""
-    number_format, struck_cell = (
-        (cell.number_format, bool(cell.font.strike)) if cell.has_style else ("", False)
-    )
+    number_format = cell.number_format if cell.has_style else ""
+    struck_cell = cell.has_style and bool(cell.font.strike)
     parts: Any = value if isinstance(value, list | tuple) else [value]
     kept = struck = ""
     for part in parts:
@@ -181,12 +174,12 @@ def _aside(archive: zipfile.ZipFile, path: str) -> _Aside:
     at = 0
     with archive.open(path) as sheet:
         for _, element in iterparse(sheet):
-            match _kind(element):
+            match tag(element):
                 case "row":
                     at = int(float(element.get("r", at + 1)))
                     _read_row(element, at, aside)
                     element.clear()
-                case "col" if element.get("hidden") in _ON or _is_zero(element.get("width")):
+                case "col" if element.get("hidden") in ON or _is_zero(element.get("width")):
                     aside.columns.append((int(element.get("min", 0)), int(element.get("max", 0))))
                 case "mergeCell":
                     aside.merged.append(Area(*range_boundaries(element.get("ref", ""))))
@@ -203,18 +196,17 @@ def _read_row(row: Element, number: int, aside: _Aside) -> None:
     from openpyxl.utils import get_column_letter
     from openpyxl.utils.cell import coordinate_to_tuple
 
-    if row.get("hidden") in _ON or _is_zero(row.get("ht")):
+    if row.get("hidden") in ON or _is_zero(row.get("ht")):
         aside.rows.add(number)
     column = 0
     for cell in row:
         place = cell.get("r")
         column = coordinate_to_tuple(place)[1] if place else column + 1
-        inner = {_kind(child): child for child in cell}
+        inner = {tag(child): child for child in cell}
         if "f" in inner and cell.get("t") != "str" and not ("v" in inner and inner["v"].text):
             formula = inner["f"].text or ""
-            aside.reports[number].append(
-                f"{get_column_letter(column)}{number}: formula without a value: ={formula}"
-            )
+            place = f"{get_column_letter(column)}{number}"
+            aside.reports[number].append(f"{place}: formula without a value: ={formula}")
         if "is" in inner and len(inner["is"]) > 1:
             from openpyxl.cell.rich_text import CellRichText
 
@@ -228,11 +220,11 @@ def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:
     relations = get_rels_path(path)
     parts = {part.target for part in get_dependents(archive, relations)} if relations in names else set()
     trees = {part: fromstring(archive.read(part)) for part in sorted(parts & names) if part.endswith(".xml")}
-    threaded = any(_kind(tree) == "ThreadedComments" for tree in trees.values())
+    threaded = any(tag(tree) == "ThreadedComments" for tree in trees.values())
     for tree in trees.values():
         counts: Counter[str] = Counter()
         for element in tree.iter():
-            kind = _kind(element)
+            kind = tag(element)
             if kind == "threadedComment" or (kind == "comment" and not threaded):
                 place = element.get("ref", "")
                 row = int(re.sub(r"\D", "", place) or 0)
@@ -246,16 +238,12 @@ def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:
 
 def _said(element: Element) -> str:
     texts = (
-        "\n" if _kind(one) == "p" else one.text or ""
+        "\n" if tag(one) == "p" else one.text or ""
         for one in element.iter()
-        if _kind(one) in ("t", "text", "p")
+        if tag(one) in ("t", "text", "p")
     )
     return " ".join("".join(texts).split())
 
 
 def _is_zero(size: str | None) -> bool:
     return size is not None and float(size) == 0
-
-
-def _kind(element: Element) -> str:
-    return str(element.tag).rpartition("}")[2]
