@@ -1,5 +1,3 @@
-"""The offline scorer: rankings, relevance and its calibration file."""
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Citations: every usual spelling of a marker is read, and a quote supports its claim or says that it does not."""
-
 import re
 from dataclasses import replace
 
