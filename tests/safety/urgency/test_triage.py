@@ -127,9 +127,11 @@ def test_an_examination_today_is_less_than_an_emergency():
         "My boyfriend keeps all my money and scares me since I got pregnant",
         "mi marido me quita todo el dinero y me da miedo",
         "he checks my phone and I'm afraid, 20 weeks",
+        "mi marido me golpeó en la panza",
+        "I got hit by my husband last night",
     ],
 )
-def test_control_with_fear_is_violence(question):
+def test_control_with_fear_and_a_blow_by_the_partner_are_violence(question):
     assert triage(question).flags == ("violence",)
 
 
@@ -358,13 +360,6 @@ def test_the_action_fits_who_is_ill_and_what_happened(question, action):
 def test_a_fall_or_a_childs_kick_is_no_violence(question):
     assert triage(question).level == "emergency"
     assert triage(question).flags == ()
-
-
-@pytest.mark.parametrize(
-    "question", ["mi marido me golpeó en la panza", "I got hit by my husband last night"]
-)
-def test_a_blow_by_the_partner_is_violence(question):
-    assert triage(question).flags == ("violence",)
 
 
 def test_a_fever_is_the_babys_or_the_mothers():
