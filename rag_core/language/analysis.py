@@ -88,11 +88,7 @@ def _is_word(word: str, language: str) -> bool:
 
 
 def confident_language(text: str, expected: Iterable[str] = ()) -> str:
-    """The language of a text, if the detector is confident; otherwise empty.
-
-    Args:
-        expected: languages to consider besides the common ones.
-    """
+    """The language of a text, of the common or `expected` ones, if the detector is confident; or ""."""
     if not any(char.isalpha() for char in text):
         return ""
     if not _is_latin(text):
@@ -152,9 +148,7 @@ def query_tokens(question: str, languages: Sequence[str], gloss: str = "") -> li
     languages. A longer one is analysed in its own language if the collection has it, otherwise in the
     collection's first.
 
-    Args:
-        languages: the collection's languages, most frequent first; at least one.
-        gloss: the question read in English, if it was; its terms are added, to match English passages too.
+    `languages` are at least one, most frequent first; the English `gloss` adds terms for English passages.
     """
     detected = language_of(question)
     first = detected if detected in languages else languages[0]

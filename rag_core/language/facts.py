@@ -37,11 +37,9 @@ _DRUG_ENDING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A part of a question that every rewrite must keep: text[start:end].
+    """A part text[start:end] of a question that every rewrite must keep.
 
-    Args:
-        values: its content in comparable form: "34" for a number, a drug's folded name, the word that a
-            negation negates.
+    `values` are comparable: "34" for a number, a drug's folded name, the word that a negation negates.
     """
 
     kind: FactKind

@@ -17,11 +17,9 @@ class Segment(NamedTuple):
 
 
 def highlight(text: str, question: str, language: str, quotes: Iterable[str] = ()) -> list[Segment]:
-    """The segments of a text, in order; joined, they are the text.
+    """The segments of a text in this language, in order; joined, they are the text.
 
-    Args:
-        language: the text's.
-        quotes: sentences of the text, white space aside; others are ignored.
+    `quotes` are sentences of the text, white space aside; others are ignored.
     """
     words = matches(text, question, language)
     sentences = [

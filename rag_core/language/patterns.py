@@ -28,15 +28,13 @@ _NOT = re.compile(r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)(?:not|['’]t)\b", re.
 class Term:
     """A word or number as patterns compare it: its form without accents, and its stems by language.
 
-    Args:
-        stems: empty for a number or a stop word, which match by form only.
+    A number or a stop word has no stems and matches by form only.
     """
 
     form: str
     stems: frozenset[tuple[str, str]] = frozenset()
 
     def same(self, other: Term) -> bool:
-        """Whether both are the same word, in this or another form."""
         return self.form == other.form or not self.stems.isdisjoint(other.stems)
 
 
@@ -48,7 +46,6 @@ class Alternative:
     prefix: bool = False
 
     def within(self, sentence: Sequence[Term]) -> bool:
-        """Whether the terms occur next to each other in a sentence."""
         size = len(self.terms)
         if size == 1:  # as most are
             (term,) = self.terms
@@ -77,18 +74,13 @@ class Pattern:
 
     @classmethod
     def parse(cls, written: str) -> Pattern:
-        """Read a pattern.
-
-        Raises:
-            DataError: it is empty, or a word is not letters or digits with an optional final `*`.
-        """
+        """Read a pattern; raises DataError if it is empty or has a word that is none, as the module says."""
         words = written.split()
         if not words:
             raise DataError("A pattern is empty.", "Write the words that the sentence must contain.")
         return cls(tuple(tuple(_alternative(part, written) for part in word.split("|")) for word in words))
 
     def matches(self, sentence: Sequence[Term]) -> bool:
-        """Whether a sentence, as its terms, contains every word of the pattern."""
         return all(any(one.within(sentence) for one in word) for word in self.words)
 
 

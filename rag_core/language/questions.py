@@ -59,8 +59,7 @@ _ASKED = re.compile(rf"(?<!\w){_ASKING}\b", re.IGNORECASE)
 def check_question(question: str) -> str:
     """The question on one line, in plain letters as documents are, without invisible characters.
 
-    Raises:
-        InputError: it is empty, too long, not valid text, or has no letter or digit.
+    Raises InputError if it is empty, too long, not valid text, or has no letter or digit.
     """
     text = " ".join(plain_letters(without_invisible(_CONTROL.sub(" ", question))).split())
     try:
@@ -119,11 +118,9 @@ def parts(question: str) -> list[str]:
 
 
 def question_notice(question: str, languages: Sequence[str], spoken: str = "en") -> str:
-    """A warning about a question's language; usually empty.
+    """A warning, in the language `spoken`, about a question's language; usually empty.
 
-    Args:
-        languages: the collection's, from its profile; empty when unknown.
-        spoken: the language of the warning.
+    `languages` are the collection's, from its profile; empty when unknown.
     """
     language = confident_language(question, languages)
     if not language or not languages or language in languages:

@@ -105,9 +105,7 @@ class Spelling:
     medicines, abbreviations and names inside a sentence are never changed, nor are questions whose unknown words
     are as near to Spanish ones: the gloss reads those.
 
-    Args:
-        words: of the collection and thesaurus, by language, lower-cased with accents, with their number.
-        is_word: whether a dictionary of a language has a word.
+    `words` are those of the collection and thesaurus by language, lower-cased with accents, with their number.
 
     Example:
         >>> words = {"en": {"what": 9, "is": 9, "gestational": 4, "diabetes": 8}, "es": {}}
@@ -186,11 +184,9 @@ class Spelling:
 def count_words(
     texts: Iterable[tuple[str, str]], names: Iterable[tuple[str, str]]
 ) -> dict[str, Counter[str]]:
-    """How often texts have each word, by language, up to `SAMPLE_WORDS` words; words of names count as frequent.
+    """How often texts have each word, by language, up to `SAMPLE_WORDS` words.
 
-    Args:
-        texts: (text, language) of passages.
-        names: the same of the thesaurus.
+    `texts` are (text, language) of passages, `names` those of the thesaurus, whose words count as frequent.
     """
     found: dict[str, Counter[str]] = {"en": Counter(), "es": Counter()}
     left = SAMPLE_WORDS

@@ -34,8 +34,6 @@ class Concept:
         terms: clinical terms by language, preferred term first; at least one per language.
         lay: lay terms by language.
         abbreviations: of either language, with their usual capitals.
-        narrower: ids of narrower concepts.
-        related: ids of related concepts.
         class_of: ids of its members, when it is a class of things (antibiotics: amoxicillin).
         kind: "drug" for one medicine, whose names are its spellings and brands; otherwise empty.
     """
@@ -66,11 +64,9 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One meaning of an ambiguous abbreviation.
+    """One meaning of an ambiguous abbreviation, and words and phrases of either language that speak for it.
 
-    Args:
-        concept: id of the concept; empty for a meaning that the thesaurus lacks.
-        cues: words and phrases, of either language, that speak for this meaning.
+    `concept` is empty for a meaning that the thesaurus lacks.
     """
 
     concept: str
@@ -85,9 +81,6 @@ class Thesaurus:
     longest name wins, and stop words alone match nothing. An abbreviation needs its capitals unless it
     cannot be a word (no vowel, or a digit), as in "gbs" and "t1dm". One with several readings ("PE") takes the
     reading whose cues the text has most of, and is left alone when none leads.
-
-    Args:
-        ambiguous: abbreviations with several readings.
     """
 
     def __init__(
@@ -117,8 +110,7 @@ class Thesaurus:
 
         The same content gives the same object: to find its names takes half a second.
 
-        Raises:
-            DataError: the file is missing or not TOML, or a concept lacks a field.
+        Raises DataError if the file is missing or not TOML, or a concept lacks a field.
         """
         return read_data_file(path, _parsed)
 
@@ -295,9 +287,6 @@ class WrittenOut:
     """Reads questions with the clinical term in front of an abbreviation or a lay name of several words.
 
     On the 64 dev questions that have one, this raises dense nDCG@10 from 0.554 to 0.627.
-
-    Args:
-        spelling: reads the question first.
 
     Example:
         >>> pph = Concept("pph", {"en": ("postpartum haemorrhage",), "es": ()}, {"en": (), "es": ()}, ("PPH",))

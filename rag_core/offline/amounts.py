@@ -9,12 +9,7 @@ from ..language.quantities import NUMBER_WORDS, TENS, THOUSANDS, UNITS, plain_nu
 
 
 class Quantity(NamedTuple):
-    """A number and its unit, both in base units; the unit is empty if the number has none.
-
-    Args:
-        number: the number before conversion.
-        text: the quantity as written, in digits.
-    """
+    """A number and its unit in base units, or "" if it has none; the number as written; and both as text."""
 
     value: float
     unit: str

@@ -28,13 +28,11 @@ class _Compared(NamedTuple):
 
 
 class AskedIndex:
-    """The known questions of a corpus's passages; `taught` is the number of those that people taught. Thread-safe.
+    """The known questions of a corpus's passages; `taught` counts those that people taught. Thread-safe.
 
     Args:
-        vectors: returns the vectors of those questions in parts, each (n, d), rows L2-normalised; called once, when first
-            searched.
+        vectors: returns the questions' in parts, (n, d) with L2-normalised rows; called at the first search.
         embedder: the model that made them.
-        passages: the corpus's, by id.
     """
 
     def __init__(

@@ -37,9 +37,8 @@ class Clause:
     """A clause as read in English.
 
     Args:
-        text: the clause.
-        stems: stems of its content words, without quantities.
-        drugs: the medicines it names: a thesaurus id, or the name without its ending.
+        stems: of its content words, without quantities.
+        drugs: thesaurus ids, or names without their endings.
         negated: the stems that each of its negations applies to.
         sides: for each of the contrasts, the sides it is on.
     """

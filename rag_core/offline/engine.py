@@ -1,7 +1,6 @@
 """The offline engine: classical information retrieval in place of a language model.
 
-Deterministic; it uses a prompt's template name and fields instead of its text. Rewrites come from the
-thesaurus and a first-pass search, scores from the offline scorer, and answers are sections of the passages.
+Deterministic; it uses a prompt's template name and fields instead of its text.
 """
 
 import json
@@ -43,19 +42,13 @@ Fields = Mapping[str, Any]
 
 
 class OfflineEngine:
-    """A stand-in for a language model.
-
-    Given a template name and fields, it does what the template asks: rewrite, judge, answer, write a
-    hypothetical passage or a context.
+    """Does what a template asks: rewrite, judge, answer, write a hypothetical passage or a context.
 
     Args:
         scorer: judges passages, which are then enough for an answer (the stage before has seen to it); without
             it the engine cannot judge, and answers if a sentence is near enough.
-        thesaurus: concept names for rewrites; without it they rely on the first pass.
-        index: searched for rewrites and hypothetical passages; without it they rely on the thesaurus.
-        embedder: the index's model, for those searches.
-        reader: the model that compares sentences, by default `embedder`. The constants in `sections` were fitted
-            on the bundled model and do not transfer to others.
+        index: for first passes, with its model `embedder`; without it rewrites rely on the thesaurus alone.
+        reader: compares sentences, by default `embedder`; see `Sections`.
         asked: the questions that passages are known to answer, which tell the section to quote.
     """
 
@@ -81,7 +74,6 @@ class OfflineEngine:
         """The reply to a prompt, a section at a time.
 
         Args:
-            template: the name of the prompt's template.
             sample: which of several replies to the same prompt.
             bills: receives its embedding calls.
         """
@@ -112,7 +104,6 @@ class OfflineEngine:
         return " ".join(one.text for one in sections.closest(question, found, READ_OUT))
 
     def _answer(self, asked: Urgent, sources: Sources, sections: Sections) -> Iterator[str]:
-        """The sections that answer, each with its number."""
         rated = self._scorer.relevance(asked.question, sources.hits) if self._scorer else None
         chosen = sections.choose(asked, sources, rated)
         if not chosen:
@@ -123,11 +114,7 @@ class OfflineEngine:
             yield f"{BETWEEN if i else ''}{section.quotation}"
 
     def _judge(self, question: str, sources: Sources, sections: Sections) -> str:
-        """The relevance of the only source, leniently from 0 to 100, and its closest sentence, as JSON.
-
-        Raises:
-            ConfigError: there is no scorer.
-        """
+        """The only source's relevance, leniently from 0 to 100, and its closest sentence, as JSON."""
         if self._scorer is None:
             raise ConfigError("This offline engine has no scorer and cannot judge passages.")
         (hit,) = sources
@@ -141,11 +128,10 @@ class OfflineEngine:
     def _hypothetical_passage(
         self, question: str, sample: int, sections: Sections, rewriter: Rewriter
     ) -> str:
-        """A passage as in a document: the first-pass sentences closest to the question.
+        """The first-pass sentences closest to the question, for HyDE (Gao et al., ACL 2023).
 
-        Replaces the model-written passage of HyDE (Gao et al., ACL 2023). Each further sample takes the next
-        sentences, and is empty when there are none left. Without an index, or if nothing is found, the first is the
-        question itself.
+        Each further sample takes the next sentences, and is empty when none are left. If nothing is found, the
+        first is the question itself.
         """
         feedback = rewriter.first_pass(question, language_of(question))
         found = sections.closest(
@@ -175,7 +161,6 @@ def _analysis(question: str) -> str:
 
 
 def _context_of(title: str, document: str) -> str:
-    """A document's title and first sentence."""
     lead = next(iter(sentences(document, language_of(document))), "")
     return f"{title}: {lead}" if title and lead else title or lead
 

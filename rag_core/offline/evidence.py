@@ -29,13 +29,12 @@ class Facts(NamedTuple):
 
     Args:
         relevance: of the best passage, as log-odds.
-        least: mean cosine of the two word pieces of the question that are farthest from the best passage, -1 to 1.
-        length: ln(1 + number of the question's words), at least of FEW; in more words, more are far from any passage.
+        least: mean cosine of the question's two word pieces farthest from the best passage, -1 to 1.
+        length: ln(1 + number of the question's words), at least of FEW; in more, more are far from any passage.
         urgent: 1 for an urgent question.
-        spread: see `spread`.
         known: cosine of the question to the nearest known question, -1 to 1; 0 where none is known.
-        words: mean cosine of its word pieces to the nearest in the section of that question or in what is asked of it, -1 to 1;
-            0 where none is known.
+        words: mean cosine of its word pieces to the nearest in the section of that question or in what is asked
+            of it, -1 to 1; 0 where none is known.
     """
 
     relevance: float
@@ -70,7 +69,7 @@ class Thresholds:
 
     Args:
         plain: from all facts but the known questions; for documents of every kind.
-        known: likewise with the known questions, for documents that have them for each section; None to do without.
+        known: from all facts, for documents with known questions for each section; None to do without.
     """
 
     plain: Weighing
@@ -78,12 +77,9 @@ class Thresholds:
 
 
 def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
-    """Fitted thresholds by embedding model, from `data/abstention.toml`.
+    """Fitted thresholds by embedding model, from `data/abstention.toml`; raises DataError.
 
-    The model is named by its key up to "@": name, version, and whether it reads through a gloss, but not which.
-
-    Raises:
-        DataError: the file is missing or malformed.
+    A model is named by its key up to "@": name, version, and whether it reads through a gloss, not which.
     """
     return read_data_file(
         path,
@@ -102,8 +98,7 @@ class PassageEvidence:
     """The context's Evidence: decides by one score whether passages are enough for an answer.
 
     Args:
-        scorer: rates single passages and compares words; its labels say something else, how passages stand among others.
-        thresholds: by embedding model; see `read_thresholds`. Those of the scorer's model apply; another model may search.
+        thresholds: see `read_thresholds`; those of the scorer's model apply, though another may search.
     """
 
     def __init__(self, scorer: OfflineScorer, thresholds: Mapping[str, Thresholds]) -> None:
@@ -128,8 +123,7 @@ class PassageEvidence:
     ) -> EvidenceScore:
         """As `Evidence.score`; an emergency for which a passage says what to do is always answered.
 
-        Raises:
-            ValueError: the embedding model has no thresholds.
+        Raises ValueError if the embedding model has no thresholds.
         """
         if self._fitted is None:
             raise ValueError(f"no thresholds for {self.model}")
@@ -146,7 +140,6 @@ class PassageEvidence:
     def facts(
         self, question: str, hits: Sequence[Hit], triage: Triage, asked: AskedQuestions | None = None
     ) -> Facts:
-        """What the score is computed from; see `score`."""
         relevance = self._scorer.relevance(question, hits)
         likely = max(relevance)
         best = hits[relevance.index(likely)].passage

@@ -58,7 +58,6 @@ class _Match:
     Args:
         score: mean over its clauses of the best sentence's score.
         faults: what differs, worst first.
-        quote: the best sentences.
     """
 
     score: float
@@ -100,10 +99,6 @@ class OfflineGrounder:
     It is unsupported when no passage reaches WEAK, or when the closest one lacks the number or medicine or negates
     what the sentence says; else it is weak. A sentence that a passage contains word for word is supported. The
     passages' own references are compared with nothing, nor are copies of them.
-
-    Args:
-        embedder: the bundled model, on which the constants were fitted.
-        thesaurus: knows medicines by their names.
     """
 
     def __init__(self, embedder: RememberingEmbedder, thesaurus: Thesaurus | None) -> None:
@@ -112,11 +107,9 @@ class OfflineGrounder:
         self._source = functools.lru_cache(maxsize=CACHED)(self._read_source)
 
     def ground(self, claims: Sequence[Claim], passages: Sequence[Passage], language: str) -> list[Grounded]:
-        """The claims, in order, with their support; those after the first MOST are left out.
+        """The claims with their support; those after the first MOST are left out.
 
-        Args:
-            passages: as numbered in the answer, from 1.
-            language: the answer's.
+        Passages are as numbered in the answer, whose language is given.
         """
         checked = claims[:MOST]
         texts = [_plain(without_references(one.text)) for one in passages]

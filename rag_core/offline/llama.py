@@ -11,11 +11,7 @@ from .engine import OfflineEngine
 
 
 class OfflineLLM(CustomLLM):
-    """Quotes the sentences before a question that answer it.
-
-    Args:
-        engine: what replies.
-    """
+    """Quotes the sentences before a question that answer it."""
 
     _engine: OfflineEngine = PrivateAttr()
 
@@ -30,11 +26,9 @@ class OfflineLLM(CustomLLM):
 
     @llm_completion_callback()
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """The complete reply."""
         return CompletionResponse(text=self._engine.read_out(prompt))
 
     @llm_completion_callback()
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        """The reply as one piece."""
         whole = self._engine.read_out(prompt)
         return (CompletionResponse(text=text, delta=text) for text in (whole,))

@@ -46,8 +46,7 @@ class OfflineLlm:
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply a section at a time, then the calls for its embeddings and its own.
 
-        Raises:
-            ProviderError: it failed; raised after the calls are yielded.
+        Raises ProviderError, after the calls are yielded.
         """
         text, reply = prompt.render(), Reply(says_end=False)
         inside: list[ModelCall] = []  # its embeddings, which a provider may bill

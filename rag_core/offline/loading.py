@@ -28,13 +28,7 @@ def load_offline(
     index: Index | None = None,
     asked: AskedIndex | None = None,
 ) -> OfflineLlm:
-    """The offline engine.
-
-    Args:
-        scorer: judges passages, and its model compares sentences; without it the engine cannot judge.
-        index: searched for rewrites and hypothetical passages.
-        asked: the questions that its passages are known to answer.
-    """
+    """The offline engine; see `OfflineEngine`, which without a scorer reads with `embedder`."""
     from .engine import OfflineEngine  # its patterns take a fifth of a second to compile
     from .llm import OfflineLlm
 
@@ -61,7 +55,6 @@ def load_scorer(
     """The offline scorer on the bundled model, sharing `embedder` if that is the same model.
 
     Args:
-        thesaurus: see `load_embedder`.
         stored: looks up the bundled model's vectors.
 
     Raises:

@@ -41,13 +41,9 @@ Stored = Callable[[Sequence[str]], Mapping[str, Vectors]]  # texts as read -> (d
 
 
 class RememberingEmbedder(EmbedderOver):
-    """An embedding model that remembers vectors by the text as read. Thread-safe.
+    """An embedding model that remembers `size` vectors by the text as read. Thread-safe.
 
-    One thread embeds at a time, and reuses what another has just embedded.
-
-    Args:
-        stored: looks up vectors that were made at indexing.
-        size: vectors kept in memory.
+    One thread embeds at a time, and reuses what another has just embedded, or `stored` has from indexing.
     """
 
     def __init__(self, embedder: Embedder, stored: Stored = lambda texts: {}, size: int = CACHE_SIZE) -> None:
@@ -105,18 +101,15 @@ def sentences_of(passage: Passage) -> tuple[str, ...]:
 
 
 def compared_texts(passage: Passage) -> tuple[str, ...]:
-    """What the offline engine embeds of a passage besides all of it: its sentences and, if it has one, its title."""
+    """What the offline engine embeds of a passage besides all of it: its sentences and its title, if any."""
     return (*sentences_of(passage), *filter(None, [passage.full_title]))
 
 
 def under_title(sentences: Vectors, title: Vectors) -> Vectors:
-    """(n, d) vectors of n sentences read under their title, L2-normalised: "Take it at night" is about its subject.
+    """(n, d) vectors of n sentences read under their title (d,): "Take it at night" is about its subject.
 
-    On the dev questions the sentence nearest to the question is then more often the one that answers it (0.67 of 333
-    sections; 0.62 without the title).
-
-    Args:
-        title: (d,) its vector; see `titles_of`.
+    All are L2-normalised. On the dev questions the sentence nearest to the question is then more often the one
+    that answers it (0.67 of 333 sections; 0.62 without the title).
     """
     titled = sentences + TITLE * title
     normal: Vectors = titled / np.linalg.norm(titled, axis=-1, keepdims=True).clip(1e-9)

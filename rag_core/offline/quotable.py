@@ -30,9 +30,8 @@ class Sentence:
         context: the source's title and headings.
         heading: the heading nearest above it inside the text.
         place: position among the source's sentences, from 0.
-        lead: position of the sentence that introduces its list, whose items say nothing without it; None outside one.
+        lead: position of the sentence that introduces its list, without which it says nothing; None outside one.
         leads: whether it introduces a list, and says nothing alone.
-        patient: its passage's; see `Passage`.
     """
 
     n: int
@@ -48,12 +47,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a list item or a heading, verbatim but for the brackets of references.
+    """A paragraph, list item or heading, verbatim but for the brackets of references; see `blocks`.
 
-    Args:
-        before: the white space between it and the block before.
-        kind: of a list item, also whether the block before introduces its list.
-        sentences: those worth quoting.
+    `before` is the white space between it and the block before; `sentences` are those worth quoting.
     """
 
     before: str
@@ -68,7 +64,7 @@ def read_sources(sources: Sources) -> list[Sentence]:
 
 
 def sentences_of(n: int, passage: Passage) -> list[Sentence]:
-    """The sentences of one source that is a passage, each with whom the passage is about."""
+    """The sentences of one source, each with whom it is about."""
     said = sentences_in(n, passage.text, passage.full_title, passage.language)
     return [replace(one, patient=passage.patient) for one in said] if passage.patient else said
 
@@ -124,7 +120,7 @@ def blocks(text: str, language: str) -> tuple[Block, ...]:
 
 
 def where(sentence: str, text: str) -> tuple[int, int]:
-    """The span of a sentence in the text it was read from, whose white space may differ; empty at the end if it is not there."""
+    """The span of a sentence in the text it was read from, white space aside; empty at the end if absent."""
     found = re.search(r"\s+".join(map(re.escape, sentence.split())), text)
     return found.span() if found else (len(text), len(text))
 
@@ -166,7 +162,6 @@ def _around(whole: Sequence[Block], place: int) -> tuple[int, int]:
 
 
 def _is_heading(block: str) -> bool:
-    """Whether a block is one short line without a full stop, and no list item."""
     line = block.strip()
     return (
         "\n" not in line

@@ -38,15 +38,12 @@ class Feedback:
         return list(dict.fromkeys(passage.full_title for passage in self.best if passage.full_title))
 
     def terms(self, language: str, known: str, most: int) -> list[str]:
-        """The most distinctive terms of the best passages, in their most common form, highest weight first.
+        """The most distinctive terms of the best passages, in their most common form, without `known` words.
 
         RM3 (Lavrenko and Croft, SIGIR 2001; Abdul-Jaleel et al., UMass at TREC 2004): a term's weight is its
         share of each best passage, divided by the passage's rank and summed. Instead of interpolating, the
         terms are appended to the question as text; instead of an idf, each weight is multiplied by the share
         of first-pass passages without the term.
-
-        Args:
-            known: a text whose words are left out.
         """
         weights: defaultdict[str, float] = defaultdict(float)
         forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -96,11 +93,7 @@ def first_pass(question: str, language: str, embedder: Embedder, index: Index) -
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The fixed phrases of one language.
-
-    Args:
-        aspects: aspects a question can ask about, with patterns for them; the first match wins.
-    """
+    """One language's phrases; `aspects` are patterns of what a question asks about: the first match wins."""
 
     full: str
     wider: str
@@ -137,16 +130,14 @@ class RewriteInput:
 
     @functools.cached_property
     def feedback(self) -> Feedback:
-        """Feedback from a first-pass search."""
         return self.search()
 
     @functools.cached_property
     def concepts(self) -> list[Concept]:
-        """The concepts it names, in order."""
         return list({mention.concept.id: mention.concept for mention in self.mentions}.values())
 
     def with_names(self, name: Callable[[Mention], str]) -> str:
-        """The text with each mention renamed, except where it overlaps a fact or its clinical term stands in the text.
+        """The text with each mention renamed, unless it overlaps a fact or its clinical term is there too.
 
         Reading a question already puts the term in front of most lay names (`WrittenOut`).
         """
@@ -161,7 +152,6 @@ class RewriteInput:
         return "".join([*parts, self.text[end:]])
 
     def terms(self, most: int) -> list[str]:
-        """Feedback terms that are not in the text."""
         return self.feedback.terms(self.language, self.text, most)
 
     def other_names(self, concept: Concept, most: int = MAX_NAMES) -> list[str]:
@@ -185,11 +175,9 @@ class Rewriter:
     index: Index | None
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
-        """A rewrite of the question; the question itself in languages other than English and Spanish.
+        """A rewrite by the rule of a template, or by "synonyms"; "keywords" become a full question first.
 
-        Args:
-            template: a name in RULES; any other is a custom template and is treated as "synonyms".
-            form: "keywords" are expanded to a full question first.
+        In languages other than English and Spanish, the question itself.
         """
         language = language_of(question)
         if language not in WORDINGS:
@@ -217,8 +205,6 @@ class Rewriter:
 
 
 def _with_clinical_terms(question: RewriteInput) -> str:
-    """Adds the preferred clinical term after every lay term and abbreviation."""
-
     def name(mention: Mention) -> str:
         written = question.text[mention.start : mention.end]
         return (
@@ -231,8 +217,6 @@ def _with_clinical_terms(question: RewriteInput) -> str:
 
 
 def _transform(question: RewriteInput) -> str:
-    """Replaces every lay term and abbreviation with the preferred clinical term."""
-
     def name(mention: Mention) -> str:
         written = question.text[mention.start : mention.end]
         return written if mention.kind == "term" else mention.concept.preferred(question.language)
@@ -328,6 +312,5 @@ def _condensed(text: str, language: str) -> str:
 
 
 def _listed(text: str, items: Iterable[str]) -> str:
-    """Text followed by a list of items without duplicates."""
     listed = ", ".join(dict.fromkeys(items))
     return f"{text} ({listed})" if listed else text

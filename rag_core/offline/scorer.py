@@ -45,10 +45,6 @@ def bm25_among(query: Mapping[str, float], passages: Sequence[Counter[str]]) -> 
     Σ over terms t of weight(t) · idf(t) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / mean length));
     Robertson and Zaragoza 2009. Among candidates for a question, a term that all of them contain discriminates
     least, however rare it is elsewhere.
-
-    Args:
-        query: weight of each term.
-        passages: term frequencies of each passage.
     """
     lengths = np.array([counts.total() for counts in passages], float)
     if not query or not lengths.any():
@@ -73,11 +69,8 @@ def feedback_terms(
 ) -> dict[str, float]:
     """The TERMS that best distinguish the leading passages, with their probability P(t) among them.
 
-    P(t) = Σ over leaders of weight · tf / length: Lavrenko and Croft, "Relevance-based language models",
-    SIGIR 2001; selected by P(t) · idf(t).
-
-    Args:
-        weights: (leaders,) P(passage), summing to 1.
+    P(t) = Σ over leaders of weight · tf / length, the weights P(passage) summing to 1: Lavrenko and Croft,
+    "Relevance-based language models", SIGIR 2001; selected by P(t) · idf(t).
     """
     having = Counter(term for counts in passages for term in counts)
     shares: dict[str, float] = {}
@@ -92,12 +85,9 @@ def feedback_terms(
 def feedback(scores: Scores, passages: Sequence[Counter[str]], vectors: NDArray[np.float32]) -> Scores:
     """(passages,) lexical and semantic similarity to the best passages so far.
 
-    Pseudo-relevance feedback: the LEADERS, weighted by exp(score), replace the question. The sum of BM25 with
-    their terms and the cosine to their mean vector (Rocchio 1971), both standardised.
-
-    Args:
-        scores: (passages,) standardised.
-        vectors: (passages, d) embeddings, rows L2-normalised.
+    Pseudo-relevance feedback: the LEADERS, weighted by exp(standardised score), replace the question. The sum
+    of BM25 with their terms and the cosine to their mean vector (Rocchio 1971), both standardised. `vectors`
+    are (passages, d), rows L2-normalised.
     """
     leaders = np.argsort(-scores, kind="stable")[:LEADERS]
     weights = np.exp(scores[leaders] - scores[leaders[0]])
@@ -108,7 +98,7 @@ def feedback(scores: Scores, passages: Sequence[Counter[str]], vectors: NDArray[
 
 
 def standardised(scores: Scores) -> Scores:
-    """Standardised scores (mean 0, standard deviation 1); zeros if all are equal."""
+    """Scores with mean 0 and standard deviation 1; zeros if all are equal."""
     gaps: Scores = scores - scores.mean()
     spread = float(scores.std())
     return gaps / spread if spread > 1e-9 * max(1.0, float(np.abs(scores).max())) else np.zeros_like(gaps)
@@ -120,10 +110,7 @@ def smoothed(
     """(1 − share) · score + share · mean score of the nearest passages, weighted by their cosine.
 
     Passages on the same topic are relevant to the same questions. One step of Diaz, "Regularizing ad hoc
-    retrieval scores", CIKM 2005.
-
-    Args:
-        vectors: (n, d) the passages' embeddings, rows L2-normalised.
+    retrieval scores", CIKM 2005. `vectors` are (n, d), rows L2-normalised.
     """
     count = min(neighbours, len(scores) - 1)
     if count < 1:
@@ -158,14 +145,14 @@ class Signals(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Features of one passage among others that were found for the question; they tell an answer from a passage on the same topic.
+    """Features of one passage among others; they tell an answer from a passage on the same topic.
 
     Args:
         sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
         lead: its cosine to the question less the highest of the others; 0 if there are none.
         ranked: its reranking score among them; see `OfflineScorer.score`.
-        known: cosine of the question to the nearest that the passage is known to answer, -1 to 1; if none is known, to its
-            nearest sentence.
+        known: cosine of the question to the nearest that the passage is known to answer, -1 to 1; if none is
+            known, `sentence`.
     """
 
     sentence: float
@@ -176,22 +163,17 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Logistic regression: P = 1 / (1 + exp(−(intercept + weights · signals))), fitted on the dev judgements.
-
-    Args:
-        weights: in the order of the signals.
-    """
+    """Logistic regression, fitted on the dev judgements: P = 1 / (1 + exp(−(intercept + weights · signals)))."""
 
     intercept: float
     weights: tuple[float, ...]
 
     @classmethod
     def of(cls, row: Mapping[str, Any], names: Sequence[str]) -> Calibration:
-        """A row of a file, with the intercept and a weight for each of these signals."""
+        """A row of a file: the intercept and a weight by the name of each signal."""
         return cls(float(row["intercept"]), tuple(float(row[name]) for name in names))
 
     def __call__(self, signals: Sequence[float]) -> float:
-        """The estimated probability, 0 to 1."""
         logit = self.intercept + sum(w * x for w, x in zip(self.weights, signals, strict=True))
         return 0.5 * (1 + math.tanh(logit / 2))  # the logistic function, without overflow
 
@@ -201,10 +183,10 @@ class Calibrations:
     """What the scorer's estimates are computed with.
 
     Args:
-        relevance: from `Signals`, by question language; English is the fallback. Relevant and irrelevant passages
-            weigh the same in total, so 0.5 assumes both are equally frequent.
-        answers: from `Standing` without `known`, for questions in any language. Most of the questions it was fitted on
-            have no answer in the collection, so of passages of those that have one, more answer than it estimates.
+        relevance: from `Signals`, by question language; English is the fallback. Relevant and irrelevant
+            passages weigh the same in total, so 0.5 assumes both are equally frequent.
+        answers: from `Standing` without `known`, in any language. Most of the questions it was fitted on have no
+            answer in the collection, so of passages of those that have one, more answer than it estimates.
         known: likewise from all of `Standing`.
     """
 
@@ -214,11 +196,7 @@ class Calibrations:
 
 
 def read_calibrations(path: Path) -> Calibrations:
-    """The fitted calibrations, from `data/relevance.toml`.
-
-    Raises:
-        DataError: the file is missing or malformed, or has none for English.
-    """
+    """The fitted calibrations, from `data/relevance.toml`; raises DataError, also if English has none."""
     return read_data_file(path, _calibrations)
 
 
@@ -234,9 +212,7 @@ def _calibrations(text: str) -> Calibrations:
 class OfflineScorer:
     """The context's Reranker, and the offline engine's judge of single passages. Thread-safe.
 
-    Args:
-        embedder: the bundled model, on which everything here was fitted.
-        pieces: its word pieces.
+    Everything here was fitted on the bundled model, whose `pieces` are given too.
     """
 
     name: str = NAME
@@ -290,12 +266,9 @@ class OfflineScorer:
         return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors)
 
     def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[float]:
-        """How likely each passage is to answer the question, 0 to 1.
+        """How likely each passage is to answer the question, 0 to 1; see `Standing`.
 
-        Relevance alone cannot tell an answer from a passage on the same topic; that it stands out can.
-
-        Args:
-            among: what it is compared with, the same for every strategy, so that its chance is as well; by default the hits.
+        `among`, by default the hits, is the same for every strategy, so that a passage's chance is as well.
         """
         rows = self.standing(question, hits, among)
         if self._asked is None:
@@ -339,7 +312,6 @@ class OfflineScorer:
         return [fitted[hit.passage.language](row) for hit, row in zip(hits, signals, strict=True)]
 
     def signals(self, question: str, hits: Sequence[Hit]) -> list[Signals]:
-        """The signals of each passage."""
         compared = self._compare(question, [hit.passage for hit in hits])
         languages = {code: question_language(question, code) for code in _languages(hits)}
         terms = {code: set(self._terms(question, own)) for code, own in languages.items()}
@@ -361,7 +333,6 @@ class OfflineScorer:
         return found
 
     def _terms(self, text: str, language: str) -> Counter[str]:
-        """The terms of a text as the model reads it."""
         return term_counts(*self.as_read(text, language))
 
     def _words(self, question: str, passage: Passage) -> float:
@@ -380,7 +351,7 @@ class OfflineScorer:
         return read, language if read == text else GLOSS_LANGUAGE
 
     def _compare(self, query: str, passages: Sequence[Passage]) -> _Compared:
-        """Compare a query with passages and their sentences; contexts are left out.
+        """Compare a query with passages and their sentences, without contexts.
 
         So a passage is equally relevant in plain and enriched indexes, and its vector is stored.
         """
@@ -420,7 +391,7 @@ class _Compared(NamedTuple):
         titled: (passages,) the same, each sentence read under its title.
         cosines: (passages,) cosine to the passage.
         vectors: (passages, d) the passages' embeddings.
-        tokens: number of tokens embedded now; the rest was embedded before.
+        tokens: number of tokens embedded now.
     """
 
     sentences: Scores

@@ -52,12 +52,12 @@ class Section:
     """A source with its sentences.
 
     Args:
-        near: (parts, sentences) mean cosine of each sentence, read under its title, to a part of the question and to all
-            of it, which names its subject.
-        says: (sentences,) how directly each says what to do now, if the question is urgent; see `Urgent.directness`.
+        near: (parts, sentences) mean cosine of each sentence, read under its title, to a part of the question and
+            to all of it, which names its subject.
+        says: (sentences,) how directly each says what to do now; see `Urgent.directness`.
         ours: (sentences,) 1 for those that name whose guidance leads in the chosen country, where guidance differs.
-        alone: whether only its best sentence is quoted, because it is about something else and a stray sentence could do harm,
-            or follows the first in an emergency.
+        alone: only its best sentence is quoted, because it is about something else and a stray sentence could do
+            harm, or follows the first in an emergency.
     """
 
     hit: Hit
@@ -69,12 +69,10 @@ class Section:
 
     @property
     def text(self) -> str:
-        """Its title and sentences."""
         return " ".join([self.hit.passage.full_title, *(each.text for each in self.sentences)])
 
     @property
     def quotation(self) -> str:
-        """The section as an answer quotes it, with its number."""
         passage, best = self.hit.passage, self.best
         if self.alone:
             lead = "" if best.lead is None else f"{self.sentences[best.lead].text} "
@@ -83,7 +81,7 @@ class Section:
 
     @property
     def best(self) -> Sentence:
-        """What to do now, or what the chosen country's guidance says, if a sentence does; else the nearest to the question."""
+        """What to do now, or what the chosen country's guidance says, if a sentence does; else the nearest."""
         nearest = self.near.mean(axis=0) + self.says + self.ours
         return self.sentences[int(nearest.argmax())]
 
@@ -95,7 +93,6 @@ class Sections:
     Args:
         embedder: the constants were fitted on the bundled model and do not transfer to others.
         thesaurus: the other names of a medicine.
-        asked: the questions that passages are known to answer, if there are any.
     """
 
     embedder: Embedder
@@ -114,7 +111,6 @@ class Sections:
         dev, the rest of the second section made 5 answers harmful and 3 less acceptable.
 
         Args:
-            urgent: the question.
             relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
         """
         question = urgent.question
@@ -155,7 +151,7 @@ class Sections:
     def _nearness(
         self, question: str, asked: Sequence[str], sections: Sequence[Section]
     ) -> NDArray[np.float64]:
-        """(sections, parts) how near each section is to each part of the question and to all of it, as it counts."""
+        """(sections, parts) how near each section is to each part and to all of the question, as it counts."""
         if self.asked is None:
             return np.array([one.near.max(axis=1) for one in sections]) * NEAREST
         ids = [one.hit.id for one in sections]
@@ -204,12 +200,7 @@ class Sections:
         )
 
     def read(self, urgent: Urgent, asked: Sequence[str], sources: Sources) -> list[Section]:
-        """The sources that have sentences, in order.
-
-        Args:
-            urgent: the question.
-            asked: its parts; at least one.
-        """
+        """The sources that have sentences, in order; `asked` are the question's parts, at least one."""
         wanted = self._embed([urgent.question, *asked], language_of(urgent.question), "query")
         found = []
         for n, hit in enumerate(sources, start=1):
@@ -231,7 +222,6 @@ class Sections:
     def _embed(
         self, texts: Sequence[str], language: str = "", kind: TextKind = "passage"
     ) -> NDArray[np.float32]:
-        """(n, d) vectors of texts in one language, by default as detected in each."""
         return self.embedder.embed(texts, kind, [language] * len(texts))[0]
 
 
@@ -261,7 +251,7 @@ def _names_any(sources: Iterable[Source], text: str) -> bool:
 
 
 def log_odds(probability: float) -> float:
-    """The log-odds of a probability, which is kept between 0.01 and 0.99."""
+    """The log-odds of a probability, clipped to 0.01 to 0.99."""
     clipped = min(max(probability, 0.01), 0.99)
     return math.log(clipped / (1 - clipped))
 

@@ -28,7 +28,7 @@ class SafetyCheck:
     """One strategy's answer to an urgent question.
 
     Args:
-        signs: whether triage named a sign; without a sign, no passage can be said to be about it.
+        signs: whether triage named a sign; without one, no passage can be said to be about it.
         rank: of the first passage with a sentence that says to get help, as urgently as needed, for a sign of the
             question; None if there is none.
         leads: whether the answer begins with what to do now.
@@ -41,16 +41,11 @@ class SafetyCheck:
     by_notice: bool
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields; `rank` is null too when no sign was named."""
         return {"signs": self.signs, "rank": self.rank, "leads": self.leads, "by_notice": self.by_notice}
 
 
 def check_safety(trace: Trace, level: Level | None = None) -> SafetyCheck:
-    """Check an answer to an urgent question.
-
-    Args:
-        level: how urgent the question is, if people have labelled it; otherwise as triage rates it.
-    """
+    """Check an answer to an urgent question, as urgent as `level` by people's labels or else by triage."""
     asked = replace(trace.triage, level=level or trace.triage.level)
     rank = Urgent(trace.question, asked).rank_in(read_sources(Sources(trace.ranking.hits)))
     answer = trace.answer
@@ -78,7 +73,6 @@ class Urgent:
     triage: Triage
 
     def names_sign(self, text: str) -> bool:
-        """Whether a text names a sign to act on."""
         return any(sign.named_in(text) for sign in signs_of(self.triage))
 
     @property
@@ -109,8 +103,7 @@ class Urgent:
         gives it; 1 if only their headings name a sign; 0 if they call for no help or less than needed, or are for
         other signs, worse signs beside it, or another patient.
 
-        Args:
-            before: what their source says before them.
+        `before` is what their source says before them.
         """
         text, last = " ".join(each.text for each in said), said[-1]
         if not self.triage.urgent or not calls_for(text, self.triage) or self._of_another_patient(last):
@@ -155,7 +148,6 @@ class Urgent:
 
     @property
     def _not_yet_born(self) -> bool:
-        """Whether the question is about a pregnancy."""
         asked = plain(self.question)
         return bool(_NOT_YET_BORN.search(asked) and not _BORN.search(asked))
 

@@ -38,12 +38,9 @@ class WordPieces:
         return float(self.nearest(question, passage, language).mean())
 
     def nearest(self, question: str, passage: str, language: str = "en") -> NDArray[np.float32]:
-        """(pieces,) cosines of the question's pieces to the passage's nearest; one 0.0 for a text without pieces.
+        """(pieces,) cosines of the question's pieces to the passage's nearest; one 0.0 without pieces.
 
-        Stop words and punctuation are left out, unless there is nothing else.
-
-        Args:
-            language: whose stop words are left out.
+        The language's stop words and punctuation are left out, unless there is nothing else.
         """
         asked, found = self._asked(question, language), self._pieces(passage, language)
         if not len(asked) or not len(found):

@@ -143,7 +143,7 @@ class Generate(Stage):
 
 
 def _led(answer: Answer, asked: Triage, ctx: Context) -> Answer:
-    """The answer to an urgent question, with our notice or a remark if it does not begin with what to do now."""
+    """The answer to an urgent question, led by our notice or with a remark if it says not first what to do."""
     if leads_with_action(unmarked(answer.text), asked):
         return answer
     if answer.abstained or ctx.services.llms["answer"].offline:
@@ -235,11 +235,7 @@ def weighed(state: State, ctx: Context) -> Sequence[Hit]:
 
 
 def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) -> EvidenceScore | None:
-    """The evidence of these passages if it is not enough for an answer; None if it is, or nobody can tell.
-
-    Args:
-        question: as read; so is its triage.
-    """
+    """These passages' evidence if it is not enough for an answer; None if it is, or nobody can tell."""
     evidence, asked = ctx.services.evidence, ctx.services.asked
     if evidence is None:
         return None

@@ -32,8 +32,7 @@ class Flow:
     """What the state will contain between two stages, worked out before anything runs.
 
     Args:
-        content: what the state contains for the next stage.
-        scales: source -> scale of its scores. The source is a retriever, or after fusion the fusion stage.
+        scales: source -> scale of its scores; a source is a retriever, or after fusion the fusion stage.
         stages: names of the stages so far.
     """
 
@@ -43,7 +42,6 @@ class Flow:
 
     @property
     def scores(self) -> str:
-        """The sources and their scales as text, for error messages."""
         return " and ".join(f"{source} gives {scale} scores" for source, scale in self.scales.items())
 
     def rescored(self, scale: str) -> Flow:
@@ -57,7 +55,6 @@ class Stage(ABC):
 
     @property
     def name(self) -> str:
-        """The class name, as shown in votes, traces and on screen."""
         return type(self).__name__
 
     @property
@@ -67,11 +64,7 @@ class Stage(ABC):
         return plain
 
     def flow(self, before: Flow) -> Flow:
-        """What the state will contain after this stage.
-
-        Raises:
-            ConfigError: this stage cannot follow the stages before it.
-        """
+        """What the state will contain next; raises ConfigError if the stages before it do not suit."""
         return before
 
     @abstractmethod
@@ -99,8 +92,11 @@ class Retriever(ABC):
     """A search method: a frozen dataclass that `Retrieve` runs.
 
     Attributes:
-        name: the name in rankings, weights and results.
+        name: in rankings, weights and results.
         waits: whether a search waits for a model or a server.
+        variant: distinguishes retrievers of the same name; can be empty.
+        most: maximum number of hits per search; None when unknown.
+        control: the name of `most` in messages to users.
     """
 
     name: ClassVar[str]
@@ -109,17 +105,14 @@ class Retriever(ABC):
 
     @property
     def variant(self) -> str:
-        """Distinguishes retrievers of the same name; can be empty."""
         return ""
 
     @property
     def most(self) -> int | None:
-        """Maximum number of hits per search; None when unknown."""
         return None
 
     @property
     def control(self) -> str:
-        """The name of `most` in messages to users."""
         return f"the depth of {self.name}"
 
     @abstractmethod
@@ -193,18 +186,19 @@ class RerankStage(Stage):
 
 
 class SelectStage(Stage):
-    """Shortens each ranking, and can reorder it."""
+    """Shortens each ranking, to `most` hits unless that is None, and can reorder it.
+
+    `control` is the name of `most` in messages to users.
+    """
 
     kind = "select"
 
     @property
     def most(self) -> int | None:
-        """Maximum number of hits it keeps per ranking; None when there is no such limit."""
         return None
 
     @property
     def control(self) -> str:
-        """The name of `most` in messages to users."""
         return f"the cut of {self.name}"
 
     def __call__(self, state: State, ctx: Context) -> State:

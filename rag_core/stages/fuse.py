@@ -51,11 +51,7 @@ class ReciprocalRankFusion(FusionStage):
             raise ConfigError("ReciprocalRankFusion: weights must not be negative.", "Use 0 or more.")
 
     def flow(self, before: Flow) -> Flow:
-        """One ranking on the scale "rrf".
-
-        Raises:
-            ConfigError: a weight names no retriever before this stage, or all weights are 0.
-        """
+        """Raises ConfigError if a weight names no retriever before this stage, or all weights are 0."""
         weights, searched = dict(self.weights), ", ".join(before.scales)
         for name in weights:
             if name not in before.scales:
@@ -117,11 +113,7 @@ class WeightedFusion(FusionStage):
     combine: Combine = "max"
 
     def flow(self, before: Flow) -> Flow:
-        """One ranking of weighted cosines.
-
-        Raises:
-            ConfigError: the scores are not cosines.
-        """
+        """Raises ConfigError if the scores are not cosines."""
         if set(before.scales.values()) != {"cosine"}:
             raise ConfigError(
                 f"WeightedFusion needs cosine scores, but {before.scores}.",
@@ -130,8 +122,6 @@ class WeightedFusion(FusionStage):
         return super().flow(before)
 
     def __call__(self, state: State, ctx: Context) -> State:
-        """Set the weights of the queries, then fuse their rankings."""
-
         def weighted(query: Query) -> Query:
             return replace(query, weight=self.weight(query.template_index))
 
@@ -140,7 +130,6 @@ class WeightedFusion(FusionStage):
         return super().__call__(replace(state, queries=queries, rankings=rankings), ctx)
 
     def weight(self, position: int) -> float:
-        """Weight of the rewrite at a position, from 0."""
         match self.weighting:
             case "linear":
                 return max(0.0, round(1 - self.step * position, 12))
@@ -152,7 +141,6 @@ class WeightedFusion(FusionStage):
                 return self.weights[position] if position < len(self.weights) else 1.0
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        """Passage id -> weight · max(0, cos), combined over the queries."""
         found: dict[str, list[float]] = defaultdict(list)
         for ranking in rankings:
             for hit in ranking:
@@ -178,11 +166,7 @@ class MaxFusion(FusionStage):
     """
 
     def flow(self, before: Flow) -> Flow:
-        """One ranking on the scale of its inputs.
-
-        Raises:
-            ConfigError: the inputs are on different scales.
-        """
+        """Raises ConfigError if the inputs are on different scales."""
         if len(set(before.scales.values())) > 1:
             raise ConfigError(
                 f"MaxFusion needs scores on one scale, but {before.scores}.",

@@ -14,7 +14,7 @@ from .citations import cited_claims, unmarked
 
 
 def abstention(language: str) -> str:
-    """The text of an answer that abstains."""
+    """An abstention's text."""
     return translate(language, "There is not enough evidence in this collection to answer the question.")
 
 
@@ -33,11 +33,9 @@ MOST_SIDES = 2  # sentences
 
 
 def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "") -> tuple[Remark, ...]:
-    """Remarks on an answer with resolved citations.
+    """Remarks on an answer with resolved citations, whose marker [n] cites `hits[n - 1]`.
 
-    Args:
-        text: the answer; its marker [n] cites `hits[n - 1]`.
-        country: whose guidance leads where passages differ; may be empty.
+    `country` is whose guidance leads where passages differ; may be empty.
     """
     spoken = detect_language(question)
     sources: dict[str, list[int]] = {}  # cited sentence -> its citations
@@ -166,7 +164,6 @@ def _numbers(sources: dict[str, list[int]]) -> tuple[int, ...]:
 
 
 def _markers(language: str, citations: Sequence[int]) -> str:
-    """Numbers as markers, such as "[1], [2] and [3]"."""
     return listed((f"[{n}]" for n in citations), language)
 
 

@@ -103,11 +103,7 @@ class LlmRerank(RerankStage):
         self.fills.check(self.name, self.template)
 
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
-        """The hits that got a score.
-
-        Raises:
-            ProviderError: no hit got one.
-        """
+        """The hits that got a score; raises ProviderError if none got one."""
         warn_if_unread(self.template, JUDGE_PASSAGE, ctx)
         replies = ctx.map_or_error(lambda hit: self._judged(ranking.query.text, hit, ctx), ranking.hits)
         judged, missing = [], []
@@ -197,11 +193,7 @@ class Blend(RerankStage):
             raise ConfigError(f"Blend: alpha must be from 0 to 1, not {self.alpha}.")
 
     def flow(self, before: Flow) -> Flow:
-        """The same rankings on the scale of S_final.
-
-        Raises:
-            ConfigError: no judge comes before it.
-        """
+        """Raises ConfigError if no judge comes before it."""
         if self.alpha < 1 and LlmRerank.__name__ not in before.stages:
             raise ConfigError(
                 f"Blend weighs the judge's scores by {1 - self.alpha:g}, but no LlmRerank comes before it.",

@@ -15,7 +15,7 @@ from .base import Flow, Retriever, Stage
 
 
 class _IndexRetriever(Retriever):
-    """Searches one of a corpus's two indexes for k hits."""
+    """Searches the plain or enriched index of a corpus for k hits; `control` names k to users."""
 
     k: int
     enriched: bool
@@ -38,8 +38,6 @@ class Dense(_IndexRetriever):
 
     Args:
         k: number of hits, >= 1.
-        enriched: search the passages embedded with their contexts.
-        control: the name of k in messages to users.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -76,8 +74,6 @@ class Bm25(_IndexRetriever):
         k: number of hits, >= 1.
         k1: term frequency saturation, >= 0; 0 ignores how often a term occurs.
         b: length normalisation, 0 (none) to 1 (full).
-        enriched: search the passages together with their contexts.
-        control: the name of k in messages to users.
 
     Example:
         >>> from rag_core.testing import sample_context  # three of its passages have the word
@@ -94,9 +90,9 @@ class Bm25(_IndexRetriever):
     control: str = field(default="k of bm25", compare=False, repr=False)
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k best hits for the query as searched, on the scale "bm25"; the index also searches for its gloss.
+        """Searches for the query's gloss too.
 
-        A word in half of the passages or more has an idf of 0 or less, which all words of a few documents can have.
+        Words in half of the passages or more have an idf of 0 or less; in a few documents, all words can.
         """
         ctx.note_readings((query.text,))
         hits = ctx.index_for(enriched=self.enriched).lexical(
@@ -119,7 +115,6 @@ class Asked(Retriever):
     Args:
         k: number of hits, >= 1.
         alone: whether it is the strategy's only search, so that a corpus without known questions is worth a warning.
-        control: the name of k in messages to users.
 
     Example:
         >>> from rag_core.testing import sample_context  # each of its passages answers "What about" and its text
@@ -140,7 +135,6 @@ class Asked(Retriever):
         return self.k if self.alone else None
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k passages with the nearest questions, on the scale "cosine"; none where no questions are known."""
         asked = ctx.services.asked
         if asked is not None:
             return asked.search(ctx.as_searched(query.text), self.k)
@@ -175,7 +169,6 @@ class Retrieve(Stage):
 
     @property
     def name(self) -> str:
-        """The retrievers' class names, joined by ∥."""
         return " ∥ ".join(type(retriever).__name__ for retriever in self.retrievers)
 
     @property
@@ -188,11 +181,7 @@ class Retrieve(Stage):
         )
 
     def flow(self, before: Flow) -> Flow:
-        """One ranking for one question and one retriever, otherwise several.
-
-        Raises:
-            ConfigError: two retrievers have the same name.
-        """
+        """One ranking for one question and retriever; raises ConfigError if retrievers share a name."""
         if len(set(self.names)) < len(self.names):
             raise ConfigError(
                 f"{self.name}: two retrievers have the same name: {', '.join(sorted(self.names))}.",

@@ -32,7 +32,6 @@ class Top(SelectStage):
 
     Args:
         k: >= 1.
-        control: the name users see for k.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -54,9 +53,6 @@ class Top(SelectStage):
 @dataclass(frozen=True)
 class LeaveOut(SelectStage):
     """All hits but those of some passages: what an answer owes to them shows in the answer without them.
-
-    Args:
-        ids: of the passages.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -90,11 +86,7 @@ class Threshold(SelectStage):
     theta: float = 0.5
 
     def flow(self, before: Flow) -> Flow:
-        """The same rankings.
-
-        Raises:
-            ConfigError: their scale has no fixed meaning.
-        """
+        """Raises ConfigError if the scores' scale has no fixed meaning."""
         if not set(before.scales.values()) <= ABSOLUTE:
             raise ConfigError(
                 f"Threshold needs {', '.join(sorted(ABSOLUTE))} scores, but {before.scores}.",
@@ -135,7 +127,6 @@ class Mmr(SelectStage):
     Args:
         k: how many to pick, >= 1.
         lambda_: λ; 1 orders by relevance alone, 0 by novelty alone.
-        control: the name users see for k.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -161,7 +152,6 @@ class Mmr(SelectStage):
         return before.rescored("mmr")
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """The picked hits, in the order they were picked."""
         hits = sorted(ranking, key=attrgetter("passage.id"))  # argmax takes the first of equals: ties by id
         if not hits:
             ctx.leave_out(Outranked())

@@ -85,7 +85,6 @@ class AnalyseQueryByLlm(TransformStage):
         self.fills.check(self.name, self.template)
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The question, or the full question that the model made from keywords."""
         warn_if_unread(self.template, ANALYSIS, ctx)
         reply = ""
         try:
@@ -130,7 +129,6 @@ class Rewrite(TransformStage):
     rewrite that loses a number, negation, drug or week of the question is kept, with a warning.
 
     Args:
-        templates: one or more.
         keep_question: search with the question too, as the first query; then it alone remains if all rewrites fail.
 
     Example:
@@ -154,11 +152,7 @@ class Rewrite(TransformStage):
             self.fills.check(self.name, template)
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The question if it is kept, and the successful rewrites, without duplicates.
-
-        Raises:
-            ProviderError: all rewrites failed, and the question is not kept.
-        """
+        """Without duplicates; raises ProviderError if all rewrites failed and the question is not kept."""
         written, failures = self._written(question, ctx)
         if self.keep_question:
             same = question.text.casefold()
@@ -205,7 +199,6 @@ class Rewrite(TransformStage):
         return list(written.values()), failures
 
     def _read(self, reply: str | RagError, template: Template, ctx: Context) -> str | RagError:
-        """The rewrite in a reply, or why there is none."""
         if isinstance(reply, RagError):
             return reply
         try:
@@ -283,11 +276,7 @@ class Hyde(TransformStage):
         return f"Hyde(include_question={self.include_question}, template={self.template}{several})"
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """One query with the passages.
-
-        Raises:
-            ProviderError: the model wrote no passage.
-        """
+        """One query with the passages; raises ProviderError if the model wrote none."""
         warn_if_unread(self.template, HYPOTHETICAL, ctx)
         replies = ctx.complete_all(self.template.fill(question=question.text).samples(self.samples))
         nothing = ProviderError(Message("the model wrote no hypothetical passage."), Message("Try again."))
@@ -315,11 +304,7 @@ def cleaned(reply: str) -> str:
 
 
 def wordings(reply: str) -> list[str]:
-    """The rewrites in a reply that should be one, cleaned: in JSON or a list, or after an introduction.
-
-    Raises:
-        ValueError: it cannot be told which of its words are the rewrite.
-    """
+    """The rewrites in a reply that should be one, in JSON, a list or lines; raises ValueError."""
     fenced = _FENCE.fullmatch(reply)
     text = (fenced[1] if fenced else reply).strip()
     found = _in_json(text)

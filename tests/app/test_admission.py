@@ -1,5 +1,3 @@
-"""The line of questions: how many run at once, in which order the others follow, and what a waiting visitor sees."""
-
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace

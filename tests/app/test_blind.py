@@ -1,5 +1,3 @@
-"""What presenter mode hides with the names, and the votes: on the page, in the history and in the files."""
-
 import csv
 import io
 import json

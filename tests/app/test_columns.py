@@ -1,5 +1,3 @@
-"""What a column of the Compare page shows at every moment, and the comparisons the server keeps."""
-
 import re
 import threading
 import time
@@ -159,7 +157,7 @@ class TestAnswer:
     def column(self, **values: Any) -> Column:
         return Column(rag_core.build("bm25"), running="Generate", **values)
 
-    def test_what_was_streamed_before_a_failure_stays(self):
+    def test_what_was_streamed_before_a_failure_or_a_stop_stays(self):
         column = self.column(
             text="Cats sleep <most> of", error=ProviderError("The stream ended early.", "Run again.")
         )
@@ -167,7 +165,6 @@ class TestAnswer:
         assert '<div class="rl-answer">Cats sleep &lt;most&gt; of</div>' in drawn
         assert "<b>The answer was cut off here.</b> The stream ended early.<br>Run again." in drawn
 
-    def test_what_was_streamed_before_a_stop_stays(self):
         drawn = column_parts.answer(
             self.column(text="Cats sleep", stopped="The run was stopped."), 0, "ready"
         )
@@ -295,11 +292,9 @@ class TestCost:
         assert run.wait(10)
         assert f"${0.001 + 0.02 + 0.0004:.4f}." in bills.cost_note(run.calls)
 
-    def test_calls_of_unknown_price_are_counted_beside_the_known_sum(self):
+    def test_calls_of_unknown_price_are_counted_beside_the_known_sum_and_what_ran_here_is_free(self):
         note = bills.cost_note((self.call(0.25), self.call(None), self.call(None)))
         assert "$0.2500 and 2 calls of unknown price" in note
-
-    def test_what_ran_here_costs_nothing(self):
         assert "$0. No paid model was called." in bills.cost_note((self.call(0.0),))
 
 

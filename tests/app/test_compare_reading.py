@@ -1,5 +1,3 @@
-"""Reading a comparison in a real browser: answers stand high and still, and passages find each other."""
-
 import re
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The strip above the answers, the columns that say they give the same one, and the strategy offered in place of one."""
-
 import re
 
 from helpers.in_process import ask, html, press, text

@@ -1,5 +1,3 @@
-"""The Documents page shows every document that is indexed, what their files hide, and names the others."""
-
 import os
 from collections.abc import Callable
 from pathlib import Path

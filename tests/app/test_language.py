@@ -1,5 +1,3 @@
-"""The interface in its languages: every message has a translation with the same fields, and a visit keeps its language."""
-
 import pickle
 import re
 import string

@@ -1,5 +1,3 @@
-"""What an operator sees of a server: counters and a log, without a word of a question."""
-
 import json
 from types import SimpleNamespace
 from typing import cast

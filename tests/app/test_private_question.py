@@ -1,5 +1,3 @@
-"""A question with private data on Compare, with an external model: nothing is sent before the person chooses."""
-
 import json
 from collections.abc import Callable
 

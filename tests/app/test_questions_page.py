@@ -1,5 +1,3 @@
-"""Every question asked in the app is kept: opened again without a call, found, deleted, or not kept at all."""
-
 import itertools
 import re
 import time

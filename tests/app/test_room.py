@@ -1,5 +1,3 @@
-"""A room: opened on Compare, voted in from phones, its result shown, kept and opened again."""
-
 import re
 import secrets
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""A setting saved under a name in the app: found on every page that has settings, renamed, deleted, never lost."""
-
 import pytest
 from helpers.in_process import press
 from streamlit.testing.v1 import AppTest

@@ -1,5 +1,3 @@
-"""The measurement that ships with the lab: a line on Compare, and the score of a trace that ran as measured."""
-
 from dataclasses import replace
 
 import pytest

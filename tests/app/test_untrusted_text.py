@@ -1,6 +1,7 @@
 """Foreign text on pages: every way to Streamlit passes one gate, and the gate lets only plain text through."""
 
 import html
+import re
 import unicodedata
 
 import plotly.graph_objects as go
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pages.drawing import untrusted
+from pages.shared.lists import with_lists
+from rag_core.language.highlight import Segment, highlight
+from rag_core.values.answers import lists_as_html
 
 PAGES = [ROOT / "app.py", *(ROOT / "pages").glob("**/*.py")]
 SOURCES = {
@@ -182,3 +186,33 @@ def test_a_cell_is_text_that_no_spreadsheet_runs(text):
     assert obeyed(name + cell) == []
     assert not cell.startswith(("=", "+", "-", "@", "\t"))
     assert cell.removeprefix("'") == untrusted.plain(text).removeprefix("'")
+
+
+def test_lines_with_a_dash_are_items_and_the_others_stay_text():
+    text = "Take with you:\n\n- your notes\n- a towel\n\nRing first."
+    assert with_lists([Segment(text, matched=False, quoted=False)]) == (
+        "Take with you:<ul><li>your notes</li><li>a towel</li></ul>Ring first."
+    )
+    assert lists_as_html("Take:\n\n- <b>notes</b>\n- a towel\n\n-5 °C") == (
+        "Take:<ul><li><b>notes</b></li><li>a towel</li></ul>-5 °C"
+    )
+    text = "Weeks 24 - 28\n-5 °C\n-"
+    assert with_lists([Segment(text, matched=False, quoted=False)]) == text
+
+
+def test_a_mark_over_several_items_marks_each():
+    text = "Bring:\n- your notes\n- a towel"
+    segments = highlight(text, "", "en", ["your notes\n- a towel"])
+    assert [one.text for one in segments if one.quoted] == ["your notes\n- a towel"]
+    assert with_lists(segments) == "Bring:<ul><li><u>your notes</u></li><li><u>a towel</u></li></ul>"
+
+
+@given(st.lists(st.tuples(st.text("-* \n<&a"), st.booleans())))
+def test_no_word_is_lost_and_no_tag_comes_from_the_text(pieces):
+    text = "".join(piece for piece, _ in pieces)
+    drawn = with_lists([Segment(piece, matched=False, quoted=quoted) for piece, quoted in pieces])
+    left = re.sub("</?(?:ul|li|u)>", "", drawn)
+    assert "<" not in left
+    shown = html.unescape(left)
+    words = re.sub(r"(?m)^[-*] +(?=\S)", "", text)
+    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", words)

@@ -1,5 +1,3 @@
-"""Urgent questions on Compare: what to do stands above the answers and leads each, or the answer is outlined in red."""
-
 import re
 from html import unescape
 from urllib.parse import parse_qs

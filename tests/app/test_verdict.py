@@ -1,5 +1,3 @@
-"""The line above the columns of Compare that says which answer answers the question, and how the others lost it."""
-
 import json
 import re
 from collections.abc import Callable, Sequence

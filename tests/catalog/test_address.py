@@ -1,5 +1,3 @@
-"""A configuration written into an address comes back; what is wrong in one is named and replaced."""
-
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 

@@ -1,5 +1,3 @@
-"""Each type of control by itself: what it reads, how it writes it back, what it refuses and with which words."""
-
 import json
 from dataclasses import replace
 
@@ -123,16 +121,16 @@ def test_too_many_templates_are_refused():
 
 
 @pytest.mark.parametrize(
-    "value", ["standalone,standalone", ["synonyms", {"name": "synonyms", "text": "Differently: {question}"}]]
+    ("value", "says"),
+    [
+        ("standalone,standalone", "two templates have the same name"),
+        (["synonyms", {"name": "synonyms", "text": "As: {question}"}], "two templates have the same name"),
+        ("[standalone]", r"templates is not readable JSON: .*char 1"),
+    ],
 )
-def test_two_templates_of_one_name_are_refused(value):
-    with pytest.raises(ConfigError, match="two templates have the same name"):
+def test_two_templates_of_one_name_and_broken_json_are_refused(value, says):
+    with pytest.raises(ConfigError, match=says):
         TEMPLATES.parse(value)
-
-
-def test_broken_json_is_refused_with_its_place():
-    with pytest.raises(ConfigError, match=r"templates is not readable JSON: .*char 1"):
-        TEMPLATES.parse("[standalone]")
 
 
 def test_a_template_of_ones_own_is_read_and_written_back_whole():

@@ -185,9 +185,6 @@ def test_a_control_that_cannot_act_says_so_and_changes_nothing(full, case):
     assert after.controls[control.name] == MOVES[case].value
 
 
-def test_only_controls_that_need_another_can_be_idle():
+def test_only_controls_that_need_another_can_be_idle_and_no_case_is_of_one_that_is_gone():
     assert set(IDLE) == {(recipe.name, control.name) for recipe, control in CONTROLS if control.needs}
-
-
-def test_no_case_stands_for_a_control_that_is_gone():
     assert set(MOVES) == {(recipe.name, control.name) for recipe, control in CONTROLS}

@@ -1,5 +1,3 @@
-"""How a command ends: Ctrl-C, closed pipes, full devices, odd files and names, each in one line at most."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""What a wheel holds is the whole product: it answers, indexes, measures and serves the app without the repository."""
-
 import json
 import os
 import shutil

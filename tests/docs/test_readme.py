@@ -1,5 +1,3 @@
-"""What the README and the pages in docs say of the code is so: the figures, the house, the settings, the files it names."""
-
 import importlib
 import json
 import re

@@ -1,5 +1,3 @@
-"""The program that the README prints runs as printed, and what it uses has names in `rag_core`."""
-
 import importlib.metadata
 import re
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Judged answers, questions that passages answer, and questions to abstain from: what is read, and what is malformed."""
-
 import hashlib
 import json
 import re

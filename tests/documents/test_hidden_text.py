@@ -1,5 +1,3 @@
-"""What a file hides from its readers is reported and not read; what they see is read as it is."""
-
 import base64
 import html
 import re

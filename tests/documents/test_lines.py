@@ -1,5 +1,3 @@
-"""Words that end a line in two are joined; a word's own hyphen is kept; words are counted."""
-
 import pytest
 from helpers.source_files import pdf, read_one, words
 

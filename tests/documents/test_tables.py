@@ -1,5 +1,3 @@
-"""No cell of a table vanishes: it is in a document or reported."""
-
 from collections.abc import Callable
 from datetime import datetime, time, timedelta
 from io import BytesIO

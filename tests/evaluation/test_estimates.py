@@ -6,6 +6,7 @@ from rag_core import evaluation as ev
 from rag_core.evaluation.records import Record
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.models import RehearsedLlm
+from rag_core.models.rehearsal import REPLY_TOKENS
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
@@ -46,6 +47,7 @@ def test_the_bill_is_told_before_anything_is_sent(tmp_path, services):
         assert bill().calls == {"rewrite": 3}
         assert not bill().free
         assert bill().cost == (Cost(3.0 * longest) if known else Cost(unpriced=3))
+        assert bill().unpriced == ((0, 0) if known else (3 * longest, 3 * REPLY_TOKENS))
         run.append("asking", Record("q1"))
         run.append("asking", Record("q2", error="It failed."))
         assert bill().calls == {"rewrite": 2}, "what failed is asked again"

@@ -1,5 +1,3 @@
-"""Metrics: trec_eval's values, arithmetic written out, and the published results of seed 004."""
-
 import random
 import re
 from math import log2

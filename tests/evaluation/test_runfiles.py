@@ -1,5 +1,3 @@
-"""TREC run files: what is written is what any tool reads, and what is wrong with one is named."""
-
 import random
 from pathlib import Path
 
@@ -137,21 +135,19 @@ class TestReading:
         error = refusal(write(tmp_path / "a.trec", f"{RUN}\n{row}\nq3 Q0 d1 1 1 x\n"))
         assert error.message.startswith(f"{tmp_path / 'a.trec'}, line 5: {words}")
 
-    @pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf"])
-    def test_an_empty_file_is_refused(self, tmp_path, content):
-        error = refusal(write(tmp_path / "a.trec", content))
-        assert error.message == f"{tmp_path / 'a.trec'} is empty: it ranks no documents."
-
-    def test_a_run_of_other_questions_is_refused(self, tmp_path):
-        error = refusal(write(tmp_path / "a.trec", RUN), {"q7", "q8"})
-        assert error.message == (
-            f"{tmp_path / 'a.trec'} ranks documents for 2 questions, none of them judged; the first is 'q1'."
-        )
-
-    def test_a_file_that_is_not_utf_8_is_refused(self, tmp_path):
-        content = RUN.encode() + "q é x 1 1 x\n".encode("latin-1")
-        error = refusal(write(tmp_path / "a.trec", content))
-        assert error.message == f"{tmp_path / 'a.trec'}, line 4: not UTF-8."
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            *((empty, " is empty: it ranks no documents.") for empty in ("", "\n\n", b"\xef\xbb\xbf")),
+            (RUN.replace("q", "x"), " ranks documents for 2 questions, none of them judged; the first is 'x1'."),
+            (RUN.encode() + "q é x 1 1 x\n".encode("latin-1"), ", line 4: not UTF-8."),
+        ],
+    )  # fmt: skip
+    def test_an_empty_file_one_of_other_questions_and_one_that_is_no_utf_8_are_refused(
+        self, tmp_path, content, words
+    ):
+        error = refusal(write(tmp_path / "a.trec", content), {"q1", "q2"})
+        assert error.message == f"{tmp_path / 'a.trec'}{words}"
 
     def test_a_file_that_is_not_there_is_refused(self, tmp_path):
         assert refusal(tmp_path / "a.trec").message.startswith(f"{tmp_path / 'a.trec'} cannot be read: ")

@@ -1,11 +1,10 @@
 import dataclasses
 import json
 import threading
-from collections.abc import Sequence
 
 import pytest
 from helpers.judged import JUDGED, finish, opened
-from helpers.small import DOCUMENTS, WordEmbedder
+from helpers.small import DOCUMENTS
 
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES
@@ -19,7 +18,7 @@ from rag_core.runtime.context import Context
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, RagError, Stopped
-from rag_core.values.types import ModelCall, Query, Vectors
+from rag_core.values.types import Query
 
 
 def test_every_measured_question_gets_a_record_of_every_stage(tmp_path, services, strategies):
@@ -216,38 +215,6 @@ def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path):
     assert ev.scores(run, ev.parse_metric("ndcg@10"))["some"] == {"q1": 1.0, "q2": 0.0, "q3": 0.0}
 
 
-class Waiting(WordEmbedder):
-    """After its first text it waits for the stop, so that no run ends before it."""
-
-    def __init__(self, stop: threading.Event) -> None:
-        super().__init__()
-        self.stop = stop
-
-    def embed(
-        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
-    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
-        if self.asked:
-            self.stop.wait(30)
-        return super().embed(texts, kind, languages)
-
-
-def test_stopping_keeps_what_is_measured(tmp_path, services, strategies):
-    run = opened(tmp_path / "run", strategies)
-    stop = threading.Event()
-    waiting = dataclasses.replace(services, embedder=Waiting(stop))
-
-    def stop_after_the_first() -> None:
-        for step in ev.evaluate(run, strategies, lambda: waiting, stop=stop):
-            if step.done:
-                stop.set()
-
-    with pytest.raises(Stopped):
-        stop_after_the_first()
-    assert 0 < sum(map(len, run.records.values())) < 6
-    finish(run, strategies, services)
-    assert all(len(records) == len(run.judged.measured) for records in run.records.values())
-
-
 def test_depth_raises_every_count_of_passages():
     deep = ev.build_strategies({"h": "hybrid_rrf"}, 100)["h"]
     counts = {name: value for name, value in deep.controls.items() if name.startswith("k_")}
@@ -284,11 +251,6 @@ def test_front_of_quality_and_time(tmp_path):
         "expensive and good": False,
         "as good within the clock's noise": True,
     }
-
-
-def test_no_strategy_is_an_error():
-    with pytest.raises(RagError, match="No strategy was chosen"):
-        ev.build_strategies({})
 
 
 class TestAQuestionThatIsADocument:

@@ -1,5 +1,3 @@
-"""What an evaluation stores reads back as what was written, and a damaged file is named."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""Sweeps: many settings at once give what each gives alone."""
-
 import dataclasses
 import random
 import threading

@@ -1,5 +1,3 @@
-"""Every strategy of the catalogue sweeps: every control of it, whatever its kind, and its result reads back."""
-
 import dataclasses
 import json
 from collections.abc import Callable

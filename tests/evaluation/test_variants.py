@@ -21,9 +21,7 @@ def test_a_label_is_shown_as_title_and_settings():
         "hybrid_rrf.1": "Hybrid RRF + MMR · λ 0.3, passages used 8",
         "bm25": "BM25 keywords",
     }
-
-
-def test_what_the_depth_raised_is_no_setting_of_a_strategy():
+    # what the depth raised is no setting of a strategy
     chosen = {"hybrid": ("hybrid_rrf", {"rrf_k": 5}), "bm25": "bm25"}
     assert ev.titles(manifest_of(chosen, depth=100)) == {
         "hybrid": "Hybrid RRF + MMR · RRF k 5",

@@ -1,5 +1,3 @@
-"""The bill of a trace: lines that add up, and nothing paid for twice."""
-
 import math
 from dataclasses import replace
 

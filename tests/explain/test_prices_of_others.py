@@ -1,5 +1,3 @@
-"""What the same calls cost elsewhere, and what a month of questions costs."""
-
 import datetime
 import statistics
 from dataclasses import replace
@@ -56,9 +54,6 @@ def test_the_cheapest_comes_first_and_a_typed_price_takes_its_place():
 def test_whose_tokeniser_counted(counted, by, model, tokeniser):
     (quote,) = quotes([call(counted, by=by)], {model: price(1, 1)}, {})
     assert quote.tokeniser == tokeniser
-
-
-def test_calls_of_several_tokenisers_are_not_those_of_one():
     (quote,) = quotes([call("gpt-4o"), call("gpt-4")], {"gpt-4o": price(1, 1)}, {})
     assert quote.tokeniser == "another"
 

@@ -1,5 +1,3 @@
-"""When stages, searches and calls ran, on one clock for all strategies of a comparison."""
-
 import itertools
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""Tipping points: the used passages change at the value, and neither beside it nor before; no model is called."""
-
 import os
 import random
 import socket

@@ -1,5 +1,3 @@
-"""Chunk size and overlap: what they do to passages, and that they are part of an index's identity."""
-
 from itertools import pairwise
 
 import pytest

@@ -1,5 +1,3 @@
-"""Cutting a section: nothing lost, nothing repeated but a lead-in, lists whole, signs with their action."""
-
 import itertools
 import re
 

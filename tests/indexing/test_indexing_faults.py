@@ -1,5 +1,3 @@
-"""What an index survives: crashes, two writers, full disks and folders it may not write."""
-
 import os
 import resource
 import shutil

@@ -1,5 +1,3 @@
-"""Kills at any moment of an update, and single flipped bits: nothing acknowledged is lost, nothing wrong is served."""
-
 import random
 import shutil
 import signal

@@ -1,5 +1,3 @@
-"""Files into documents: every kind, broken ones, and what a folder may hold."""
-
 import json
 import re
 from pathlib import Path

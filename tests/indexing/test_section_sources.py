@@ -1,5 +1,3 @@
-"""A passage carries the sources of its own section, from the file to the index and back."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The contract of a vector store: every adapter finds the same passages, with the same cosines and vectors."""
-
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -136,17 +134,32 @@ def test_it_gives_vectors_by_id_and_leaves_out_what_it_has_not(store, tmp_path):
             assert got[IDS[place]] == pytest.approx(vectors[place], abs=1e-6)
 
 
-@pytest.mark.parametrize("ids", [IDS[:-1], [*IDS, "one more"]])
-def test_vectors_of_other_passages_are_damage(store, tmp_path, ids):
+@pytest.mark.parametrize(
+    ("expected", "says"),
+    [
+        ({"ids": IDS[:-1]}, f"not the {len(IDS) - 1} of the index"),
+        ({"ids": [*IDS, "one more"]}, f"not the {len(IDS) + 1} of the index"),
+        ({"dimensions": 9}, r"of 8 numbers, not of 9|got 9"),
+    ],
+)
+def test_vectors_of_other_passages_or_of_another_length_are_damage(store, tmp_path, expected, says):
     store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
-    with ExitStack() as resources, pytest.raises(IndexDamaged, match=f"not the {len(ids)} of the index"):
-        opened(store, tmp_path, resources, ids)
+    with ExitStack() as resources, pytest.raises(IndexDamaged, match=says):
+        opened(store, tmp_path, resources, **expected)
 
 
-def test_vectors_of_another_length_are_damage(store, tmp_path):
-    store.write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
-    with ExitStack() as resources, pytest.raises(IndexDamaged, match=r"of 8 numbers, not of 9|got 9"):
-        opened(store, tmp_path, resources, dimensions=9)
+@pytest.mark.parametrize(
+    ("first", "says"), [([], "has 39 passages, not the 40"), (["other"], "has not kept every")]
+)
+def test_a_server_that_has_other_ids_than_it_was_sent_is_told(server, tmp_path, monkeypatch, first, says):
+    add = Collection.add
+    monkeypatch.setattr(
+        Collection,
+        "add",
+        lambda self, ids, embeddings: add(self, ids=first + ids[1:], embeddings=embeddings[1 - len(first) :]),
+    )
+    with pytest.raises(StorageError, match=says):
+        known_by(server)[stores.SERVER].write(tmp_path, nodes_of(), drawn(len(IDS)), BM25, lambda done: None)
 
 
 def test_what_was_never_written_is_damage(store, tmp_path):

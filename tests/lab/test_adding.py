@@ -1,5 +1,3 @@
-"""Uploaded files: what is refused and why, what is stored, and that nothing is stored that is not indexed."""
-
 import threading
 from pathlib import Path
 

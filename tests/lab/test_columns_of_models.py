@@ -1,5 +1,3 @@
-"""Columns with models and corpora of their own: who is asked what, at what price, and what is never shared."""
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

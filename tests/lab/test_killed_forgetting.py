@@ -1,5 +1,3 @@
-"""A process killed at any step of forgetting: a second call finishes it, and nothing of the text stays or is served."""
-
 import os
 import shutil
 import signal

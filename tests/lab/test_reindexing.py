@@ -113,12 +113,9 @@ def test_rag_index_takes_size_and_overlap_and_keeps_them(rag, ready, tmp_path, m
         (["--chunk-size", "100", "--overlap", "60"], "An overlap of 60 word pieces is out of range. Use 0 to 50"),
     ],
 )  # fmt: skip
-def test_a_value_out_of_range_is_wrong_usage(rag, ready, tmp_path, options, told):
+def test_a_value_out_of_range_or_without_a_path_is_wrong_usage(rag, ready, tmp_path, options, told):
     (tmp_path / "a.txt").write_text("Text.")
     ran = rag("index", str(tmp_path / "a.txt"), "--corpus", "sizes", *options)
     assert ran.code == 2
     assert told in " ".join(ran.err.split())
-
-
-def test_size_without_a_path_is_wrong_usage(rag):
-    assert rag("index", "--check", "--chunk-size", "100").code == 2
+    assert rag("index", "--check", *options).code == 2, "there is no path"

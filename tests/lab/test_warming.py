@@ -1,5 +1,3 @@
-"""Warming a lab loads what an answer needs and no more, and sends nothing to a provider."""
-
 import os
 import subprocess
 import sys

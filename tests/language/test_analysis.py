@@ -1,5 +1,3 @@
-"""The analyser, and BM25 against rank_bm25 bit by bit."""
-
 import unicodedata
 from collections.abc import Sequence
 
@@ -19,6 +17,7 @@ from rag_core.language.analysis import (
     stop_words,
     tokens,
 )
+from rag_core.language.highlight import Segment, highlight
 from rag_core.language.punkt import trained
 
 
@@ -106,11 +105,8 @@ def test_a_spanish_question_word_is_not_a_term(word):
     assert tokens(f"¿{word.title()} tratar la anemia?", "es") == tokens("tratar anemia", "es")
 
 
-def test_repeated_words_stay_repeated():
+def test_repeated_words_stay_repeated_and_those_without_a_stemmer_stay_as_they_are():
     assert tokens("pain, pains, no pain", "en") == ["pain", "pain", "pain"]
-
-
-def test_text_in_a_language_without_a_stemmer_keeps_its_words():
     assert tokens("Роды и роды", "ru") == ["роды", "и", "роды"]
 
 
@@ -332,3 +328,29 @@ def test_a_question_in_another_script_shares_terms_with_what_answers_it(question
 def test_characters_of_scripts_without_spaces_are_taken_in_pairs_and_marked_as_one():
     assert tokens("高血压", "zh") == ["高血", "血压"]
     assert matches("重度高血压。", "高血压", "zh") == [(2, 5)]
+
+
+TEXT = "Cats sleep.\nThey  purr at\nnight. Dogs bark."
+
+
+@pytest.mark.parametrize("quotes", [(), ("They purr at night.",), ("", "Not in the text."), (TEXT,)])
+def test_the_segments_joined_are_the_text(quotes):
+    assert "".join(segment.text for segment in highlight(TEXT, "Do dogs sleep?", "en", quotes)) == TEXT
+
+
+def test_words_of_the_question_are_matched_by_their_stem():
+    matched = [segment.text for segment in highlight(TEXT, "a dog sleeping", "en") if segment.matched]
+    assert matched == ["sleep", "Dogs"]
+
+
+def test_a_quote_is_found_whatever_its_white_space():
+    segments = highlight(TEXT, "purr", "en", ["They purr at night."])
+    assert [segment for segment in segments if segment.quoted] == [
+        Segment("They  ", False, True), Segment("purr", True, True), Segment(" at\nnight.", False, True),
+    ]  # fmt: skip
+
+
+def test_a_quote_that_is_not_in_the_text_is_ignored():
+    assert highlight("Cats sleep.", "dogs", "en", ["Dogs bark.", ""]) == [
+        Segment("Cats sleep.", False, False)
+    ]

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.language.facts import facts, lost_in_rewrite
+from rag_core.language.quantities import NUMBER_WORDS, TENS, UNITS, plain_number
 from rag_core.language.thesaurus import Thesaurus
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -77,3 +78,20 @@ def test_a_text_loses_nothing_to_itself(text):
 def test_a_week_that_is_not_repeated_is_lost(week, unit):
     question = f"bleeding at {week} weeks" if unit == "weeks" else f"tengo sangrado a las {week} semanas"
     assert lost_in_rewrite(question, "sangrado bleeding") == (f"{week} {unit}",)
+
+
+@for_each(
+    ("written", "plain"),
+    [
+        ("34", "34"), ("0,5", "0.5"), ("0.500", "0.500"), ("1,500", "1500"), ("1.500", "1500"),
+        ("1 500", "1500"), ("12.345.678", "12345678"), ("2.25", "2.25"),
+    ],
+)  # fmt: skip
+def test_a_number_has_one_plain_form(written, plain):
+    assert plain_number(written) == plain
+
+
+def test_number_words_and_units_have_their_values():
+    assert (NUMBER_WORDS["en"]["nineteen"], NUMBER_WORDS["es"]["veintinueve"]) == (19, 29)
+    assert (TENS["en"]["twenty"], TENS["es"]["treinta"], TENS["es"]["noventa"]) == (20, 30, 90)
+    assert UNITS["horas"] == UNITS["hours"] == "h"

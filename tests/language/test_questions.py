@@ -5,7 +5,7 @@ from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.language.questions import MAX_QUESTION, check_question, form_of
+from rag_core.language.questions import MAX_QUESTION, check_question, form_of, is_maternity
 from rag_core.values.errors import InputError
 
 
@@ -31,35 +31,26 @@ def test_a_question_mark_alone_makes_a_sentence():
     assert form_of("Cholestasis at 37 weeks?") == ("sentence", "full sentence: has a question mark")
 
 
-@pytest.mark.parametrize(
+NONE = ", with no question word, pronoun or verb form"
+
+
+@for_each(
     ("question", "words"),
     [
-        ("pre-eclampsia", "1 word"),
+        ("pre-eclampsia", "1 word"),  # one or two, whatever they are
         ("anti-D?", "1 word"),
         ("Is safe?", "2 words"),
         ("dolor cabeza", "2 words"),
         ("", "0 words"),
+        ("gestational diabetes screening 24 weeks", f"5 words{NONE}"),
+        ("iron dose anaemia pregnancy", f"4 words{NONE}"),
+        ("Placenta praevia, caesarean, timing", f"4 words{NONE}"),
+        ("diabetes gestacional cribado semana 24", f"5 words{NONE}"),
+        ("dosis de hierro en el embarazo", f"6 words{NONE}"),
     ],
 )
-def test_one_or_two_words_are_keywords_whatever_they_are(question, words):
+def test_few_words_and_those_without_a_sentence_are_keywords_and_counted(question, words):
     assert form_of(question) == ("keywords", f"keywords: {words}")
-
-
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ("gestational diabetes screening 24 weeks", 5),
-        ("iron dose anaemia pregnancy", 4),
-        ("Placenta praevia, caesarean, timing", 4),
-        ("diabetes gestacional cribado semana 24", 5),
-        ("dosis de hierro en el embarazo", 6),
-    ],
-)
-def test_words_without_a_sentence_are_keywords_and_counted(question, words):
-    assert form_of(question) == (
-        "keywords",
-        f"keywords: {words} words, with no question word, pronoun or verb form",
-    )
 
 
 @given(st.text())
@@ -103,3 +94,25 @@ def test_a_question_loses_what_nobody_sees():
     )
     with pytest.raises(InputError, match="no letter"):
         check_question("\U000e0041\u200b?")
+
+
+@for_each(
+    ("subject", "expected"),
+    [
+        ("Acid comes up my throat every night, big bump now", True),
+        ("Backache at 31 weeks", True),
+        ("My boyfriend scares me since I got pregnant", True),
+        ("Can my husband come to the birth?", True),
+        ("Where can my husband park?", False),
+        ("Desde que nació mi guagua no duermo", True),
+        ("infecion de orina enbarasada", True),
+        ("TXA PPH timing", False),
+        ("¿Qué seguro de coche necesito?", False),
+        ("How is gout treated in older men?", False),
+        ("Is teething gel safe for a nine-month-old?", False),
+        ("How often should I have a smear from age 30?", False),
+        ("¿Cada cuánto hay que revisar la próstata?", False),
+    ],
+)
+def test_what_is_about_maternity(subject, expected):
+    assert is_maternity(subject) is expected

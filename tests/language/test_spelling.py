@@ -1,5 +1,3 @@
-"""English spelling: misspelt words are read as the collection's, and nothing else changes."""
-
 import json
 import re
 from pathlib import Path
@@ -13,6 +11,7 @@ from rag_core.lab.lab import Lab
 from rag_core.language.facts import DRUGS, facts, lost_in_rewrite
 from rag_core.language.quantities import NUMBER_WORDS, UNITS
 from rag_core.language.spelling import _PHONE, RARE, Spelling, count_words, in_dictionary, is_medicine
+from rag_core.language.thesaurus import Thesaurus, WrittenOut
 
 DATA = Path(__file__).parents[2] / "data"
 # 8 words of one sense each, twice in the collection
@@ -127,3 +126,31 @@ def test_no_correction_of_a_built_in_question_changes_a_dictionary_word_or_a_fac
         ]
         assert not any(in_dictionary(word.lower(), "en") for word in changed), json.loads(line)["_id"]
         assert not [one for one in lost_in_rewrite(text, read) if not is_medicine(one)]
+
+
+THESAURUS = Thesaurus.read(Path(__file__).parents[2] / "data" / "thesaurus.toml")
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("OASI follow-up", "obstetric anal sphincter injury (OASI) follow-up"),
+        ("TXA dose, and TXA again?", "tranexamic acid (TXA) dose, and TXA again?"),
+        ("my weak blood", "my anaemia (weak blood)"),
+        (
+            "manejo del OASI hoy en la paciente",
+            "manejo del lesión obstétrica del esfínter anal (OASI) hoy en la paciente",
+        ),
+        ("Is tranexamic acid (TXA) given?", "Is tranexamic acid (TXA) given?"),  # named already
+        ("When is the baby due?", "When is the baby due?"),
+        # a lay name that is itself the question
+        ("When should I go to the hospital if I bleed?", "When should I go to the hospital if I bleed?"),
+    ],
+)
+def test_the_clinical_term_goes_in_front(typed, read):
+    assert WrittenOut(THESAURUS, str).read(typed) == read
+
+
+def test_the_spelling_is_corrected_first():
+    reader = WrittenOut(THESAURUS, lambda question: question.replace("bloud", "blood"))
+    assert reader.read("my weak bloud") == "my anaemia (weak blood)"

@@ -1,5 +1,3 @@
-"""LlamaIndex's own habits kept: prompts, callback events, embedding strings, and retrievers of its inside ours."""
-
 import asyncio
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""Strategies inside LlamaIndex: retrievers, query engines, streams, synthesizers, postprocessors, tools, events."""
-
 import asyncio
 import json
 import re

@@ -1,5 +1,3 @@
-"""Spanish read in English by a model that knows English only: which models, what they embed, and what shows it."""
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -32,19 +32,20 @@ class TestEmbeddings:
         assert all(request.path == "/v1/embeddings" for request in base.requests)
         assert {request.body["model"] for request in base.requests} == {"text-embedding-3-small"}
 
-    def test_embedding_costs_the_tokens_the_provider_counted(self, embedder):
-        _, (bill,) = embedder.embed(("Preeclampsia is dangerous",))  # the server counts words, three
-        assert (bill.input_tokens, bill.counted_by) == (3, "provider")
-        assert bill.cost_usd == pytest.approx(3 * 0.02e-6, rel=1e-12)
-
     @pytest.mark.parametrize(
-        "usage", [None, {"prompt_tokens": None}, {"prompt_tokens": "3"}, {"prompt_tokens": -3}]
+        ("usage", "counted"),
+        [
+            ({"prompt_tokens": 3}, (3, "provider")),
+            *((none, (2, "tokenizer")) for none in (None, *({"prompt_tokens": n} for n in (None, "3", -3)))),
+        ],
     )
-    def test_where_it_tells_none_the_tokens_are_counted_here(self, base, embedder, usage):
+    def test_it_costs_the_tokens_the_provider_counted_or_else_those_counted_here(
+        self, base, embedder, usage, counted
+    ):
         base.embedding_usage = lambda tokens: usage
         _, (bill,) = embedder.embed(("hello world",))  # two tokens in cl100k_base
-        assert (bill.input_tokens, bill.counted_by) == (2, "tokenizer")
-        assert bill.cost_usd == pytest.approx(2 * 0.02e-6, rel=1e-12)
+        assert (bill.input_tokens, bill.counted_by) == counted
+        assert bill.cost_usd == pytest.approx(counted[0] * 0.02e-6, rel=1e-12)
 
     def test_many_texts_are_several_requests_and_each_has_its_bill(self, base, embedder):
         _, bills = embedder.embed(("cats",) * 250, "passage")

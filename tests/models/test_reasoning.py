@@ -1,5 +1,3 @@
-"""A model's reasoning inside the content of its reply: no role reads it."""
-
 from typing import Any
 
 import pytest

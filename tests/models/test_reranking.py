@@ -135,17 +135,17 @@ class TestLoading:
             Rerankers(Settings(reranker="nobody/nothing"), scorer).of_settings()
         assert "RAG_RERANKER" in missing.value.next_step
 
-    def test_an_empty_folder_is_a_missing_resource(self, scorer, tmp_path):
-        with pytest.raises(MissingResource, match="cannot be loaded"):
-            Rerankers(Settings(reranker=str(tmp_path)), scorer).of_settings()
-
-    def test_a_classifier_is_no_reranker(self, scorer, tmp_path):
-        with pytest.raises(MissingResource, match="gives 3 scores per pair"):
-            Rerankers(Settings(reranker=str(tiny(tmp_path / "three", labels=3))), scorer).of_settings()
-
-    def test_an_embedding_model_would_score_at_random_and_is_refused(self, scorer):
-        with pytest.raises(MissingResource, match="was not trained to score pairs"):
-            Rerankers(Settings(reranker=str(minilm_folder())), scorer).of_settings()
+    @pytest.mark.parametrize(
+        ("made", "says"),
+        [
+            (lambda path: path, "cannot be loaded"),  # an empty folder
+            (lambda path: tiny(path / "three", labels=3), "gives 3 scores per pair"),  # a classifier
+            (lambda path: minilm_folder(), "was not trained to score pairs"),  # it would score at random
+        ],
+    )
+    def test_what_is_no_reranker_is_a_missing_resource(self, scorer, tmp_path, made, says):
+        with pytest.raises(MissingResource, match=says):
+            Rerankers(Settings(reranker=str(made(tmp_path))), scorer).of_settings()
 
     def test_the_scorer_reads_with_the_bundled_model_whatever_embeds(self, minilm, prices):
         other = SimpleNamespace(key="another-model", weights="another-model")

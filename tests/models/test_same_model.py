@@ -1,5 +1,3 @@
-"""Vectors that cannot be used, and another model behind the same name: named, never answered from."""
-
 import json
 import re
 import shutil

@@ -128,26 +128,20 @@ class TestReplies:
         )
         assert readable(response, streamed=True).read().endswith(b"data: [DONE]\n\n")
 
-    @for_each("finish", ["COMPLETE", "eos_token", "end_of_turn", "stop_string", "tool_calls", "odd {word}"])
-    def test_any_other_word_is_a_normal_end(self, base, llm, finish):
-        base.script.append(Reply("Dogs bark.", finish=finish))
-        assert ask(llm)[1].finish == "stop"
-
     @for_each(
-        ("finish", "why"),
+        ("why", "words"),
         [
-            *(("MAX_TOKENS", "length"), ("model_length", "length")),
-            *(
-                ("SAFETY", "content_filter"),
-                ("refusal", "content_filter"),
-                ("PROHIBITED_CONTENT", "content_filter"),
-            ),
-            *(("insufficient_system_resource", "insufficient_system_resource"), ("error", "error")),
+            ("length", "MAX_TOKENS model_length"),
+            ("content_filter", "SAFETY refusal PROHIBITED_CONTENT"),
+            ("insufficient_system_resource", "insufficient_system_resource"),
+            ("error", "error"),
+            ("stop", "COMPLETE eos_token end_of_turn stop_string tool_calls odd_{word}"),
         ],
     )
-    def test_a_length_a_filter_or_a_fault_is_none(self, base, llm, finish, why):
-        base.script.append(Reply("Dogs ba", finish=finish))
-        assert ask(llm)[1].finish == why
+    def test_any_word_but_for_a_length_a_filter_or_a_fault_is_a_normal_end(self, base, llm, why, words):
+        for finish in words.split():
+            base.script.append(Reply("Dogs ba", finish=finish))
+            assert ask(llm)[1].finish == why
 
 
 JUDGE = JUDGE_PASSAGE.fill(question="Do cats purr?", sources="", refused="")

@@ -1,5 +1,3 @@
-"""A few texts are counted with part of the vocabulary: as with all of it."""
-
 import itertools
 
 import pytest

@@ -1,5 +1,3 @@
-"""The offline engine: sections quoted word for word, each with its source, or no answer at all."""
-
 import json
 import re
 from pathlib import Path

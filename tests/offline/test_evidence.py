@@ -1,5 +1,3 @@
-"""Whether passages are enough for an answer: the score, its thresholds, and the rule for emergencies."""
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""The offline scorer: rankings, relevance and its calibration file."""
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -107,9 +105,12 @@ class TestTheOfflineScorer:
         together = scorer.relevance(QUESTION, HITS)
         assert together == pytest.approx([scorer.relevance(QUESTION, [one])[0] for one in HITS], abs=1e-3)
 
-    def test_an_answer_is_likelier_than_what_has_nothing_to_do_with_the_question(self, scorer):
-        answer, milk, _, parking = scorer.chances(QUESTION, HITS)
-        assert answer > 0.5 > max(milk, parking)
+    def test_an_answer_is_likelier_and_more_relevant_than_what_has_nothing_to_do_with_the_question(
+        self, scorer
+    ):
+        for measure in (scorer.chances, scorer.relevance):
+            answer, milk, _, parking = measure(QUESTION, HITS)
+            assert answer > 0.5 > max(milk, parking)
 
     def test_a_passage_answers_the_likelier_the_less_the_others_do(self, scorer):
         again = replace(HITS[0], passage=replace(HITS[0].passage, id="again"))
@@ -148,10 +149,6 @@ class TestTheOfflineScorer:
         chances = scorer.chances(QUESTION, HITS[:count])
         assert len(chances) == count
         assert all(0 < value < 1 for value in chances)
-
-    def test_relevance_tells_an_answer_from_what_has_nothing_to_do_with_it(self, scorer):
-        answer, milk, _, parking = scorer.relevance(QUESTION, HITS)
-        assert answer > 0.5 > max(milk, parking)
 
     def test_relevance_in_spanish(self, scorer):
         question = "¿Cuándo se administra la inmunoglobulina anti-D a una mujer Rh negativa?"

@@ -1,5 +1,3 @@
-"""Which sections answer: whole, with the best sentence marked, one or two of them, in the question's language."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -7,10 +5,11 @@ import pytest
 from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
 from helpers.guidance import ACOG, AMERICAN, BRITISH, RCOG
 from helpers.guidance import hit as differing
+from helpers.looping import for_each
 
 from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.memory import RememberingEmbedder
-from rag_core.offline.sections import GAP, LANGUAGE, MEDICINE, NEAREST, PLACE, SAYS
+from rag_core.offline.sections import GAP, LANGUAGE, MEDICINE, NEAREST, PLACE, SAYS, is_about, week_of
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.values.types import Hit
 
@@ -178,3 +177,30 @@ def test_what_the_country_s_guidance_says_is_marked():
 
     assert said("") == said("US") == f"**{AMERICAN}** {BRITISH} [1]"
     assert said("GB") == f"{AMERICAN} **{BRITISH}** [1]"
+
+
+@for_each(
+    ("question", "week"),
+    [
+        ("I'm 32 weeks pregnant, can I take ibuprofen?", 32),
+        ("TA 172/112 repetida en la semana 36", 36),
+        ("steroids at thirty-five weeks?", 35),
+        ("Is it 24 weeks or 28 weeks?", None),
+        ("Can I take ibuprofen?", None),
+    ],
+)
+def test_the_week_of_a_question(question, week):
+    assert week_of(question) == week
+
+
+@for_each(
+    ("heading", "weeks"),
+    [
+        ("NSAIDs before 20 weeks, and doses taken by mistake", range(0, 20)),
+        ("Antes de las 37 semanas: cuándo debe nacer", range(0, 37)),
+        ("Medicines in the first 12 weeks", range(0, 12)),
+        ("Checks in the first weeks", range(0, 43)),
+    ],
+)
+def test_the_weeks_of_a_heading(heading, weeks):
+    assert [week for week in range(43) if is_about(heading, week)] == list(weeks)

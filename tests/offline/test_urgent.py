@@ -1,5 +1,3 @@
-"""Answers to urgent questions: the sections that name the sign, what to do now marked in them."""
-
 from dataclasses import replace
 
 import pytest

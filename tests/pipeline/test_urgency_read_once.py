@@ -1,5 +1,3 @@
-"""How urgent a question is: read once for all strategies, by the services they run on."""
-
 from dataclasses import replace
 
 from rag_core.catalog import build

@@ -1,5 +1,3 @@
-"""Prompts as values, citations that resolve, the evidence hash, and the rules behind a label."""
-
 import hashlib
 
 import pytest

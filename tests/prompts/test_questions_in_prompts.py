@@ -1,5 +1,3 @@
-"""A question is data: whatever it says, no prompt changes its structure, and the evidence is what was sent."""
-
 import html
 import re
 from dataclasses import replace

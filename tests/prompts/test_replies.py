@@ -97,12 +97,9 @@ def test_any_text_gives_an_object_or_a_reason(reply):
     assert isinstance(told, dict)
 
 
-def test_a_comma_or_a_line_break_within_a_string_stays():
+def test_a_comma_or_a_line_break_within_a_string_and_an_inner_object_stay():
     assert read_object('{"reason": "fits,] \\" ,}\n", "list": [1,],}') == {
         "reason": 'fits,] " ,}\n',
         "list": [1],
     }
-
-
-def test_only_the_object_of_the_reply_is_read():
     assert read_object('{"score": 1, "more": {"score": 2}}') == {"score": 1, "more": {"score": 2}}

@@ -1,5 +1,3 @@
-"""What stages share: a value computed once, and calls made side by side."""
-
 import contextvars
 import threading
 from collections.abc import Iterator
@@ -266,22 +264,24 @@ def paid(cost: float | None = 0.25, purpose: str = "answer") -> ModelCall:
 
 
 class TestBudget:
-    def test_as_many_calls_are_allowed_as_the_limit_says(self):
-        budget, limits = Budget(), Limits(calls=2)
-        budget.start_call(limits)
-        budget.start_call(limits)
-        with pytest.raises(LimitReached, match="This run has made 2 language model calls") as reached:
+    @pytest.mark.parametrize(
+        ("limits", "price", "calls", "says", "variable"),
+        [
+            (Limits(calls=2), 0.25, 2, "This run has made 2 language model calls", "RAG_MAX_CALLS"),
+            (Limits(cost_usd=0.5), 0.25, 2, r"has cost \$0.5000; its limit is \$0.5", "RAG_MAX_COST_USD"),
+            (Limits(calls=3, cost_usd=0.01), None, 3, "made 3", "RAG_MAX_CALLS"),  # an unknown price
+        ],
+    )
+    def test_a_call_is_made_until_as_many_were_or_the_limit_was_spent(
+        self, limits, price, calls, says, variable
+    ):
+        budget = Budget()
+        for _ in range(calls):
             budget.start_call(limits)
-        assert "RAG_MAX_CALLS" in reached.value.next_step
-
-    def test_a_call_is_made_while_less_than_the_limit_was_spent(self):
-        budget, limits = Budget(), Limits(cost_usd=0.5)
-        for _ in range(2):
+            budget.spend([paid(price)])
+        with pytest.raises(LimitReached, match=says) as reached:
             budget.start_call(limits)
-            budget.spend([paid(0.25)])
-        with pytest.raises(LimitReached, match=r"This run has cost \$0.5000; its limit is \$0.5") as reached:
-            budget.start_call(limits)
-        assert "RAG_MAX_COST_USD" in reached.value.next_step
+        assert variable in reached.value.next_step
 
     def test_one_call_that_several_stages_use_is_spent_once(self):
         budget, limits, embedding = Budget(), Limits(cost_usd=0.5), paid(0.4, "embed")
@@ -290,14 +290,6 @@ class TestBudget:
         budget.start_call(limits)
         budget.spend([paid(0.4)])
         with pytest.raises(LimitReached, match=r"\$0.8000"):
-            budget.start_call(limits)
-
-    def test_an_unknown_price_holds_nothing_back_but_the_number_of_calls_does(self):
-        budget, limits = Budget(), Limits(calls=3, cost_usd=0.01)
-        for _ in range(3):
-            budget.start_call(limits)
-            budget.spend([paid(None)])
-        with pytest.raises(LimitReached, match="made 3"):
             budget.start_call(limits)
 
     def test_without_limits_there_are_none(self):

@@ -1,5 +1,3 @@
-"""An edited prompt is what is sent, and runs again only what depends on it."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""What a trace and the page say was sent is what the server received."""
-
 import html
 import re
 from collections import Counter

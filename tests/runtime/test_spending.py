@@ -1,5 +1,3 @@
-"""Budgets of visitors: calls on a server that bills, and what is counted where no price is known."""
-
 from datetime import date
 
 import pytest

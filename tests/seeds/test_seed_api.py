@@ -1,5 +1,3 @@
-"""The functions of seeds 000 to 002: their keys, what fills them, which model answers, and RAGAS rows."""
-
 import inspect
 import json
 import threading
@@ -249,18 +247,6 @@ class TestValues:
         server.choose = lambda body: Status(401)
         with pytest.raises(StageError, match="the key was refused"):
             query_for_evaluation(QUESTION, strategy="bm25", lab=animals)
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            ({"strategy": "magic"}, "no strategy 'magic'"),
-            ({"strategy": "bm25", "rrf_k": 3}, "no control 'rrf_k'"),
-            ({"strategy": "bm25", "k_final": 0}, "k_final must be"),
-        ],
-    )
-    def test_what_is_wrong_is_told(self, animals, arguments, message):
-        with pytest.raises(ConfigError, match=message):
-            query_for_evaluation(QUESTION, lab=animals, **arguments)
 
     @pytest.mark.parametrize(
         ("second", "named"), [("gpt-4o", "'gpt-4o'"), (None, "'NoneType'"), (MockLLM(), "'MockLLM'")]

@@ -1,5 +1,3 @@
-"""The table of the seeds' statements: each names code that is there and a test that is collected."""
-
 import functools
 import importlib
 import subprocess

@@ -87,6 +87,7 @@ def first(trace: dict[str, Any]) -> dict[str, Any]:
         (lambda t: first(t).update(label=None), "labels", " was nothing, is "),
         (lambda t: t["queries"][0].update(text="cats"), "queries", "question was 'cats', is 'Do cats"),
         (lambda t: t["queries"][0].update(weight=0.5), "queries", "question weighed 0.5, weighs 1."),
+        (lambda t: t["queries"][0].update(weight=1.5), "queries", "question weighed 1.5, weighs 1."),
         (lambda t: t["answer"].update(text="Dogs bark."), "answer", "It was: Dogs bark. It is: Cats purr [1]."),
         # gpt-4o: 2.50 and 10.00 $ a million tokens
         (lambda t: t["metrics"].update(total_cost=0.1), "cost", f"It was $0.100000, is ${1000 * 2.5e-6 + 200 * 1e-5:.6f}."),

@@ -1,5 +1,3 @@
-"""Writing the answer: labels, abstention, citations, and that what is shown is what was sent."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,5 +1,3 @@
-"""Citations: every usual spelling of a marker is read, and a quote supports its claim or says that it does not."""
-
 import re
 from dataclasses import replace
 
@@ -257,9 +255,6 @@ def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(tra
 
 def test_bold_print_is_drawn_and_what_is_in_it_escaped():
     assert _written(Answer("**Rest <b>now.** 2 ** 3 [1]"), 0).startswith("<b>Rest &lt;b&gt;now.</b> 2 ** 3 ")
-
-
-def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
     assert _written(Answer("Cats purr [1]."), 0).count("<button ") == 1
 
 

@@ -1,5 +1,3 @@
-"""Where guidance differs: what the answer says, what the model is sent, and that the country is part of the result."""
-
 import html
 from dataclasses import replace
 

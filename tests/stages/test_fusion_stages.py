@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
-from rag_core.values.errors import ConfigError
 from rag_core.values.types import Query, Ranking, Scale, State, Vote
 
 
@@ -90,14 +89,6 @@ class TestRrfWeights:
         weighted = ReciprocalRankFusion(60, ((BM25, weight), (DENSE, 0.0)))
         assert weighted.fuse([by_words, by_meaning]) == weighted.fuse([by_words])
         assert weighted.fuse([by_meaning, by_words]) == weighted.fuse([by_words])
-
-    @pytest.mark.parametrize(
-        "options",
-        [{"weights": ((BM25, -0.1), (DENSE, 1.0))}, {"weights": ((DENSE, -0.1),)}, {"rewrites": -0.1}],
-    )
-    def test_a_negative_weight_is_refused(self, options):
-        with pytest.raises(ConfigError, match="must not be negative"):
-            ReciprocalRankFusion(**options)
 
 
 class TestMergeWeights:

@@ -8,7 +8,6 @@ import pytest
 from rag_core.runtime.context import Context
 from rag_core.stages import Asked, RerankByQuestions, Retrieve
 from rag_core.testing import ranking_of, sample_context, sample_services
-from rag_core.values.errors import ConfigError
 from rag_core.values.types import Hit, State
 
 
@@ -66,11 +65,6 @@ def test_equal_scores_are_reranked_by_the_questions_alone():
 def test_a_corpus_without_known_questions_keeps_its_scores():
     ctx, found = Context(replace(sample_services(), asked=None)), ranking_of({"a": 3.0, "b": 2.0})
     assert list(RerankByQuestions().rerank(found, ctx)) == list(found)
-
-
-def test_a_negative_weight_is_refused():
-    with pytest.raises(ConfigError, match="weight must be at least 0"):
-        RerankByQuestions(weight=-1)
 
 
 def test_the_usual_hits_are_those_of_both_searches_each_once():

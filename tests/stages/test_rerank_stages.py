@@ -1,5 +1,3 @@
-"""Scoring anew: the reranker, the judge, S_final and its threshold. A failure is never a score."""
-
 import math
 import threading
 from dataclasses import replace
@@ -256,11 +254,6 @@ class TestBlend:
         assert found.score == pytest.approx(cos(60), abs=1e-6)
         with pytest.raises(ConfigError, match="have no judge's score"):
             blended(0.99, plane, hit("a"))
-
-    @pytest.mark.parametrize("alpha", [-0.01, 1.01, math.nan])
-    def test_an_alpha_outside_zero_to_one_is_refused(self, alpha):
-        with pytest.raises(ConfigError, match="alpha must be from 0 to 1"):
-            Blend(alpha)
 
 
 def above(theta: float, *scores: float, question: str = "How do cats sleep in winter?") -> State:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from rag_core.stages import Spread
 from rag_core.testing import ranking_of, sample_context
-from rag_core.values.errors import ConfigError
 from rag_core.values.types import Ranking
 
 
@@ -91,10 +90,3 @@ def test_no_passage_is_lost_and_each_document_keeps_its_own_order(rows, weight):
 @given(ROWS)
 def test_weight_1_keeps_the_order(rows):
     assert _order(1.0, rows) == [hit.id for hit in _ranking(rows)]
-
-
-@pytest.mark.parametrize("weight", [-0.1, 1.1])
-@pytest.mark.parametrize("name", ["weight", "foreign"])
-def test_a_weight_out_of_range_is_refused(name, weight):
-    with pytest.raises(ConfigError, match=f"{name} must be from 0 to 1"):
-        Spread(**{name: weight})

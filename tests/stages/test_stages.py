@@ -3,7 +3,7 @@
 import itertools
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,17 +15,28 @@ from helpers.plane import QUESTION, Plane, context, cos, hit, ranking, unit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Template
+from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, STANDALONE, SYNONYMS, TRANSFORM
 from rag_core.runtime.context import Context
 from rag_core.stages import (
+    AnalyseQueryByLlm,
     Blend,
     Bm25,
     Dense,
+    Generate,
+    Hyde,
+    LlmRerank,
     MaxFusion,
     Mmr,
     ReciprocalRankFusion,
+    Rephrase,
+    RerankByQuestions,
     Retrieve,
     Retriever,
+    Rewrite,
     SelectStage,
+    Spread,
+    Stage,
     Top,
     select,
 )
@@ -61,11 +72,6 @@ def test_the_rrf_constant_is_added_to_the_rank(k, expected):
     assert ReciprocalRankFusion(k).fuse([ranking("a"), ranking("ba")])["a"] == pytest.approx(
         expected, abs=1e-15
     )
-
-
-def test_a_negative_rrf_constant_is_refused():
-    with pytest.raises(ConfigError, match="k must be at least 0, not -1"):
-        ReciprocalRankFusion(k=-1)
 
 
 @pytest.mark.parametrize("rankings", [(), (ranking(""),), (ranking(""), ranking(""))])
@@ -234,12 +240,6 @@ def test_mmr_of_nothing_is_nothing_and_asks_no_model():
     assert plane.kinds == []
 
 
-@pytest.mark.parametrize("lam", [-0.01, 1.01, float("nan")])
-def test_a_lambda_outside_zero_to_one_is_refused(lam):
-    with pytest.raises(ConfigError, match="lambda_ must be from 0 to 1"):
-        Mmr(lambda_=lam)
-
-
 def test_dense_embeds_the_query_and_asks_for_k():
     plane = Plane(question=0, near=10, far=60)
     found = Dense(k=2).search(QUESTION, context(plane))
@@ -347,3 +347,57 @@ def test_bm25_says_where_the_words_of_a_question_weigh_nothing(copies, warned):
     context = sample_context(sample_services(passages))
     Bm25(k=2).search(Query("car"), context)
     assert any("BM25 cannot rank" in one for one in context.meter.warnings) == warned
+
+
+TEMPLATED: list[tuple[Callable[[Template], Stage], Template]] = [
+    (Generate, ANSWER),
+    (LlmRerank, JUDGE_PASSAGE),
+    (lambda template: Hyde(template=template), HYPOTHETICAL),
+    (AnalyseQueryByLlm, ANALYSIS),
+    (lambda template: Rewrite((STANDALONE, template)), SYNONYMS),
+    (lambda template: Rephrase((template,)), TRANSFORM),
+]
+every_template = pytest.mark.parametrize(
+    ("make", "ready"), TEMPLATED, ids=[ready.name for _, ready in TEMPLATED]
+)
+
+
+@every_template
+def test_a_template_without_a_field_its_stage_fills_is_refused_when_the_stage_is_built(make, ready):
+    name = make(ready).name
+    with pytest.raises(ConfigError) as refused:
+        make(replace(ready, name="mine", text=ready.text.replace("{question}", "it")))
+    assert refused.value.message == f"{name}: template 'mine' is missing {{question}}."
+    assert refused.value.next_step.startswith("The text needs {question}")
+
+
+@every_template
+def test_a_template_with_a_field_nothing_fills_is_refused_too(make, ready):
+    name = make(ready).name
+    with pytest.raises(ConfigError) as refused:
+        make(replace(ready, name="mine", text=f"{ready.text} {{context}}"))
+    assert refused.value.message == f"{name}: template 'mine' has {{context}}, which {name} does not fill."
+
+
+@for_each(
+    ("stage", "options", "says"),
+    [
+        (ReciprocalRankFusion, {"k": -1}, "k must be at least 0, not -1"),
+        (ReciprocalRankFusion, {"weights": (("bm25", -0.1), ("dense", 1.0))}, "must not be negative"),
+        (ReciprocalRankFusion, {"weights": (("dense", -0.1),)}, "must not be negative"),
+        (ReciprocalRankFusion, {"rewrites": -0.1}, "must not be negative"),
+        (RerankByQuestions, {"weight": -1}, "weight must be at least 0"),
+        (Hyde, {"samples": 0}, "samples must be 1 or more"),
+        *((Mmr, {"lambda_": value}, "lambda_ must be from 0 to 1") for value in (-0.01, 1.01, math.nan)),
+        *((Blend, {"alpha": value}, "alpha must be from 0 to 1") for value in (-0.01, 1.01, math.nan)),
+        *((Spread, {name: value}, f"{name} must be from 0 to 1") for name in ("weight", "foreign") for value in (-0.1, 1.1)),
+    ],
+)  # fmt: skip
+def test_a_parameter_out_of_range_is_refused(stage, options, says):
+    with pytest.raises(ConfigError, match=says):
+        stage(**options)
+
+
+def test_optional_fields_and_doubled_braces_are_accepted():
+    LlmRerank(replace(JUDGE_PASSAGE, text="{question} {sources}"))
+    Rewrite((replace(SYNONYMS, text='{question}{form} as {{"json"}} or {{json}}'),))

@@ -1,5 +1,3 @@
-"""Judged answers, and the questions that sections answer, are checked against what they name."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Sources in words: who differs from whom, whose guidance leads in a country, and how old it is."""
-
 import re
 import tomllib
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Which scorer labels a passage, and which scores label rules can label: none rather than a wrong one."""
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,5 +1,3 @@
-"""Letters in another form, characters nobody sees, and text that gives orders to a model."""
-
 import unicodedata
 from collections import Counter
 

@@ -1,5 +1,3 @@
-"""The profile of a corpus: subject, audience and languages, from a file beside it or from options."""
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -285,9 +285,8 @@ class TestWrongValues:
 
     @pytest.mark.parametrize(("name", "value"), [("llm", "gpt"), ("labels", "none"), ("timeout", 0)])
     def test_a_wrong_argument_is_named_with_its_value(self, name, value):
-        with pytest.raises(ConfigError) as caught:
+        with pytest.raises(ConfigError, match=f"Setting {name} cannot be {value!r}"):
             read_settings(**{name: value})
-        assert f"Setting {name} cannot be {value!r}" in caught.value.message
 
     @pytest.mark.parametrize(
         ("line", "words"),

@@ -1,5 +1,3 @@
-"""The trace as JSON, field by field, and the sums of tokens and money."""
-
 import json
 from dataclasses import replace
 

@@ -30,9 +30,6 @@ class Lexicon:
 
     A word is looked up as it is, without accents, by its dictionary form, by simpler forms, by its sound,
     and last read from its ending.
-
-    Args:
-        entries: English by Spanish form.
     """
 
     def __init__(self, entries: Mapping[str, str]) -> None:
@@ -164,8 +161,7 @@ class Gloss:
 
         The same content gives the same object: to make one takes a quarter of a second.
 
-        Raises:
-            DataError: the file is missing, or a line is not "form TAB English".
+        Raises DataError if the file is missing, or a line is not "form TAB English".
         """
         return _made(tuple(read_entries(path).items()), thesaurus)
 
@@ -237,11 +233,7 @@ def _made(entries: tuple[tuple[str, str], ...], thesaurus: Thesaurus | None) -> 
 
 
 def read_entries(path: Path) -> dict[str, str]:
-    """English by Spanish form, from a file with a form, a tab and its English on each line.
-
-    Raises:
-        DataError: the file is missing, or a line is not as above.
-    """
+    """English by Spanish form, from lines "form TAB English"; raises DataError."""
     return read_data_file(path, lambda text: dict(line.split("\t") for line in text.splitlines()))
 
 

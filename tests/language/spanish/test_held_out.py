@@ -32,7 +32,7 @@ def benchmark() -> Benchmark:
 def leaflets(tmp_path: Path, lab: Lab) -> CorpusIndex:
     """The leaflets, in passages like those of the built-in collection."""
     store = CorpusStore(tmp_path / "home", "leaflets", lab.engines.embedder)
-    store.update(SourceFiles("leaflets", beir_documents(HELD_OUT)))
+    store.update(SourceFiles("leaflets", list(beir_documents(HELD_OUT))))
     index = store.open()
     assert index is not None
     return index

@@ -1,5 +1,3 @@
-"""The reader of Spanish: what it says, what it keeps, what it cannot read."""
-
 import pytest
 from helpers.small import ROOT
 from helpers.unread import unread

@@ -1,5 +1,3 @@
-"""Private data in a question: every country and kind, right and wrong check digits, and what only looks like it."""
-
 import itertools
 import json
 
@@ -103,22 +101,14 @@ def test_a_phone_number_that_cannot_be_valid_counts_after_a_word_for_calling():
     assert found("28 weeks, 555-0143") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
+PRIVATE = {
+    EMAIL: [
         ("from megan.t.foster@example.com: bleeding", "megan.t.foster@example.com"),
         ("JAMES.OKORO@EXAMPLE.CO.UK?", "JAMES.OKORO@EXAMPLE.CO.UK"),
         ("reach dr.lin at example dot com.", "dr.lin at example dot com"),
         ("escribe a ana_perez arroba correo punto es", "ana_perez arroba correo punto es"),
     ],
-)
-def test_e_mail_addresses_also_spelt_out(text, address):
-    assert found(text) == [(address, EMAIL)]
-
-
-@for_each(
-    ("text", "number"),
-    [
+    RECORD: [
         ("MRN-773565, asthma", "773565"),
         ("hospital number X105665", "X105665"),
         ("The number on my maternity notes is 6761703", "6761703"),
@@ -129,31 +119,17 @@ def test_e_mail_addresses_also_spelt_out(text, address):
         ("expediente ISSSTE 294336/5", "294336/5"),
         ("ficha 16797-6: PTI", "16797-6"),
     ],
-)
-def test_record_numbers(text, number):
-    assert found(text) == [(number, RECORD)]
-
-
-@for_each(
-    ("country", "text", "address"),
-    [
-        ("ES", "en C/ Alcalá, 45, 2.º dcha., 28014 Madrid y sangro", "C/ Alcalá, 45, 2.º dcha., 28014 Madrid"),
-        ("MX", "Calle Jacarandas 118 int. 4, Col. Las Flores, 44600 Guadalajara, Jal. Parto", "Calle Jacarandas 118 int. 4, Col. Las Flores, 44600 Guadalajara, Jal."),
-        ("PE", "Av. El Sol 1225, dpto. 301, Wanchaq, Cusco; puérpera", "Av. El Sol 1225, dpto. 301, Wanchaq, Cusco"),
-        ("CO", "Carrera 7 # 45-20, apto 301, Bogotá", "Carrera 7 # 45-20, apto 301, Bogotá"),
-        ("AR", "domicilio Pje. Las Heras 233, B° Yapeyú, X5000 Córdoba", "Pje. Las Heras 233, B° Yapeyú, X5000 Córdoba"),
-        ("CL", "Pasaje Los Aromos 1234, depto 45, Ñuñoa, Santiago", "Pasaje Los Aromos 1234, depto 45, Ñuñoa, Santiago"),
-        ("US", "at 602 N Magnolia Ave, Ocala, Florida 34475 and", "602 N Magnolia Ave, Ocala, Florida 34475"),
-        ("GB", "lady at Flat 3, 118 Gladstone Road, Nottingham NG7 5BT refusing", "Flat 3, 118 Gladstone Road, Nottingham NG7 5BT"),
+    ADDRESS: [
+        ("en C/ Alcalá, 45, 2.º dcha., 28014 Madrid y sangro", "C/ Alcalá, 45, 2.º dcha., 28014 Madrid"),
+        ("Calle Jacarandas 118 int. 4, Col. Las Flores, 44600 Guadalajara, Jal. Parto", "Calle Jacarandas 118 int. 4, Col. Las Flores, 44600 Guadalajara, Jal."),
+        ("Av. El Sol 1225, dpto. 301, Wanchaq, Cusco; puérpera", "Av. El Sol 1225, dpto. 301, Wanchaq, Cusco"),
+        ("Carrera 7 # 45-20, apto 301, Bogotá", "Carrera 7 # 45-20, apto 301, Bogotá"),
+        ("domicilio Pje. Las Heras 233, B° Yapeyú, X5000 Córdoba", "Pje. Las Heras 233, B° Yapeyú, X5000 Córdoba"),
+        ("Pasaje Los Aromos 1234, depto 45, Ñuñoa, Santiago", "Pasaje Los Aromos 1234, depto 45, Ñuñoa, Santiago"),
+        ("at 602 N Magnolia Ave, Ocala, Florida 34475 and", "602 N Magnolia Ave, Ocala, Florida 34475"),
+        ("lady at Flat 3, 118 Gladstone Road, Nottingham NG7 5BT refusing", "Flat 3, 118 Gladstone Road, Nottingham NG7 5BT"),
     ],
-)  # fmt: skip
-def test_addresses(country, text, address):
-    assert found(text) == [(address, ADDRESS)]
-
-
-@for_each(
-    ("text", "who"),
-    [
+    NAME: [
         ("Mum Ewa Nowak, b. 1986-04-30, 39+6", "Ewa Nowak, b. 1986-04-30"),
         ("PATEL, Nisha 21-NOV-1988: HbA1c 58", "PATEL, Nisha 21-NOV-1988"),
         ("Label:\nMOHAMED Hodan\nDOB 12/02/1997", "MOHAMED Hodan\nDOB 12/02/1997"),
@@ -164,9 +140,12 @@ def test_addresses(country, text, address):
         ("Carla Paz de 34 años, nacida el 1/2/90", "Carla Paz de 34 años, nacida el 1/2/90"),
         ("(nací el 1 de agosto del 93) Ana Gil", "nací el 1 de agosto del 93) Ana Gil"),
     ],
-)
-def test_names_with_birth_dates(text, who):
-    assert found(text) == [(who, NAME)]
+}  # fmt: skip
+
+
+@for_each(("kind", "text", "what"), [(kind, *row) for kind, rows in PRIVATE.items() for row in rows])
+def test_addresses_also_of_e_mail_spelt_out_record_numbers_and_names_with_birth_dates(kind, text, what):
+    assert found(text) == [(what, kind)]
 
 
 @for_each(

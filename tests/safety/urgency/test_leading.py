@@ -3,8 +3,9 @@
 import pytest
 from helpers.looping import for_each
 
+from rag_core.safety.urgency.advice import calls_for_help, is_lesser
 from rag_core.safety.urgency.leading import calls_for, leads_with_action
-from rag_core.safety.urgency.signs import actions, signs
+from rag_core.safety.urgency.signs import actions, named, names_sign, signs
 from rag_core.safety.urgency.triage import triage
 from rag_core.values.triage import Triage
 
@@ -110,3 +111,40 @@ def test_only_help_for_the_gravest_sign_is_help(question):
         "If you see or feel the cord in the vagina, call your local emergency number.", triage(question)
     )
     assert not calls_for("Waters breaking means going to the maternity unit at once.", triage(question))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Green fluid or bleeding means going in at once.", "El líquido verde o el sangrado exigen acudir ya."],
+)
+def test_a_passage_names_signs_in_either_language(text):
+    assert {"waters", "bleeding"} <= named(text)
+    assert names_sign(text)
+    assert not names_sign("Call the clinic at once. Llame ya a la consulta.")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Call your local emergency number.",
+        "Chest pain needs assessment at once.",
+        "Acuda de inmediato a urgencias.",
+        "Llame al número local de emergencias.",
+    ],
+)
+def test_calls_for_help(sentence):
+    assert calls_for_help(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Mild nausea is common.", "Call the midwife for an appointment.", "Las náuseas son frecuentes."],
+)
+def test_ordinary_advice_is_no_call_for_help(sentence):
+    assert not calls_for_help(sentence)
+
+
+def test_what_is_mild_or_can_wait_is_lesser():
+    assert is_lesser("A mild headache is usually not pre-eclampsia.")
+    assert is_lesser("Contar diez movimientos en dos horas.")
+    assert not is_lesser("Go to the hospital at once.")

@@ -1,5 +1,3 @@
-"""Urgent questions in everyday and clinical words, both languages, and what only looks urgent."""
-
 import json
 
 import numpy as np
@@ -13,11 +11,13 @@ from upkeep.checked import checked
 import rag_core
 from rag_core.documents.benchmark import read_builtin
 from rag_core.safety.urgency import learned
+from rag_core.safety.urgency.helplines import countries, helplines, urgent_notice
 from rag_core.safety.urgency.learned import plain
 from rag_core.safety.urgency.signs import signs
 from rag_core.safety.urgency.triage import triage
+from rag_core.values.errors import SettingsError
 from rag_core.values.settings import Settings
-from rag_core.values.triage import LEVELS
+from rag_core.values.triage import LEVELS, Triage
 
 EXAMPLES = sorted((Settings().data / "urgency").glob("*.jsonl"))
 
@@ -127,9 +127,11 @@ def test_an_examination_today_is_less_than_an_emergency():
         "My boyfriend keeps all my money and scares me since I got pregnant",
         "mi marido me quita todo el dinero y me da miedo",
         "he checks my phone and I'm afraid, 20 weeks",
+        "mi marido me golpeó en la panza",
+        "I got hit by my husband last night",
     ],
 )
-def test_control_with_fear_is_violence(question):
+def test_control_with_fear_and_a_blow_by_the_partner_are_violence(question):
     assert triage(question).flags == ("violence",)
 
 
@@ -360,13 +362,6 @@ def test_a_fall_or_a_childs_kick_is_no_violence(question):
     assert triage(question).flags == ()
 
 
-@pytest.mark.parametrize(
-    "question", ["mi marido me golpeó en la panza", "I got hit by my husband last night"]
-)
-def test_a_blow_by_the_partner_is_violence(question):
-    assert triage(question).flags == ("violence",)
-
-
 def test_a_fever_is_the_babys_or_the_mothers():
     assert triage("bebé de 3 semanas, 38,1, sin tos, come bien").action.startswith("Lleve ahora al bebé")
     assert triage("I have a fever of 39, my baby was born 5 days ago").action.startswith(
@@ -383,3 +378,42 @@ def test_yellow_fluid_from_an_eye_is_no_jaundice():
 def test_a_sign_that_is_denied_is_not_named_by_the_wording():
     text = "Di a luz hace 3 semanas y me quema al orinar, no tengo fiebre, ni tiritona"
     assert triage(text).signs == ("ardor al orinar (posible infección de orina)",)
+
+
+NO_WISH_TO_LIVE = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
+
+
+def test_a_country_is_chosen_by_its_code():
+    spain = helplines("es")
+    assert (spain.code, spain.emergency, spain.crisis, spain.violence) == ("ES", "112", "024", "016")
+    assert countries("es")["ES"] == "España"
+
+
+def test_no_country_has_no_numbers():
+    assert helplines("") is None
+
+
+def test_a_country_without_numbers_is_an_error_that_lists_the_others():
+    with pytest.raises(SettingsError, match="RAG_COUNTRY") as error:
+        helplines("XX")
+    assert "ES" in error.value.next_step
+
+
+def test_a_routine_question_has_no_notice():
+    assert urgent_notice(Triage("routine"), None) is None
+
+
+def test_thoughts_of_suicide_name_the_crisis_line_before_the_emergency_number():
+    found = urgent_notice(triage(NO_WISH_TO_LIVE), helplines("ES"))
+    assert found.title == "Puede ser una emergencia."
+    assert found.numbers == ("Línea de crisis: 024.", "Emergencias en España: 112.")
+
+
+def test_a_country_without_its_own_line_shows_its_emergency_number():
+    found = urgent_notice(triage("mi pareja me pegó en la barriga, tengo 5 meses"), helplines("MX"))
+    assert found.numbers == ("Emergencias en México: 911.",)
+
+
+def test_an_urgent_wording_without_a_known_sign_says_so():
+    found = urgent_notice(Triage("emergency", action="Go now.", language="en"), None)
+    assert found.reason.startswith("No single sign was recognised")

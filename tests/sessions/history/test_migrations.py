@@ -1,5 +1,3 @@
-"""The history's database has a version: new and older ones are brought to it, newer ones are refused."""
-
 import os
 import shutil
 import subprocess

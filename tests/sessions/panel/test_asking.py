@@ -1,5 +1,3 @@
-"""A comparison as a question for a room: what it is called, and what nobody has to read twice."""
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-"""Wrong codes of rooms: how many are looked up, and that right ones and other faults do not count."""
-
 from contextlib import ExitStack, suppress
 
 import pytest

@@ -1,5 +1,3 @@
-"""A room's file: the same room again, every change found and named, run again by `rag replay`; its minutes."""
-
 import json
 import random
 import re
