@@ -10,6 +10,7 @@ from .catalog.setup import Setup as Setup
 from .catalog.setup import set_up as set_up
 from .documents.documents import Document as Document
 from .evaluation.once import evaluate as evaluate
+from .explain.fate import fates as fates
 from .hybrid_rrf import mmr_select as mmr_select
 from .hybrid_rrf import process_hybrid_rrf_query as process_hybrid_rrf_query
 from .hybrid_rrf import reciprocal_rank_fusion as reciprocal_rank_fusion

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .answers import Answer, Remark
 from .message import NOTICE
@@ -14,9 +14,6 @@ from .translation import translate
 from .triage import ROUTINE, Triage
 from .types import Cost, Hit, ModelCall, Outranked, Passage, Ranking, State, token_counts
 from .visible import visible
-
-if TYPE_CHECKING:
-    from ..explain.fate import Fate
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +168,6 @@ class Trace:
         titles = "".join(f"<li>{escape(visible(hit.passage.full_title))}</li>" for hit in self.ranking)
         answer = escape(visible(self.answer.text)) if self.answer else ""
         return f'<p style="white-space: pre-wrap">{answer}</p><ol>{titles}</ol><p><i>{NOTICE}</i></p>'
-
-    def fates(self) -> "tuple[Fate, ...]":
-        """What became of every passage found; see `explain.fates`."""
-        from ..explain.fate import fates  # above this room, which only this convenience reaches into
-
-        return fates(self)
 
     @property
     def final(self) -> State:

@@ -52,9 +52,9 @@ def test_what_a_notebook_draws_escapes_what_was_found(full):
     assert "<b>" not in trace._repr_html_()
 
 
-def test_a_trace_tells_its_fates(lab):
+def test_the_fates_of_a_trace_are_those_of_all_it_found(lab):
     trace = lab.run("When is anti-D given?", "hybrid_rrf")
-    found = trace.fates()
+    found = rag_core.fates(trace)
     assert [one.passage.id for one in found if one.used] == [hit.id for hit in trace.ranking]
     assert len(found) > len(trace.ranking)
 
