@@ -139,7 +139,7 @@ class RewriteInput:
     def with_names(self, name: Callable[[Mention], str]) -> str:
         """The text with each mention renamed, unless it overlaps a fact or its clinical term is there too.
 
-        Reading a question already puts the term in front of most lay names (`WrittenOut`).
+        Reading a question already puts the term behind an abbreviation (`WrittenOut`).
         """
         parts, end = [], 0
         named = {mention.concept.id for mention in self.mentions if mention.kind == "term"}

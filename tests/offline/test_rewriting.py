@@ -194,14 +194,14 @@ def test_a_rewrite_never_names_another_medicine(whole, language):
     [("en", "I have {}, what should I do?"), ("es", "Me preocupa {}, ¿qué debo hacer?")],
 )
 def test_a_name_that_the_reading_wrote_out_is_not_written_out_again(whole, language, asked):
-    """Every lay name and abbreviation, read as the offline engine reads a question before it rewrites it."""
+    """Every abbreviation, read as the offline engine reads a question before it rewrites it."""
     reader, rewriter = WrittenOut(whole, str), Rewriter(Flat(), whole, None)
     twice = []
     for concept in whole.concepts.values():
         clinical = concept.preferred(language)
-        for name in (*concept.lay[language], *concept.abbreviations):
+        for name in concept.abbreviations:
             read = reader.read(asked.format(name))
-            if f"{clinical} (" not in read:
+            if f"({clinical})" not in read:
                 continue
             for template in ("transform", "standalone"):
                 rewrite = rewriter.rewrite(template, read)
