@@ -426,19 +426,13 @@ ENSEMBLE = Recipe(
         ),
         Number(
             "asked_weight",
-            10,
-            "Weight, after reranking, of the cosine to the nearest known question, beside the standardised score.",
+            20,
+            "Weight, after reranking, of the likeness to the known questions, beside the standardised score.",
             min=0,
-            max=30,
+            max=40,
             step=1,
             needs=(("asked", (True,)),),
             label="weight of known questions",
-        ),
-        Number(
-            "foreign_weight",
-            0.9,
-            "Worth of a passage in another language than the question's, as a share of its own; 1 for no difference.",
-            label="weight of other languages",
         ),
         replace(K_FINAL, default=8),
         DEDUPLICATE,
@@ -516,7 +510,7 @@ def _ensemble(c: Mapping[str, Any]) -> tuple[Stage, ...]:
         stages.append(RerankByQuestions(c["asked_weight"]))
     return (
         *stages,
-        Spread(foreign=c["foreign_weight"]),
+        Spread(),
         Top(c["k_final"], "k_final"),
         Generate(c["answer_prompt"]),
     )

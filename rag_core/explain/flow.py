@@ -216,7 +216,6 @@ _WORDS = {  # field of a stage, after the stage's name where another has a field
     "step": Message("weight step {value}"),
     "combine": Message("score when found twice: {value}"),
     "Spread.weight": Message("weight of repeats {value}"),
-    "foreign": Message("weight of other languages {value}"),
 }
 
 

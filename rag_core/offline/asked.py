@@ -7,24 +7,78 @@ QuOTE (arXiv 2502.10976) write them with a model; those of the built-in collecti
 import functools
 import hashlib
 import heapq
+import math
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..documents.asked import Asked
+from ..language.analysis import language_of, tokens
 from ..runtime.services import Embedder
 from ..values.types import Hit, Passage, Vectors
 
+SAME = 0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
+NEAREST = 3  # questions of a passage whose words are compared
 REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each of its queries several times
 
 
 class _Compared(NamedTuple):
-    """(questions,) cosines to one question, and (passages,) the highest of each passage that has questions."""
+    """One question compared with the known ones.
+
+    Args:
+        cosines: (questions,) of their vectors.
+        nearest: (passages,) the highest of each passage that has questions.
+        likeness: (passages,) see `AskedIndex.likeness`.
+    """
 
     cosines: NDArray[np.float32]
     nearest: NDArray[np.float32]
+    likeness: NDArray[np.float64]
+
+
+class Wording:
+    """The words of some questions, stop words too: "when" and "how much" tell what is asked. Thread-safe.
+
+    A word weighs (1 + ln tf) · (1 + ln((1 + N) / (1 + df))), as in scikit-learn's TfidfVectorizer with a sublinear tf.
+    """
+
+    def __init__(self, questions: Iterable[tuple[str, str]]) -> None:
+        places: dict[str, int] = {}
+        words, counts, sizes = array("i"), array("i"), array("i")
+        for question, language in questions:
+            counted = Counter(tokens(question, language))
+            words.extend([places.setdefault(word, len(places)) for word in counted])
+            counts.extend(counted.values())
+            sizes.append(len(counted))
+        row = np.repeat(np.arange(len(sizes)), sizes)
+        column = np.array(words, np.intp)
+        containing = np.bincount(column, minlength=len(places))
+        self._idf = 1 + np.log((1 + len(sizes)) / (1 + containing))
+        weights = (1 + np.log(np.array(counts, float))) * self._idf[column]
+        weights /= np.sqrt(np.bincount(row, weights**2, len(sizes)))[row]
+        order = np.argsort(column, kind="stable")  # a word's questions side by side
+        self._places, self._rows, self._weights = places, row[order], weights[order]
+        self._starts = np.concatenate(([0], np.cumsum(containing)))
+        self._size = len(sizes)
+
+    def cosines(self, question: str) -> NDArray[np.float64]:
+        """(questions,) the cosine of a question's words to each one's, 0 to 1."""
+        known = {
+            self._places[word]: n
+            for word, n in Counter(tokens(question, language_of(question))).items()
+            if word in self._places
+        }
+        weights = {place: (1 + math.log(n)) * float(self._idf[place]) for place, n in known.items()}
+        length = math.hypot(*weights.values()) or 1.0
+        found = np.zeros(self._size)
+        for place, weight in weights.items():
+            postings = slice(self._starts[place], self._starts[place + 1])
+            found[self._rows[postings]] += weight / length * self._weights[postings]
+        return found
 
 
 class AskedIndex:
@@ -53,6 +107,7 @@ class AskedIndex:
         self._starts = np.searchsorted(places[self._order], np.arange(len(self._owners)))
         self._ends = np.append(self._starts[1:], len(asked))
         self._compare = functools.lru_cache(REMEMBERED)(self._compare_anew)
+        self._wording = functools.cache(lambda: Wording((one.question, one.language) for one in self._asked))
         self.key = asked_key(asked, embedder.key)
         self.taught = sum(1 for one in asked if one.taught)
 
@@ -81,15 +136,35 @@ class AskedIndex:
         return [] if place is None else self._asked[self._starts[place] : self._ends[place]]
 
     def likeness(self, question: str, passages: Iterable[str]) -> list[float | None]:
-        """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""
-        nearest = self._compare(question).nearest
+        """How like a question is to those of each passage, by id, up to 1; None for a passage without any.
+
+        The mean of the highest cosine of the vectors and of the mean cosine of the words over the NEAREST by words. On
+        dev, with the weights fitted on nine tenths and tried on the rest, the section chosen first then answers 0.861
+        of routine questions (by the vectors alone 0.836) and 0.925 of urgent ones (0.865).
+        """
+        return self._of(self._compare(question).likeness, passages)
+
+    def knows(self, question: str, passages: Iterable[str]) -> bool:
+        """Whether one of the passages is known to answer this very question."""
+        return any((near or 0) >= SAME for near in self._of(self._compare(question).nearest, passages))
+
+    def _of(self, values: NDArray[Any], passages: Iterable[str]) -> list[float | None]:
         places = (self._place.get(identity) for identity in passages)
-        return [None if place is None else float(nearest[place]) for place in places]
+        return [None if place is None else float(values[place]) for place in places]
 
     def _compare_anew(self, question: str) -> _Compared:
         (vector,), _ = self._embedder.embed([question], "query")
         cosines = np.concatenate([part @ vector for part in self._vectors()])[self._order]
-        return _Compared(cosines, np.maximum.reduceat(cosines, self._starts))
+        nearest = np.maximum.reduceat(cosines, self._starts)
+        words = self._wording().cosines(question)
+        counts = self._ends - self._starts
+        rising = words[np.lexsort((words, np.repeat(np.arange(len(counts)), counts)))]
+        best = [
+            np.where(counts > i, rising[np.maximum(self._ends - 1 - i, self._starts)], 0.0)
+            for i in range(NEAREST)
+        ]
+        worded = np.sum(best, axis=0) / np.minimum(counts, NEAREST)
+        return _Compared(cosines, nearest, (nearest + worded) / 2)
 
 
 def asked_key(asked: Iterable[Asked], embedder: str) -> str:

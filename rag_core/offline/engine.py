@@ -78,7 +78,7 @@ class OfflineEngine:
             bills: receives its embedding calls.
         """
         bills = [] if bills is None else bills
-        sections = Sections(MeteredEmbedder(self._reader, bills), self._thesaurus, self._asked)
+        sections = Sections(MeteredEmbedder(self._reader, bills), self._asked)
         rewriter = Rewriter(MeteredEmbedder(self._embedder, bills), self._thesaurus, self._index)
         match template:
             case ANSWER.name:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.analysis import LANGUAGES, language_of, words_of
-from ..language.facts import facts, is_medicine
+from ..language.analysis import language_of
+from ..language.facts import facts
 from ..language.questions import parts
-from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions, Embedder, TextKind
 from ..values.sources import Source
@@ -29,12 +28,11 @@ from .urgent import Urgent
 # tests/benchmarks/fit_sections.py. Where no questions are known, NEAREST · cosine of its nearest sentence replaces KNOWN's. So
 # is NAMES fitted, which an urgent question adds for a heading with its sign. SAYS it adds for each step of directness with
 # which the section says what to do now.
-RELEVANCE, PLACE, KNOWN, NEAREST = 1.4, 0.85, 11.0, 4.21
+RELEVANCE, PLACE, KNOWN, NEAREST = 1.4, 0.85, 15.0, 4.21
 SAYS, NAMES = 1.5, 2.0
 # A section in another language must be worth more by this. Of 500 dev answers of hybrid_rrf and ensemble, 38 (7 of them
 # emergencies) end in another language with 3, 32 (5) with 3.5, 25 (2) with 4; acceptable are 329, 329, 326.
-LANGUAGE = 4.0
-MEDICINE = 5.0  # one that names none of the medicines asked about; on dev 93 of 104 sections that answer name one, 145 of 251 others
+LANGUAGE = 3.5
 GAP = 2.0  # a second section may be worth this much less than the first
 SAME = 0.82  # lowest cosine at which two sentences say the same
 MOST = 2  # sections quoted, unless a question has more parts, each with its own
@@ -92,11 +90,10 @@ class Sections:
 
     Args:
         embedder: the constants were fitted on the bundled model and do not transfer to others.
-        thesaurus: the other names of a medicine.
+        asked: the questions that the passages are known to answer.
     """
 
     embedder: Embedder
-    thesaurus: Thesaurus | None = None
     asked: AskedQuestions | None = None
 
     def choose(
@@ -130,7 +127,6 @@ class Sections:
             return []
         totals = self._nearness(question, asked, sections)
         totals += np.array([[_worth(one, sources, relevance, urgent)] for one in sections])
-        totals -= MEDICINE * self._misses(asked, sections)
         whole = totals.mean(axis=1)
         order = np.argsort(-whole, kind="stable").tolist()
         chosen = [*dict.fromkeys(totals.argmax(axis=0).tolist())]
@@ -161,22 +157,6 @@ class Sections:
         near = np.where(np.isnan(near), np.nanmean(near) if not np.isnan(near).all() else 0.0, near)
         weighed: NDArray[np.float64] = KNOWN * (near[:1] + near[1:]).T / 2
         return weighed
-
-    def _misses(self, asked: Sequence[str], sections: Sequence[Section]) -> NDArray[np.float64]:
-        """(sections, parts) 1 where a part of the question names medicines and the section none of them, else 0.
-
-        A section that says what to do now misses nothing: someone made ill by a medicine needs help, not its doses.
-        """
-        wanted = [names_in(part, language_of(part), self.thesaurus) for part in asked]
-        missed = np.zeros((len(sections), len(asked)))
-        if any(wanted):
-            for row, section in enumerate(sections):
-                passage = section.hit.passage
-                said = names_in(f"{passage.full_title} {passage.text}", passage.language, self.thesaurus)
-                missed[row] = [
-                    bool(names) and not names & said and not section.says.any() for names in wanted
-                ]
-        return missed
 
     def closest(
         self, question: str, sentences: Sequence[Sentence], most: int, skip: int = 0
@@ -277,14 +257,3 @@ def is_about(heading: str, week: int) -> bool:
     """
     before = _BEFORE.search(heading)
     return before is None or week < int(before[1])
-
-
-def names_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
-    """The medicines a text names: folded words, and ids of their concepts."""
-    words = {
-        word.form: text[word.start : word.end] for word in words_of(text, language) if is_medicine(word.form)
-    }
-    if thesaurus is None:
-        return frozenset(words)
-    mentions = (thesaurus.find(name, code) for name in words.values() for code in LANGUAGES)
-    return frozenset({*words, *(mention.concept.id for found in mentions for mention in found)})

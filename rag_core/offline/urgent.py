@@ -1,13 +1,12 @@
 """Which sentences of the sources say what to do now about an urgent question, and whether an answer begins with one."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..prompts.prompt import Sources
-from ..safety.urgency.advice import is_lesser, points_back
-from ..safety.urgency.frames import is_about_born_baby, listed, words
+from ..safety.urgency.advice import points_back
+from ..safety.urgency.frames import is_about_born_baby, listed
 from ..safety.urgency.leading import (
     calls_emergency,
     calls_for,
@@ -55,13 +54,7 @@ def check_safety(trace: Trace, level: Level | None = None) -> SafetyCheck:
 
 _BABY = listed("whom", "baby")
 _OF_A_BABY = listed("whom", "of_a_baby")
-_NOT_YET_BORN = re.compile(
-    r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
-)
-_BORN = listed("whom", "born")
-_ONLY_AFTER_BIRTH = listed("whom", "only_after_birth")
 _OF_A_LOSS = listed("whom", "of_a_loss")
-_IN_PREGNANCY = words(r"pregnan\w+|embaraz\w+")
 DELICATE = ("low-mood", "psychosis")  # besides the flagged signs
 
 
@@ -89,12 +82,7 @@ class Urgent:
             return False
         if section[0].patient == "bereaved" and not _OF_A_LOSS.search(plain(self.question)):
             return False
-        return not (self.triage.signs and all(self.is_of_another(each) for each in section))
-
-    def is_too_mild(self, text: str) -> bool:
-        """Whether a text is about what is mild or can wait, and a sign of the question cannot."""
-        cannot_wait = [sign.level == "emergency" for sign in signs_of(self.triage)]
-        return self.triage.level == "emergency" and any(cannot_wait) and is_lesser(text)
+        return not (self.triage.signs and all(self._of_another_patient(each) for each in section))
 
     def directness(self, said: Sequence[Sentence], before: str = "") -> int:
         """How directly sentences that belong together say what to do now about the question's signs.
@@ -107,8 +95,6 @@ class Urgent:
         """
         text, last = " ".join(each.text for each in said), said[-1]
         if not self.triage.urgent or not calls_for(text, self.triage) or self._of_another_patient(last):
-            return 0
-        if self.is_too_mild(text):
             return 0
         wanted = signs_of(self.triage)
         meant = f"{before} {text}" if points_back(last.text) else text
@@ -140,23 +126,9 @@ class Urgent:
             (n for n in numbers if any(self.directnesses([each for each in candidates if each.n == n]))), None
         )
 
-    def is_of_another(self, said: Sentence) -> bool:
-        """Whether a sentence or what it stands under is about another patient, or about after a birth that has not been."""
-        above = plain(f"{said.context} {said.heading}")
-        later = _ONLY_AFTER_BIRTH.search(above) and not _IN_PREGNANCY.search(f"{above} {plain(said.text)}")
-        return self._of_another_patient(said) or bool(later and self._not_yet_born)
-
-    @property
-    def _not_yet_born(self) -> bool:
-        asked = plain(self.question)
-        return bool(_NOT_YET_BORN.search(asked) and not _BORN.search(asked))
-
     def _of_another_patient(self, said: Sentence) -> bool:
-        """Whether a sentence is about a newborn and the question is not, or the reverse, or it is about another time."""
+        """Whether a sentence is about a newborn and the question is not, or the reverse."""
         asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
         if any(sign.id.startswith("newborn") for sign in signs_of(self.triage)):
             return not (said.patient == "baby" or _BABY.search(text))
-        if (said.patient == "baby" or _OF_A_BABY.search(text)) and not _BABY.search(asked):
-            return True
-        after = _ONLY_AFTER_BIRTH.search(plain(said.text)) and not _IN_PREGNANCY.search(plain(said.text))
-        return bool(after and self._not_yet_born)
+        return bool((said.patient == "baby" or _OF_A_BABY.search(text)) and not _BABY.search(asked))

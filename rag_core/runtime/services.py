@@ -171,7 +171,10 @@ class AskedQuestions(Protocol):
         """The questions of a passage, by its id."""
 
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
-        """The cosine of a question to the nearest of each passage's, by id; None for a passage without any."""
+        """How like a question is to those of each passage, by id, up to 1; None for a passage without any."""
+
+    def knows(self, question: str, passages: Sequence[str]) -> bool:
+        """Whether one of the passages, by id, is known to answer this very question."""
 
 
 @dataclass(frozen=True)

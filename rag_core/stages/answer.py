@@ -24,7 +24,6 @@ from .remarks import abstention, not_enough, remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
 COMPARED = 20  # passages of each of the usual searches that a label compares with
-SAME = 0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
 WEIGHED = 5  # of each of them, by whose evidence a question is declined
 
 # one score or None per passage; None instead of a list when time ran out
@@ -239,7 +238,7 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
     evidence, asked = ctx.services.evidence, ctx.services.asked
     if evidence is None:
         return None
-    if asked and any((near or 0) >= SAME for near in asked.likeness(question, [hit.id for hit in hits])):
+    if asked and asked.knows(question, [hit.id for hit in hits]):
         return None  # somebody has said which of them answers it
     if not evidence.fitted:
         ctx.warn(

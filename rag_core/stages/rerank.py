@@ -36,13 +36,13 @@ class Rerank(RerankStage):
 
 @dataclass(frozen=True)
 class RerankByQuestions(RerankStage):
-    """Adds to each score how like the question is to the nearest question that the passage is known to answer.
+    """Adds to each score how like the question is to those that the passage is known to answer.
 
-    score = z + weight · cosine, where z is the score so far, standardised over the list. A passage without known
-    questions gets the mean cosine of the others; in a corpus without any, every hit keeps its score.
+    score = z + weight · likeness, where z is the score so far, standardised over the list. A passage without known
+    questions gets the mean of the others; in a corpus without any, every hit keeps its score.
 
     Args:
-        weight: of the cosine, >= 0.
+        weight: of the likeness, >= 0.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # no questions are known of these passages
@@ -51,7 +51,7 @@ class RerankByQuestions(RerankStage):
         [('cats', 1.0), ('dogs', -1.0)]
     """
 
-    weight: float = 10.0
+    weight: float = 20.0
     scale: ClassVar[str] = "known_questions"
 
     def __post_init__(self) -> None:
@@ -68,10 +68,10 @@ class RerankByQuestions(RerankStage):
         scores = [hit.score for hit in ranking]
         mean, spread = statistics.fmean(scores), statistics.pstdev(scores)
         hits = []
-        for hit, cosine in zip(ranking, found, strict=True):
+        for hit, like in zip(ranking, found, strict=True):
             z = (hit.score - mean) / spread if spread else 0.0
-            near = usual if cosine is None else cosine
-            terms = (Term("standardised", z, 1.0), Term("known question", near, self.weight))
+            near = usual if like is None else like
+            terms = (Term("standardised", z, 1.0), Term("known questions", near, self.weight))
             hits.append(hit.with_score(z + self.weight * near, "known_questions", terms=terms))
         return hits
 

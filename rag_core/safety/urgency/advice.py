@@ -14,7 +14,6 @@ _FORBIDS_HELP = re.compile(
     r"\b(?:emergencias?|urgencias|ambulancia|112|911)\b",
     re.IGNORECASE,
 )
-_LESSER = listed("help", "lesser", re.IGNORECASE)
 _POINTS = listed("help", "points", re.IGNORECASE)
 
 
@@ -31,11 +30,6 @@ def forbids_help(sentence: str) -> bool:
 def calls_for_help(sentence: str) -> bool:
     """Whether a sentence says to get or give help now."""
     return bool(_CALLS_FOR_HELP.search(sentence) and _ACTS.search(sentence))
-
-
-def is_lesser(sentence: str) -> bool:
-    """Whether a sentence is about what is mild or can wait, and so no part of an answer to an emergency."""
-    return _LESSER.search(sentence) is not None
 
 
 def points_back(sentence: str) -> bool:
