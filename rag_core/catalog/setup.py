@@ -12,7 +12,7 @@ from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.settings import read_settings
 from ..values.trace import Trace
-from . import RECIPES, StrategySpec, build, describe, recipe_of
+from . import StrategySpec, build, check_chosen, describe, recipe_of
 from .presets import preset_of
 from .registry import CORPUS, RUNS_ON
 
@@ -79,10 +79,7 @@ def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
 
     Raises ConfigError as `set_up` does, or if nothing was chosen.
     """
-    if not chosen:
-        raise ConfigError(
-            Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
-        )
+    check_chosen(chosen)
     return [set_up(one) for one in ([chosen] if isinstance(chosen, str) else chosen)]
 
 
