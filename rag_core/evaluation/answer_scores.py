@@ -308,15 +308,14 @@ class AnswerScores:
 
 def _verdicts(outcomes: Mapping[str, Outcome], answer_set: AnswerSet, baseline: str = "") -> VerdictScores:
     """The verdicts on the outcomes of questions with a judged answer, or on those of a baseline."""
-    rows: dict[str, Assessment | RagError] = {}
-    for identity, outcome in outcomes.items():
-        one: Assessment | RagError | None
-        if not isinstance(outcome, CheckedAnswer):
-            one = outcome
-        else:
-            one = outcome.baselines.get(baseline) if baseline else outcome.assessment
-        if identity in answer_set.answers and one is not None:
-            rows[identity] = one
+
+    def assessed(outcome: Outcome) -> Assessment | RagError | None:
+        if isinstance(outcome, RagError):
+            return outcome
+        return outcome.baselines.get(baseline) if baseline else outcome.assessment
+
+    found = {identity: assessed(outcome) for identity, outcome in outcomes.items()}
+    rows = {identity: one for identity, one in found.items() if one and identity in answer_set.answers}
     return VerdictScores.of(rows, answer_set)
 
 

@@ -163,25 +163,17 @@ def privacy_measures(data: Path) -> list[Measure]:
 
 def grounding_measures(data: Path, grounder: Grounder) -> list[Measure]:
     """The support of sentences, on the sentences of `grounding/test.jsonl`."""
-    marked: list[bool] = []
-    found: list[bool] = []
-    passed: list[bool] = []
+    judged: list[tuple[bool, bool]] = []  # was it marked supported, and is it
     for sentence, language, passage, right in grounding_pairs(data, "test"):
         (one,) = grounder.ground([Claim(0, len(sentence), sentence)], [passage], language)
-        supported = one.support == "supported"
-        if supported:
-            marked.append(right)
-        (found if right else passed).append(supported)
-    return [
-        _measure("Support of sentences", "sentences marked supported that are", marked),
-        _measure("Support of sentences", "right sentences marked supported", found),
-        _measure(
-            "Support of sentences",
-            "sentences wrong by one number, unit, negation, medicine or subject marked supported",
-            passed,
-            wanted="low",
-        ),
-    ]
+        judged.append((one.support == "supported", right))
+    wrong = "sentences wrong by one number, unit, negation, medicine or subject marked supported"
+    cases: tuple[tuple[str, list[bool], Wanted], ...] = (
+        ("sentences marked supported that are", [right for marked, right in judged if marked], "high"),
+        ("right sentences marked supported", [marked for marked, right in judged if right], "high"),
+        (wrong, [marked for marked, right in judged if not right], "low"),
+    )
+    return [_measure("Support of sentences", *case) for case in cases]
 
 
 def abstention_measures(lab: Lab, limit: int | None = None) -> list[Measure]:

@@ -65,6 +65,13 @@ class VectorBackend(Protocol):
         return
 
 
+def damaged(
+    generation: Path, what: str, step: str = "", kind: type[IndexDamaged] = IndexDamaged
+) -> IndexDamaged:
+    """The error for a generation that cannot be used; `what` is wrong with it."""
+    return kind(Message("{name}: {what}", name=generation.name, what=what), step)
+
+
 def other_passages(count: int, expected: int) -> IndexDamaged:
     """The error for a store whose passages are not those of the index."""
     return IndexDamaged(
