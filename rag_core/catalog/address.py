@@ -108,6 +108,22 @@ def from_address(
     if country and country not in countries():
         problems.append(Message("There is no country {country!r}; none is chosen.", country=country[:SHOWN]))
         country = ""
+    chosen = _recipes(named, defaults, fewest, problems)
+    given: list[dict[str, str]] = [{} for _ in chosen]
+    for found in values:
+        number, name = int(found[1]), found[2]
+        if not 1 <= number <= len(chosen):
+            problems.append(Message("{name} is for a strategy that is not there.", name=found[0][:SHOWN]))
+        else:
+            given[number - 1][name] = first(found[0])
+    columns = tuple(
+        _set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True)
+    )
+    return Configuration(columns, country, corpus, tuple(problems))
+
+
+def _recipes(named: Sequence[str], defaults: Sequence[str], fewest: int, problems: list[str]) -> list[Recipe]:
+    """The strategy of each column; what is wrong with the names goes to `problems`."""
     if len(named) > len(defaults):
         told = (
             Message("{count} strategies are named; only the first is used.", count=len(named))
@@ -132,17 +148,7 @@ def from_address(
             )
             name = default
         chosen.append(RECIPES[name])
-    given: list[dict[str, str]] = [{} for _ in chosen]
-    for found in values:
-        number, name = int(found[1]), found[2]
-        if not 1 <= number <= len(chosen):
-            problems.append(Message("{name} is for a strategy that is not there.", name=found[0][:SHOWN]))
-        else:
-            given[number - 1][name] = first(found[0])
-    columns = tuple(
-        _set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True)
-    )
-    return Configuration(columns, country, corpus, tuple(problems))
+    return chosen
 
 
 def _set_up(
