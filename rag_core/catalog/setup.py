@@ -89,16 +89,13 @@ def _rewriter_of(spec: object) -> str:
     wanted = preset and preset_of(recipe_of(name), preset).rewriter
     if not wanted:
         return ""
-    letters = re.compile(r"[\W_]+")
-    of_source = letters.sub("", wanted.casefold())
-    return next(
-        (
-            model
-            for model in read_settings().choosable_models
-            if of_source in letters.sub("", model.casefold())
-        ),
-        "",
-    )
+    offered = read_settings().choosable_models
+    return next((model for model in offered if _letters(wanted) in _letters(model)), "")
+
+
+def _letters(model: str) -> str:
+    """A model's name without the signs that servers put between its parts."""
+    return re.sub(r"[\W_]+", "", model.casefold())
 
 
 def _name(what: str, value: object) -> str:

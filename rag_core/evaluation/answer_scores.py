@@ -197,12 +197,11 @@ class JudgeScores:
     def of(cls, outcomes: Mapping[str, Outcome]) -> JudgeScores:
         """Summarise the judgements of a strategy's outcomes, by question id."""
         checked = {q: one for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
-        scores = [one.judgement for one in checked.values() if isinstance(one.judgement, Judgement)]
+        judgements = {q: one.judgement for q, one in checked.items()}
+        scores = [one for one in judgements.values() if isinstance(one, Judgement)]
         return cls(
             judged=len(scores),
-            failures={
-                q: str(one.judgement) for q, one in checked.items() if isinstance(one.judgement, RagError)
-            },
+            failures={q: str(one) for q, one in judgements.items() if isinstance(one, RagError)},
             faithfulness=interval([one.faithfulness for one in scores]) if scores else None,
             relevance=interval([one.relevance for one in scores]) if scores else None,
             cost_usd=Cost.of(call for one in checked.values() for call in one.judge_calls).usd,
