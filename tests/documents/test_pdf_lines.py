@@ -108,6 +108,11 @@ def test_a_figure_is_raised_by_its_place_as_well(tmp_path):
         ("BT /F1 12 Tf 72 700 Td (ha) Tj (ha) Tj ET", "haha"),
         (at(72, 700, "i") + at(74.7, 700, "l") + at(77.4, 700, "l"), "ill"),
         ("".join(at(72 + 8 * i + d, 700, c) for i, c in enumerate("IN ALL") for d in (0, 0.4)), "IN ALL"),
+        # cells near each other, in letters drawn one by one: 12 points apart, 8 in a word
+        (
+            "".join(at(x, 700, c) for x, c in zip((72, 79, 91, 98, 105, 109, 119), "ab20 mg", strict=True)),
+            "ab 20 mg",
+        ),
     ],
 )
 def test_a_text_drawn_again_in_its_place_is_read_once(tmp_path, drawn, read):

@@ -30,6 +30,7 @@ _HAS_POWER = re.compile(  # "x 10", a letter, a length, an element, a raised fig
     r"[x\u00d7*\u00b7\u22c5] ?10$|(?<![^\W\d_])(?:[^\W\d_]|[cdkmn\xb5\u03bc]m|[A-Z][a-z])$|[\u2070-\u207b\xb9\xb2\xb3]$"
 )
 _LOOSE = "\x1f"  # a blank that nobody drew
+_APART = re.compile(rf"(?<!\S)(\S){_LOOSE}(?=\S(?!\S))")  # one between two letters by themselves
 _NO_LETTER = re.compile("[\x00-\x08\x0e-\x1f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
@@ -155,7 +156,8 @@ class PageLines:
 
     def _finish(self) -> None:
         """Keep the line, unless most of its signs are of private use or lost. Spaced letters are words."""
-        text = self._line.text.replace(_LOOSE, "" if self._line.spaced else " ").strip()
+        text = _APART.sub(r"\1", self._line.text) if self._line.spaced else self._line.text
+        text = text.replace(_LOOSE, " ").strip()
         if len(text) > 1 and len(_NO_LETTER.findall(text)) * 2 > len(text) - text.count(" "):
             self.unknown += 1
         elif text:
