@@ -64,20 +64,14 @@ Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage ke
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A benchmark question; what its file does not give is empty, but its language is detected.
-
-    Args:
-        kind: one of KINDS.
-        level: one of URGENCY: what the person who typed it must do.
-        twin: shared with the same question in the other language.
-    """
+    """A benchmark question; what its file does not give is empty, but its language is detected."""
 
     id: str
     text: str
     language: str
-    kind: str
-    level: str
-    twin: str = ""
+    kind: str  # one of KINDS
+    level: str  # one of URGENCY: what the person who typed it must do
+    twin: str = ""  # shared with the same question in the other language
 
 
 @dataclass(frozen=True, slots=True)

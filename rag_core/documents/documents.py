@@ -44,8 +44,7 @@ def elements(text: str) -> Iterator[tuple[int, str]]:
 
 def _after(text: str, place: int) -> int:
     """Where blanks and commas end."""
-    found = _BETWEEN.search(text, place)
-    return found.start() if found else len(text)
+    return next(_BETWEEN.finditer(text, place)).start()
 
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,6 @@ _HAS_POWER = re.compile(  # "x 10", a letter, a length, an element, a raised fig
     r"[x\u00d7*\u00b7\u22c5] ?10$|(?<![^\W\d_])(?:[^\W\d_]|[cdkmn\xb5\u03bc]m|[A-Z][a-z])$|[\u2070-\u207b\xb9\xb2\xb3]$"
 )
 _LOOSE = "\x1f"  # a blank that nobody drew
-_APART = re.compile(rf"(?<!\S)(\S){_LOOSE}(?=\S(?!\S))")  # one between two letters by themselves
 _NO_LETTER = re.compile("[\x00-\x08\x0e-\x1f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
@@ -51,6 +51,9 @@ class _Begun:
     level: float = 0.0
     size: float = 0.0
     last: float = math.nan  # where a letter by itself stands
+    steps: dict[int, float] = field(
+        default_factory=dict
+    )  # from such a letter to the next sign, by its place in the text
     ended: bool = False
     spaced: bool = False  # has blanks that are drawn by themselves
     after: str | None = None
@@ -132,6 +135,8 @@ class PageLines:
     def _add(self, text: str, along: float, level: float, size: float) -> None:
         """Add a piece to the line: a small figure off its baseline belongs to it, whatever pypdf made of it."""
         line, said = self._line, text.strip()
+        if not math.isnan(line.last):
+            line.steps[len(line.text)] = along - line.last
         if line.text.endswith(_LOOSE) and not along - line.last <= _WIDEST * size:
             line.text = line.text[:-1] + " " * (not text[0].isspace())
         written, line.last = line.text.rstrip(), along if len(said) == 1 else math.nan
@@ -156,7 +161,17 @@ class PageLines:
 
     def _finish(self) -> None:
         """Keep the line, unless most of its signs are of private use or lost. Spaced letters are words."""
-        text = _APART.sub(r"\1", self._line.text) if self._line.spaced else self._line.text
+        line, text = self._line, self._line.text
+        if (
+            line.spaced and _LOOSE in text
+        ):  # where most signs have one, or all stand at one distance, they part no cells
+            usual = statistics.median(line.steps.values()) if line.steps else math.nan
+            if text.count(_LOOSE) * 2 < len("".join(text.split())):
+                near = {at - 1 for at, step in line.steps.items() if abs(step - usual) < _AGAIN * line.size}
+                text = "".join(
+                    " " if one == _LOOSE and at not in near else one for at, one in enumerate(text)
+                )
+            text = text.replace(_LOOSE, "")
         text = text.replace(_LOOSE, " ").strip()
         if len(text) > 1 and len(_NO_LETTER.findall(text)) * 2 > len(text) - text.count(" "):
             self.unknown += 1

@@ -18,21 +18,14 @@ _LONGEST_ABOVE = 200  # characters of a heading above a table that go into the t
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table.
-
-    Args:
-        covered: what merged cells show in the other columns that they cover, from 0.
-        reports: what in the row is not read, and why.
-        grouped: whether a cell of it spans several columns.
-        line: of a text file, from 1; 0 for a row of a sheet.
-    """
+    """A row of a table."""
 
     cells: list[str]
-    covered: dict[int, str] = field(default_factory=dict)
-    reports: list[str] = field(default_factory=list)
+    covered: dict[int, str] = field(default_factory=dict)  # what merged cells show in other columns, from 0
+    reports: list[str] = field(default_factory=list)  # what in the row is not read, and why
     hidden: bool = False
-    grouped: bool = False
-    line: int = 0
+    grouped: bool = False  # whether a cell of it spans several columns
+    line: int = 0  # of a text file, from 1; 0 for a row of a sheet
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
