@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from ..documents.asked import BESIDE
 from ..documents.limits import megabytes
-from ..documents.reading.formats import EMPTY, READERS
+from ..documents.reading.formats import EMPTY, SUFFIXES
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
@@ -173,9 +173,9 @@ def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
         return Message("this name marks a BEIR folder; rename the file, or index the folder with `rag index`")
     if name in before:
         return Message("another file of this name was uploaded with it; rename one")
-    if suffix not in READERS and name != BESIDE:
+    if suffix not in SUFFIXES and name != BESIDE:
         kind = suffix or Message("a file without extension")
-        known = ", ".join(one[1:] for one in READERS)
+        known = ", ".join(one[1:] for one in SUFFIXES)
         return Message("{kind} is not supported; use {known}", kind=kind, known=known)
     if not upload.content:
         return EMPTY
