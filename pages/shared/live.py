@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import rag_core
+from pages.drawing.translate import language
 from pages.shared import observing, wording
 from pages.shared.engine import Engine
 from rag_core.documents.documents import BUILTIN
 from rag_core.explain import AnswerDifferences, answer_differences
+from rag_core.language.analysis import assuming
 from rag_core.pipeline.stream import calls_of
 from rag_core.runtime.spending import Payer, paying
 from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
@@ -219,6 +221,7 @@ class LiveRun(Comparison):
         self._engine = engine
         self._earlier = earlier
         self._payer = payer or Payer()
+        self._language = language()  # that of the page
         self._settled: list[rag_core.Done | rag_core.Failed | rag_core.StoppedEarly] = []
         self._stop = threading.Event()
         self._over = threading.Event()
@@ -252,7 +255,8 @@ class LiveRun(Comparison):
         try:
             lab = self._engine.wait(self.corpus)
             setups = [column.setup for column in self.columns]
-            with self._turn(), paying(self._payer):  # the threads of the stream take it over
+            # the threads of the stream take these over
+            with self._turn(), paying(self._payer), assuming(self._language):
                 for event in lab.stream(
                     self.question, setups, reuse=self._earlier, stop=self._stop, country=self.country
                 ):

@@ -4,7 +4,7 @@ A new one is a `Recipe`: listed in RECIPES below, brought by a package's entry p
 (see `registry`). It then appears in the app, on the command line and in the docs; `rag_core.testing` checks it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
@@ -75,6 +75,20 @@ def build(chosen: StrategySpec, /, **controls: object) -> Strategy:
         return chosen
     name, values = _named(chosen)
     return recipe_of(name).build(**{**values, **controls})
+
+
+def build_all(chosen: Mapping[str, StrategySpec]) -> dict[str, Strategy]:
+    """Strategies by label; raises ConfigError as `build` does, or if there is none."""
+    check_chosen(chosen)
+    return {label: build(one) for label, one in chosen.items()}
+
+
+def check_chosen(chosen: Collection[object]) -> None:
+    """Raise ConfigError if no strategy was chosen."""
+    if not chosen:
+        raise ConfigError(
+            Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
+        )
 
 
 def describe_changes(chosen: StrategySpec) -> str:

@@ -91,9 +91,13 @@ def from_address(
     Where no strategy is named, `defaults` stand, by position, and no more columns than these, nor less than
     `fewest`, are taken. `models` are the language models that may be named; any if None.
     """
+
+    def first(name: str) -> str:
+        return next(iter(parameters.get(name, ())), "")
+
     named = list(parameters.get("s", ()))
     values = [found for name in parameters if (found := _CONTROL.fullmatch(name))]
-    corpus = "".join(list(parameters.get(CORPUS, ("",)))[:1])
+    corpus, country = first(CORPUS), first("country").upper()
     if not (named or values or corpus or "country" in parameters):
         return None
     problems: list[str] = [
@@ -101,10 +105,25 @@ def from_address(
         for name in parameters.get(LEFT, ())
         if _CONTROL.fullmatch(name)
     ]
-    country = "".join(list(parameters.get("country", ("",)))[:1]).upper()
     if country and country not in countries():
         problems.append(Message("There is no country {country!r}; none is chosen.", country=country[:SHOWN]))
         country = ""
+    chosen = _recipes(named, defaults, fewest, problems)
+    given: list[dict[str, str]] = [{} for _ in chosen]
+    for found in values:
+        number, name = int(found[1]), found[2]
+        if not 1 <= number <= len(chosen):
+            problems.append(Message("{name} is for a strategy that is not there.", name=found[0][:SHOWN]))
+        else:
+            given[number - 1][name] = first(found[0])
+    columns = tuple(
+        _set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True)
+    )
+    return Configuration(columns, country, corpus, tuple(problems))
+
+
+def _recipes(named: Sequence[str], defaults: Sequence[str], fewest: int, problems: list[str]) -> list[Recipe]:
+    """The strategy of each column; what is wrong with the names goes to `problems`."""
     if len(named) > len(defaults):
         told = (
             Message("{count} strategies are named; only the first is used.", count=len(named))
@@ -117,8 +136,8 @@ def from_address(
         )
         problems.append(told)
     chosen = []
-    for position, default in enumerate(defaults[: max(len(named), fewest)]):
-        name = named[position] if position < len(named) else default
+    wanted = [*named, *defaults[len(named) :]]
+    for name, default in zip(wanted, defaults[: max(len(named), fewest)], strict=False):
         if name not in RECIPES:
             problems.append(
                 Message(
@@ -129,17 +148,7 @@ def from_address(
             )
             name = default
         chosen.append(RECIPES[name])
-    given: list[dict[str, str]] = [{} for _ in chosen]
-    for found in values:
-        number, name = int(found[1]), found[2]
-        if not 1 <= number <= len(chosen):
-            problems.append(Message("{name} is for a strategy that is not there.", name=found[0][:SHOWN]))
-        else:
-            given[number - 1][name] = "".join(list(parameters[found[0]])[:1])
-    columns = tuple(
-        _set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True)
-    )
-    return Configuration(columns, country, corpus, tuple(problems))
+    return chosen
 
 
 def _set_up(

@@ -113,20 +113,17 @@ MULTI_QUERY_REWRITER = Recipe(
     hurts="Exact questions, which rewriting only blurs; it makes three more calls, and speculative rewrites bring in noise.",
     calls={"rewrite": 3, "answer": 1},
     presets=(
-        Preset(
-            "concise",
-            {"k_final": 5},
-            "5 passages: faster, cheaper answers (Multi-Query Rewriter RAG, Number of Final Documents).",
-        ),
-        Preset(
-            "balanced",
-            {"k_final": 8},
-            "8 passages: the default (Multi-Query Rewriter RAG, Number of Final Documents).",
-        ),
-        Preset(
-            "comprehensive",
-            {"k_final": 12},
-            "12 passages: most evidence (Multi-Query Rewriter RAG, Number of Final Documents).",
+        *(
+            Preset(
+                name,
+                {"k_final": k},
+                f"{k} passages: {why} (Multi-Query Rewriter RAG, Number of Final Documents).",
+            )
+            for name, k, why in (
+                ("concise", 5, "faster, cheaper answers"),
+                ("balanced", 8, "the default"),
+                ("comprehensive", 12, "most evidence"),
+            )
         ),
         Preset("tuned", {"k_per_query": 40, "merge": "sum"}, f"{TUNED}: nDCG@10 0.746 instead of 0.720."),
         Preset(
@@ -240,6 +237,8 @@ CONTEXTUAL = Recipe(
     ),
 )
 
+REFORMULATED = ("prompt_set", ("original", "improved"))
+
 RAG_MSR = Recipe(
     name="rag_msr",
     title="RAG-MSR",
@@ -260,10 +259,10 @@ RAG_MSR = Recipe(
             "Detect keyword queries and expand them to a full question first: by rules, by the rewriting model in one "
             "more call (RAG-MSR README, Reformulation Improvement), or off.",
             choices=("rules", "model", "off"),
-            needs=(("prompt_set", ("original", "improved")),),
+            needs=(REFORMULATED,),
             label="query analysis",
         ),
-        replace(TEMPERATURE, needs=(("prompt_set", ("original", "improved")),)),
+        replace(TEMPERATURE, needs=(REFORMULATED,)),
         count(
             "k_per_query",
             5,
@@ -329,7 +328,7 @@ RAG_MSR = Recipe(
             ANALYSIS,
             "Instructions to the model that analyses the question; it must reply in the same JSON.",
             AnalyseQueryByLlm.fills,
-            needs=(("dynamic_analysis", ("model",)), ("prompt_set", ("original", "improved"))),
+            needs=(("dynamic_analysis", ("model",)), REFORMULATED),
             label="query analysis prompt",
         ),
         PromptText(
@@ -477,12 +476,10 @@ def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     stages: list[Stage] = []
     several = c["prompt_set"] != "none"
     if several:
-        analyses: Mapping[str, list[Stage]] = {
-            "rules": [AnalyseQuery()],
-            "model": [AnalyseQueryByLlm(c["analysis_prompt"])],
-            "off": [],
-        }
-        stages += analyses[c["dynamic_analysis"]]
+        if c["dynamic_analysis"] == "rules":
+            stages.append(AnalyseQuery())
+        elif c["dynamic_analysis"] == "model":
+            stages.append(AnalyseQueryByLlm(c["analysis_prompt"]))
         templates = c[f"{c['prompt_set']}_templates"]
         stages.append(Rewrite(with_temperature(templates, c["rewriter_temperature"])))
     stages.append(Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),), c["deduplicate"]))

@@ -13,8 +13,11 @@ import json
 import re
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from ..values.errors import ConfigError, DataError, why_unreadable
 from ..values.message import Message
@@ -30,7 +33,9 @@ MOST = 100  # saved presets of a strategy, so that visitors of an app cannot fil
 _NAME = re.compile(r"\w[\w ]*")  # the command line gives `@`, `=`, `.` and `,` a meaning
 _writing = threading.Lock()
 
-Kept = dict[str, dict[str, dict[str, Any]]]  # strategy -> name of a preset -> control values as JSON
+# strategy -> name of a preset -> control values as JSON, which the recipe checks
+Kept = dict[str, dict[str, dict[str, Any]]]
+_KEPT = TypeAdapter(Kept)
 
 
 def spelled(name: str) -> str:
@@ -138,13 +143,13 @@ class SavedPresets:
             return {}
         except (OSError, ValueError, RecursionError) as error:  # UnicodeError is a ValueError
             raise self._unreadable(why_unreadable(error)) from error
-        version = found.get("version") if isinstance(found, dict) else None
-        if isinstance(version, int) and version > VERSION:
-            raise self._unreadable(Message("a newer version wrote it"))
-        kept: Any = found.get("presets") if version == VERSION else None
-        if not _is_kept(kept):
-            raise self._unreadable(Message("it does not have the form of saved presets"))
-        return dict(kept)
+        match found:
+            case {"version": int(version)} if version > VERSION:
+                raise self._unreadable(Message("a newer version wrote it"))
+            case {"version": version, "presets": presets} if version == VERSION:
+                with suppress(ValidationError):
+                    return _KEPT.validate_python(presets)
+        raise self._unreadable(Message("it does not have the form of saved presets"))
 
     def _unreadable(self, reason: str) -> DataError:
         return DataError(
@@ -185,11 +190,3 @@ def _help(recipe: Recipe, values: Values) -> str:
     except ConfigError as error:
         return error.sentence
     return Message.joined(changes or (Message("the defaults"),))
-
-
-def _is_kept(found: object) -> bool:
-    """Whether it has the form of `Kept`; the values themselves are a recipe's to check."""
-    return isinstance(found, dict) and all(
-        isinstance(own, dict) and all(isinstance(values, dict) for values in own.values())
-        for own in found.values()
-    )

@@ -52,11 +52,9 @@ class PromptText(Control):
 
     def plain(self, value: Any) -> Any:
         """The name of the stage's own template; both texts of another."""
-        return (
-            value.name
-            if value.says_the_same_as(self.default)
-            else {"system": value.system, "text": value.text}
-        )
+        if value.says_the_same_as(self.default):
+            return value.name
+        return {"system": value.system, "text": value.text}
 
     def brief(self, value: Any) -> str:
         """Its name alone: a text would not fit."""

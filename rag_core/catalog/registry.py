@@ -12,7 +12,7 @@ import json
 import re
 import threading
 import warnings
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 
@@ -64,11 +64,8 @@ class Registry(Mapping[str, Recipe]):
     def __len__(self) -> int:
         return len(self._all())
 
-    def keys(self) -> KeysView[str]:
-        """The names; a snapshot, like `values` and `items`."""
-        return self._all().keys()
-
     def values(self) -> ValuesView[Recipe]:
+        """The recipes; a snapshot like `items`, so that another thread may unregister one meanwhile."""
         return self._all().values()
 
     def items(self) -> ItemsView[str, Recipe]:
@@ -104,10 +101,9 @@ class Registry(Mapping[str, Recipe]):
         """
         with self._lock:
             self._all()
-            module = getattr(
-                getattr(recipe, "stages", None), "__module__", None
-            )  # whose code builds its stages
-            self._add(recipe, str(module or "__main__").partition(".")[0], replace=replace)
+            # whose code builds its stages
+            module = getattr(getattr(recipe, "stages", None), "__module__", None) or "__main__"
+            self._add(recipe, module.partition(".")[0], replace=replace)
 
     def unregister(self, name: str) -> None:
         """Remove a strategy; raises ConfigError if there is no such strategy, or it is built in."""

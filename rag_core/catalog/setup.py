@@ -12,7 +12,7 @@ from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.settings import read_settings
 from ..values.trace import Trace
-from . import RECIPES, StrategySpec, build, describe, recipe_of
+from . import StrategySpec, build, check_chosen, describe, recipe_of
 from .presets import preset_of
 from .registry import CORPUS, RUNS_ON
 
@@ -79,10 +79,7 @@ def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
 
     Raises ConfigError as `set_up` does, or if nothing was chosen.
     """
-    if not chosen:
-        raise ConfigError(
-            Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
-        )
+    check_chosen(chosen)
     return [set_up(one) for one in ([chosen] if isinstance(chosen, str) else chosen)]
 
 
@@ -92,16 +89,13 @@ def _rewriter_of(spec: object) -> str:
     wanted = preset and preset_of(recipe_of(name), preset).rewriter
     if not wanted:
         return ""
-    letters = re.compile(r"[\W_]+")
-    of_source = letters.sub("", wanted.casefold())
-    return next(
-        (
-            model
-            for model in read_settings().choosable_models
-            if of_source in letters.sub("", model.casefold())
-        ),
-        "",
-    )
+    offered = read_settings().choosable_models
+    return next((model for model in offered if _letters(wanted) in _letters(model)), "")
+
+
+def _letters(model: str) -> str:
+    """A model's name without the signs that servers put between its parts."""
+    return re.sub(r"[\W_]+", "", model.casefold())
 
 
 def _name(what: str, value: object) -> str:

@@ -21,7 +21,8 @@ from typing import Any, Literal, TypeGuard
 
 from ..language.analysis import LANGUAGES, language_of
 from ..language.patterns import Pattern, Term, readings, terms_of
-from ..values.errors import DataError, why_unreadable
+from ..values.errors import DataError, unreadable
+from ..values.message import Message
 from .benchmark import KINDS, URGENCY, Benchmark, Question, passage_key
 
 TIED = 2  # grade of the documents of a new question's passages
@@ -110,9 +111,7 @@ def read_answer_set(path: Path, judged: Benchmark) -> AnswerSet:
         content = path.read_bytes()
         rows = tomllib.loads(content.decode("utf-8"))
     except (OSError, ValueError) as error:  # includes TOMLDecodeError, which names the line
-        raise DataError(
-            f"{path} cannot be read: {why_unreadable(error)}.", "Check that it is UTF-8 and TOML."
-        ) from error
+        raise unreadable(path, error, Message("Check that it is UTF-8 and TOML.")) from error
     listed = rows.get("question")
     if not _is_tables(listed) or not listed or len(rows) > 1:
         raise DataError(f"{path} is not a list of questions.", "Begin each question with [[question]].")
@@ -140,11 +139,9 @@ class _Reader:
         if not isinstance(demo, bool):
             raise self._fault("`demo` is not true or false.", "Write demo = true, or leave it out.")
         own = identity not in known
-        if not own and _OWN_KEYS & row.keys():
-            raise self._fault(
-                f"it repeats the {', '.join(sorted(_OWN_KEYS & row.keys()))} of a judged question.",
-                "Leave them out, or use an id that no judged question has.",
-            )
+        if not own and (again := ", ".join(sorted(_OWN_KEYS & row.keys()))):
+            fix = "Leave them out, or use an id that no judged question has."
+            raise self._fault(f"it repeats the {again} of a judged question.", fix)
         return JudgedAnswer(
             self._own_question(identity, row) if own else known[identity],
             tuple(self._needed(one) for one in self._tables(row, "must")),
@@ -157,14 +154,12 @@ class _Reader:
         if not _OWN_KEYS & row.keys():
             fix = "Correct the id, or give the new question text, language, kind and level."
             raise self._fault("no judged question of this split has this id.", fix)
-        text, language, kind = (
-            self._text(row, key, "a new question") for key in ("text", "language", "kind")
-        )
+        keys = ("text", "language", "kind")
+        text, language, kind = (self._text(row, key, "a new question") for key in keys)
         level = row.get("level", "routine")
         if language not in LANGUAGES or kind not in KINDS or level not in URGENCY:
-            fix = (
-                f"Languages: {', '.join(LANGUAGES)}; kinds: {', '.join(KINDS)}; levels: {', '.join(URGENCY)}."
-            )
+            ways = (", ".join(allowed) for allowed in (LANGUAGES, KINDS, URGENCY))
+            fix = "Languages: {}; kinds: {}; levels: {}.".format(*ways)
             raise self._fault(f"language {language!r}, kind {kind!r} or level {level!r} is not valid.", fix)
         return Question(identity, text, language, kind, level)
 
@@ -185,9 +180,8 @@ class _Reader:
         match row.get("why"):
             case "harmful" | "off-topic" as why:
                 return Unwanted(says, patterns, why)
-            case why:
-                fix = 'Write why = "harmful" or why = "off-topic".'
-                raise self._fault(f"{says!r} has why = {why!r}.", fix)
+        fix = 'Write why = "harmful" or why = "off-topic".'
+        raise self._fault(f"{says!r} has why = {row.get('why')!r}.", fix)
 
     def _statement(self, row: Mapping[str, Any]) -> tuple[str, tuple[Pattern, ...]]:
         says = self._text(row, "says", "a statement")

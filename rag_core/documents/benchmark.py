@@ -14,7 +14,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,17 +22,15 @@ from typing import Any, NamedTuple
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError, InputError, unreadable
 from ..values.message import Message
-from .documents import beir_rows, line_fault, numbered_lines, open_lines
+from .documents import beir_rows, line_fault, numbered_lines
 from .limits import MAX_TITLE, shorten
 
 
 def trec_lines(ranked: Mapping[str, Sequence[str]], tag: str) -> str:
     """Rankings (question id -> distinct document ids, best first) as lines of a run of the system `tag`.
 
-    Scores count down from the ranking's length to 1 instead of being the strategy's: tools sort by score, and
-    the order after MMR or a filter follows no score. A question without documents has no line.
-
-    Raises InputError if an id or the tag is empty or has white space, which the format does not allow.
+    Scores count down from the ranking's length to 1: tools sort by score, and the order after MMR or a filter follows
+    no score. Raises InputError if an id or the tag is empty or has white space, which the format does not allow.
     """
     return "".join(
         f"{_column(question)} Q0 {_column(document)} {rank} {len(documents) - rank + 1} {_column(tag)}\n"
@@ -42,15 +40,12 @@ def trec_lines(ranked: Mapping[str, Sequence[str]], tag: str) -> str:
 
 
 def _column(text: str) -> str:
-    if text.split() != [text]:
-        raise InputError(
-            Message(
-                "{text} cannot be a column of a TREC run file: white space separates the columns.",
-                text=repr(text),
-            ),
-            Message("Use a name without white space."),
-        )
-    return text
+    if text.split() == [text]:
+        return text
+    what = Message(
+        "{text} cannot be a column of a TREC run file: white space separates the columns.", text=repr(text)
+    )
+    raise InputError(what, Message("Use a name without white space."))
 
 
 KINDS = [
@@ -69,20 +64,14 @@ Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage ke
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A benchmark question; what its file does not give is empty, but its language is detected.
-
-    Args:
-        kind: one of KINDS.
-        level: one of URGENCY: what the person who typed it must do.
-        twin: shared with the same question in the other language.
-    """
+    """A benchmark question; what its file does not give is empty, but its language is detected."""
 
     id: str
     text: str
     language: str
-    kind: str
-    level: str
-    twin: str = ""
+    kind: str  # one of KINDS
+    level: str  # one of URGENCY: what the person who typed it must do
+    twin: str = ""  # shared with the same question in the other language
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +148,9 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     judgements = list(_judgements(qrels_file))
     qrels = _by_question(row for row in judgements if row.question in rows)
     if not any(grade > 0 for grades in qrels.values() for grade in grades.values()):
-        raise DataError(
-            Message(
-                "{qrels_file} judges no document relevant, so there is nothing to measure.",
-                qrels_file=qrels_file,
-            ),
-            Message("Choose another split, or add judgements with a score above 0."),
-        )
+        named = {"qrels_file": qrels_file}
+        none = Message("{qrels_file} judges no document relevant, so there is nothing to measure.", **named)
+        raise DataError(none, Message("Choose another split, or add judgements with a score above 0."))
     also_documents = frozenset(one for one in qrels if one in documents and one not in qrels[one])
     notes = _notes(judgements, rows, documents, len(also_documents))
     return Benchmark(
@@ -180,22 +165,19 @@ def read_beir(folder: Path, split: str) -> Benchmark:
 
 
 def _notes(
-    judgements: Sequence[_Judgement],
-    questions: Collection[str],
-    documents: Collection[str],
-    also_documents: int,
+    rows: Sequence[_Judgement], questions: Iterable[str], documents: Iterable[str], also: int
 ) -> list[Message]:
     """What in a set is not as it should be, how often, and what is done about it: as BEIR's and trec_eval's users do."""
-    absent = len({row.document for row in judgements} - set(documents))
-    unasked = len({row.question for row in judgements} - set(questions))
-    again = len(judgements) - len({(row.question, row.document) for row in judgements})
-    decimal = sum(row.decimal for row in judgements)
+    absent = len({row.document for row in rows}.difference(documents))
+    unasked = len({row.question for row in rows}.difference(questions))
+    again = len(rows) - len({(row.question, row.document) for row in rows})
+    decimal = sum(row.decimal for row in rows)
     found = (
         (absent, Message("Judged documents that corpus.jsonl does not have: {count:,}; they count as not found.", count=absent)),
         (unasked, Message("Judged questions that queries.jsonl does not have: {count:,}; they are left out.", count=unasked)),
         (again, Message("Judgements that repeat another: {count:,}; the last one counts.", count=again)),
         (decimal, Message("Grades written with a decimal point: {count:,}; they are whole numbers.", count=decimal)),
-        (also_documents, Message("Questions that are documents too: {count:,}; each is left out of what it finds.", count=also_documents)),
+        (also, Message("Questions that are documents too: {count:,}; each is left out of what it finds.", count=also)),
     )  # fmt: skip
     return [note for count, note in found if count]
 
@@ -255,47 +237,38 @@ def _question(row: Mapping[str, Any]) -> Question:
 
 def _judgements(path: Path) -> Iterator[_Judgement]:
     try:
-        with open_lines(path) as file:
-            rows = numbered_lines(file, path)
-            _check_header(path, next(rows, (1, ""))[1])
-            for number, line in rows:
-                if not line.strip(" \n"):
-                    continue
-                row = _columns(line)
-                if len(row) != len(_HEADER):
-                    odd = Message("the number of columns is {columns}, not 3", columns=len(row))
-                    step = Message("Write query-id, corpus-id and score, separated by tabs.")
-                    raise line_fault(path, number, odd, step)
-                question, document, grade = row
-                read = _GRADE.fullmatch(grade.strip())
-                if read is None:
-                    short = shorten(grade, MAX_TITLE)
-                    odd = Message("the score {grade!r} is not a whole number", grade=short)
-                    raise line_fault(path, number, odd, Message("Write grades as 0, 1, 2, ..."))
-                yield _Judgement(question, document, int(read[1]), read[2] is not None)
+        rows = numbered_lines(path)
+        _check_header(path, next(rows, (1, ""))[1])
+        for number, line in rows:
+            if not line.strip(" \n"):
+                continue
+            row = _columns(line)
+            if len(row) != len(_HEADER):
+                odd = Message("the number of columns is {columns}, not 3", columns=len(row))
+                step = Message("Write query-id, corpus-id and score, separated by tabs.")
+                raise line_fault(path, number, odd, step)
+            question, document, grade = row
+            if (read := _GRADE.fullmatch(grade.strip())) is None:
+                odd = Message("the score {grade!r} is not a whole number", grade=shorten(grade, MAX_TITLE))
+                raise line_fault(path, number, odd, Message("Write grades as 0, 1, 2, ..."))
+            yield _Judgement(question, document, int(read[1]), read[2] is not None)
     except csv.Error as error:
-        raise DataError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=error),
-            Message("Write three columns, separated by tabs."),
-        ) from error
+        raise unreadable(path, error, Message("Write three columns, separated by tabs.")) from error
 
 
 def _check_header(path: Path, line: str) -> None:
     if _columns(line) == _HEADER:
         return
     words = line.split()
-    if not line.strip():
+    found = Message("the header is {line}", line=repr(line.strip()[:80]))
+    if not words:
         found = Message("there is no header")
     elif len(words) in (3, 4) and _GRADE.fullmatch(words[-1]):
-        found = (
-            Message(
+        found = Message("a judgement where the header should be")
+        if len(words) == 4:
+            found = Message(
                 "a judgement where the header should be (the file looks like TREC qrels: query 0 document grade)"
             )
-            if len(words) == 4
-            else Message("a judgement where the header should be")
-        )
-    else:
-        found = Message("the header is {line}", line=repr(line.strip()[:80]))
     step = Message(
         "BEIR judgements have three tab-separated columns, with the header query-id, corpus-id, score."
     )
@@ -317,14 +290,12 @@ def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
 def _qrels_file(folder: Path, split: str) -> Path:
     path = folder / "qrels" / f"{split}.tsv"
     splits = sorted(file.stem for file in (folder / "qrels").glob("*.tsv"))
-    if split not in splits:  # by its name: "../" is no split, and the disk refuses a long one
-        raise DataError(
-            Message("There are no questions of a split {name!r} here.", name=split),
-            Message("The splits here: {splits}.", splits=", ".join(splits))
-            if splits
-            else Message("{folder} has no judgements.", folder=path.parent),
-        )
-    return path
+    if split in splits:  # by its name: "../" is no split, and the disk refuses a long one
+        return path
+    step = Message("{folder} has no judgements.", folder=path.parent)
+    if splits:
+        step = Message("The splits here: {splits}.", splits=", ".join(splits))
+    raise DataError(Message("There are no questions of a split {name!r} here.", name=split), step)
 
 
 def _checksum(files: Iterable[Path]) -> str:

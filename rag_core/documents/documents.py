@@ -1,11 +1,11 @@
 """Documents on disk: Markdown with front matter, and BEIR folders."""
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -44,8 +44,7 @@ def elements(text: str) -> Iterator[tuple[int, str]]:
 
 def _after(text: str, place: int) -> int:
     """Where blanks and commas end."""
-    found = _BETWEEN.search(text, place)
-    return found.start() if found else len(text)
+    return next(_BETWEEN.finditer(text, place)).start()
 
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
@@ -81,10 +80,8 @@ class Document:
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
-            begin = shorten(self.id, 60)
-            long = Message(
-                "An id is longer than {most} characters: {identity!r}.", most=MAX_ID, identity=begin
-            )
+            says = {"most": MAX_ID, "identity": shorten(self.id, 60)}
+            long = Message("An id is longer than {most} characters: {identity!r}.", **says)
             raise DataError(long, Message("Shorten it."))
         object.__setattr__(self, "title", shorten(" ".join(self.title.split()), MAX_TITLE))
 
@@ -109,10 +106,8 @@ def read_document(path: Path) -> Document:
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error, Message("Check the path, and save the file as UTF-8.")) from error
     except LimitExceeded as error:
-        raise DataError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=error.reason),
-            Message("Correct or remove the file."),
-        ) from error
+        what = Message("{path} cannot be read: {reason}.", path=path, reason=error.reason)
+        raise DataError(what, Message("Correct or remove the file.")) from error
 
 
 def parse_document(text: str, path: Path) -> Document:
@@ -166,9 +161,8 @@ def questions_in(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """`Document.questions` from the front matter's: a list, or lists by heading; otherwise raises TypeError."""
     given = fields.get("questions") or {}
     lists = given if isinstance(given, dict) else {"": given}
-    if not all(
-        isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists.values()
-    ):
+    sound = (isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists.values())
+    if not all(sound):
         raise TypeError("questions must be a list of texts, or such lists by heading")
     return tuple((str(heading), text) for heading, one in lists.items() for text in one)
 
@@ -194,8 +188,7 @@ def readable_documents(folder: Path) -> tuple[list[Document], list[DataError]]:
 
     Raises DataError if the folder is missing or has no documents.
     """
-    paths = markdown_files(folder)
-    if not paths:
+    if not (paths := markdown_files(folder)):
         step = Message("Restore that folder, or set RAG_DATA to a folder with documents in corpus/.")
         raise DataError(Message("There are no documents in {folder}.", folder=folder), step)
     documents: list[Document] = []
@@ -218,11 +211,9 @@ def markdown_files(folder: Path) -> list[Path]:
 
 def beir_documents(folder: Path) -> Iterator[Document]:
     """The documents of a BEIR folder, in file order; raises DataError as `beir_rows`."""
-    path = folder / "corpus.jsonl"
-    with open_lines(path) as lines:
-        for _, row in _rows(numbered_lines(lines, path), path):
-            document = as_seen(_document(row))
-            yield document if document.language else replace(document, language=language_of(document.text))
+    for _, row in beir_rows(folder / "corpus.jsonl"):
+        document = as_seen(_document(row))
+        yield document if document.language else replace(document, language=language_of(document.text))
 
 
 def json_documents(text: str, path: Path) -> Iterator[Document]:
@@ -230,16 +221,20 @@ def json_documents(text: str, path: Path) -> Iterator[Document]:
 
     Raises DataError as `beir_rows`, after the documents of all other rows.
     """
-    array = path.suffix.lower() == ".json" or text.lstrip().startswith("[")
-    faults: dict[int, DataError] = {}
-    for _, row in _rows(elements(text) if array else numbered_lines(StringIO(text), path), path, faults):
+    top = text.lstrip().partition("\n")[0].rstrip()  # "{" alone: not one object a line
+    array = path.suffix.lower() == ".json" or top.startswith("[") or top == "{"
+    faults: list[tuple[int, DataError]] = []
+    for number, row in _rows(elements(text) if array else enumerate(text.split("\n"), start=1), path):
+        if isinstance(row, DataError):
+            faults.append((number, row))
+            continue
         rest = (f"{name}: {value}" for name, value in row.items() if name not in _FIELDS and value)
         yield replace(_document(row), hidden=reported(rest))
     if faults:
-        first, *more = faults.values()
-        also = shorten(", ".join(map(str, list(faults)[1:])), 100)
+        (_, first), *more = faults
         if not more:
             raise first
+        also = shorten(", ".join(str(number) for number, _ in more), 100)
         raise DataError(Message("{first} Lines not read either: {also}.", first=first.sentence, also=also))
 
 
@@ -257,40 +252,44 @@ def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Raises DataError, with file and line, for what is no JSON object, lacks a valid `_id` or `text`, or repeats an id.
     """
-    with open_lines(path) as lines:
-        yield from _rows(numbered_lines(lines, path), path)
+    return _sound(_rows(numbered_lines(path), path))
 
 
-def _rows(
-    texts: Iterable[tuple[int, str]], path: Path, faults: dict[int, DataError] | None = None
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows; faults end them, or are added to `faults` by line."""
-    seen: dict[str, int] = {}
-    for number, row in _values(texts, path, faults):
-        for name, other in _ALSO.items():
-            if isinstance(row, dict) and name not in row and other in row:
-                row[name] = row.pop(other)
-        if problem := _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row):
-            _tell(line_fault(path, number, problem, Message("Each line needs _id and text.")), number, faults)
-            continue
-        identity = row["_id"] = str(row["_id"])
-        first = seen.setdefault(identity, number)
-        if first != number:
-            again = Message(
-                "id {identity!r} is repeated, first on line {first}", identity=identity, first=first
-            )
-            _tell(line_fault(path, number, again, Message("Remove one of the two.")), number, faults)
-            continue
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """(line number from 1, value) of a JSON Lines file; empty lines are skipped.
+
+    Raises DataError, with file and line, for what is not JSON, too long or too deep.
+    """
+    return _sound(_values(numbered_lines(path), path))
+
+
+def _sound(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    for number, row in rows:
+        if isinstance(row, DataError):
+            raise row
         yield number, row
 
 
-def _tell(fault: DataError, number: int, faults: dict[int, DataError] | None) -> None:
-    if faults is None:
-        raise fault
-    faults.setdefault(number, fault)
+def _rows(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
+    """The rows, with faults in place of those that cannot be read."""
+    seen: dict[str, int] = {}
+    for number, row in _values(texts, path):
+        if isinstance(row, dict):
+            row |= {name: row.pop(other) for name, other in _ALSO.items() if name not in row and other in row}
+        problem = _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row)
+        step = Message("Each line needs _id and text.")
+        if not problem and not isinstance(row, DataError):
+            identity = row["_id"] = str(row["_id"])
+            if (first := seen.setdefault(identity, number)) != number:
+                said = {"identity": identity, "first": first}
+                problem = Message("id {identity!r} is repeated, first on line {first}", **said)
+                step = Message("Remove one of the two.")
+        yield number, line_fault(path, number, problem, step) if problem else row
 
 
 def _row_problem(row: Any) -> str:
+    if isinstance(row, DataError):
+        return ""
     if not isinstance(row, dict):
         return Message("not a JSON object")
     for name in ("_id", "text"):
@@ -305,18 +304,8 @@ def _row_problem(row: Any) -> str:
     return ""
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line number from 1, value) of a JSON Lines file; empty lines are skipped.
-
-    Raises DataError, with file and line, for what is not JSON, too long or too deep.
-    """
-    with open_lines(path) as lines:
-        yield from _values(numbered_lines(lines, path), path)
-
-
-def _values(
-    texts: Iterable[tuple[int, str]], path: Path, faults: dict[int, DataError] | None = None
-) -> Iterator[tuple[int, Any]]:
+def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
+    """The values, with faults in place of those that cannot be read."""
     for number, line in texts:
         if not line.strip():
             continue
@@ -334,10 +323,8 @@ def _values(
             problem = Message("lists or objects are nested too deeply")
         except ValueError as error:  # a number of thousands of digits
             problem = why_unreadable(error)
-        if problem:
-            _tell(line_fault(path, number, problem, Message("Fix or remove the line.")), number, faults)
-        else:
-            yield number, value
+        step = Message("Fix or remove the line.")
+        yield number, line_fault(path, number, problem, step) if problem else value
 
 
 @contextmanager
@@ -356,12 +343,14 @@ def line_fault(path: Path, number: int, problem: str, step: str) -> DataError:
     return DataError(where, step)
 
 
-def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(line number from 1, line), reading none longer than MAX_LINE into memory: for these it raises DataError."""
-    number = 0
-    while line := lines.readline(MAX_LINE + 1):
-        number += 1
-        if len(line) > MAX_LINE:
-            long = Message("longer than {most:,} characters", most=MAX_LINE)
-            raise line_fault(path, number, long, Message("Shorten or remove the line."))
-        yield number, line
+    with open_lines(path) as lines:
+        for number in itertools.count(1):
+            line = lines.readline(MAX_LINE + 1)
+            if len(line) > MAX_LINE:
+                long = Message("longer than {most:,} characters", most=MAX_LINE)
+                raise line_fault(path, number, long, Message("Shorten or remove the line."))
+            if not line:
+                return
+            yield number, line

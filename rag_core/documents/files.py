@@ -10,12 +10,9 @@ from ..values.visible import valid
 from .limits import READING, LimitExceeded, ReadingLimits, megabytes
 
 _KINDS = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
     stat.S_IFDIR: "a folder",
-}
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -33,11 +30,7 @@ def list_files(folder: Path, limits: ReadingLimits = READING) -> Found:
     A link is followed only to what is inside the folder and was not found otherwise. Raises OSError if the folder
     itself cannot be opened.
     """
-    walk = _Walk(Path(os.path.realpath(folder)), limits)
-    walk.run()
-    walk.found.files.sort(key=lambda file: file[1])
-    walk.found.skipped.sort()
-    return walk.found
+    return _Walk(Path(os.path.realpath(folder)), limits).run()
 
 
 class _Walk:
@@ -51,7 +44,7 @@ class _Walk:
         self._folders: list[tuple[str, Path, int]] = []
         self._links: list[tuple[str, Path, int]] = []
 
-    def run(self) -> None:
+    def run(self) -> Found:
         status = self._root.stat()
         self._seen[status.st_dev, status.st_ino] = ""
         self._list("", self._root, 0)
@@ -64,6 +57,9 @@ class _Walk:
                     self._fail(name, error)
             else:  # links last, so that what they point to is listed by its own name
                 self._follow(*self._links.pop())
+        self.found.files.sort(key=lambda file: file[1])
+        self.found.skipped.sort()
+        return self.found
 
     def _list(self, prefix: str, folder: Path, depth: int) -> None:
         with os.scandir(folder) as entries:
@@ -119,11 +115,9 @@ class _Walk:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most this many bytes.
+    """The content of a regular file of at most this many bytes; raises OSError if it cannot be opened.
 
-    Raises:
-        LimitExceeded: it is larger, or not a regular file; nothing waits for a pipe or reads a device.
-        OSError: it cannot be opened.
+    Raises LimitExceeded if it is larger, or not a regular file: nothing waits for a pipe or reads a device.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:

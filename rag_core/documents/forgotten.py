@@ -32,10 +32,6 @@ def forgotten(home: Path) -> list[Forgotten]:
 def tell_forgotten(home: Path, corpus: str, documents: Collection[str] | None = None) -> None:
     """Note that documents of a corpus, or all of it, are forgotten now; may raise StorageError."""
     now = time.time()
-    rows = [
-        (one.at, one.corpus, None if one.documents is None else sorted(one.documents))
-        for one in forgotten(home)
-        if one.at > now - TOLD_S
-    ]
-    told = (now, corpus, None if documents is None else sorted(documents))
-    write_atomically(home / FORGOTTEN, json.dumps([*rows, told]))
+    recent = [one for one in forgotten(home) if one.at > now - TOLD_S]
+    told = Forgotten(now, corpus, None if documents is None else frozenset(documents))
+    write_atomically(home / FORGOTTEN, json.dumps([*recent, told], default=sorted))

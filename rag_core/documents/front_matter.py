@@ -47,10 +47,7 @@ def _load(header: str) -> Any:
         raise LimitExceeded(Message("its front matter is longer than {most:,} characters", most=MAX_HEADER))
     depth = aliases = 0
     for event in yaml.parse(header, Loader=_LOADER):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         aliases += isinstance(event, yaml.AliasEvent)
         if depth > READING.depth:
             deep = Message("its front matter nests lists more than {most} deep", most=READING.depth)

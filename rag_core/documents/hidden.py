@@ -26,7 +26,8 @@ def take_hidden(text: str) -> tuple[str, tuple[str, ...]]:
     found: list[str] = []
 
     def cut(blob: re.Match[str]) -> str:
-        if not _is_base64(blob[0]):
+        kinds = all(re.search(kind, blob[0]) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+        if not kinds or len(set(blob[0])) <= 16:  # one letter repeated, or a word in capitals
             return blob[0]
         found.append(f"base64: {_decoded(blob[0]) or blob[0]}")
         return ""
@@ -40,11 +41,6 @@ def reported(pieces: Iterable[str]) -> tuple[str, ...]:
     shown = dict.fromkeys(line for line in lines if line)
     more = len(shown) - MOST
     return (*islice(shown, MOST), *([f"… and {more:,} more"] if more > 0 else ()))
-
-
-def _is_base64(blob: str) -> bool:
-    """Whether a long run is encoded data, not one letter repeated or a word in capitals."""
-    return all(re.search(kind, blob) for kind in ("[a-z]", "[A-Z]", "[0-9]")) and len(set(blob)) > 16
 
 
 def _decoded(blob: str) -> str:

@@ -44,7 +44,8 @@ def take_marks(text: str, keys: Collection[str]) -> tuple[str, tuple[Mark, ...]]
     heading = ""
     for line in text.split("\n"):
         found = _MARK.fullmatch(line) if heading else None
-        named = [_keys(part) for part in found.groups("")] if found else [(), ()]
+        parts = [part.split(",") for part in found.groups("")] if found else []
+        named = [tuple(filter(None, map(str.strip, part))) for part in parts]
         if any(key in keys for part in named for key in part):
             marks.append(Mark(take_markdown(f"# {heading}")[0].lstrip("# "), *named))
             continue
@@ -52,10 +53,6 @@ def take_marks(text: str, keys: Collection[str]) -> tuple[str, tuple[Mark, ...]]
         title = _HEADING.fullmatch(line.rstrip())
         heading = title[1].strip() if title else heading if not line.strip() else ""
     return "\n".join(kept), tuple(marks)
-
-
-def _keys(part: str) -> tuple[str, ...]:
-    return tuple(key.strip() for key in part.split(",") if key.strip())
 
 
 _NOTED = re.compile(r"\[\^([^\]\s]{1,100})\]")
@@ -176,9 +173,8 @@ class _Page:
             if number not in self._env["taken"]
             for line in made.get(number, [written])
         )
-        left = [
-            note for name in self._env["notes"] if name not in self._written and (note := self._note(name))
-        ]
+        unused = (name for name in self._env["notes"] if name not in self._written)
+        left = [note for note in map(self._note, unused) if note]
         return "\n\n".join([shown.rstrip("\n"), *left, ""]) if left else shown
 
     def _block(self, token: Token, lines: range, above: Sequence[Token]) -> list[str]:
@@ -188,9 +184,8 @@ class _Page:
             for number, own in zip(lines, token.content.split("\n"), strict=False)
         ]
         # a paragraph with a rule close below is a heading; a long one was not meant so
-        if above[-1].type == "heading_open" and (
-            above[-1].markup[0] == "#" or len(token.content) <= MAX_TITLE
-        ):
+        meant = above[-1].markup[:1] == "#" or len(token.content) <= MAX_TITLE
+        if above[-1].type == "heading_open" and meant:
             around = ahead[0].rstrip("# \t")
             plain = [one for one in token.children or () if not one.type.startswith(("strong", "em_"))]
             signs = "#" * int(above[-1].tag[1])

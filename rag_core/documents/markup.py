@@ -67,7 +67,8 @@ def _hides(style: Mapping[str, str]) -> bool:
     opacity = _NUMBER.fullmatch(style.get("opacity", ""))
     sides = ("left", "top", "right", "bottom", "margin-left", "text-indent")
     off = [_NUMBER.match(style.get(side, "")) for side in sides]
-    empty = any(_is_zero(style.get(side, "")) for side in ("width", "height"))
+    lengths = [_NUMBER.fullmatch(style.get(side, "")) for side in ("width", "height")]
+    empty = any(one and float(one[1]) == 0 for one in lengths)
     return (
         style.get("display") == "none"
         or style.get("visibility") in ("hidden", "collapse")
@@ -80,24 +81,13 @@ def _hides(style: Mapping[str, str]) -> bool:
     )
 
 
-def _is_zero(value: str) -> bool:
-    number = _NUMBER.fullmatch(value)
-    return bool(number and float(number[1]) == 0)
-
-
 def _colour(value: str) -> Colour | None:
     """A colour as red, green and blue; None for one not understood."""
     if value in _NAMED:
         return _NAMED[value]
     if found := _HEX.fullmatch(value):
-        digits = found[1]
-        pairs = (
-            [digit * 2 for digit in digits[:3]]
-            if len(digits) < 6
-            else [digits[0:2], digits[2:4], digits[4:6]]
-        )
-        red, green, blue = (float(int(pair, 16)) for pair in pairs)
-        return red, green, blue
+        digits = found[1] if len(found[1]) > 5 else "".join(digit * 2 for digit in found[1])
+        return float(int(digits[:2], 16)), float(int(digits[2:4], 16)), float(int(digits[4:6], 16))
     if found := _RGB.fullmatch(value):
         return float(found[1]), float(found[2]), float(found[3])
     return None
@@ -108,7 +98,7 @@ def take_markup(text: str) -> tuple[str, tuple[str, ...]]:
     if "<" not in text and "]:" not in text:
         return text, ()
     spans = [(*found.span(), "") for found in _COMMENT.finditer(text)]
-    masked = _COMMENT.sub(blank, text)
+    masked = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     if "<" in masked:
         spans += _Finder(masked).spans
     kept: list[str] = []
@@ -123,13 +113,8 @@ def take_markup(text: str) -> tuple[str, tuple[str, ...]]:
     return "".join([*kept, text[end:]]), reported(found)
 
 
-def blank(found: re.Match[str]) -> str:
-    """Spaces in place of a match, on as many lines."""
-    return re.sub(r"[^\n]", " ", found[0])
-
-
 def _said(markup: str) -> str:
-    """What hidden markup says: a comment without its signs, an element without its tags."""
+    """What a comment without its signs, or an element without its tags, says."""
     comment = re.fullmatch(r"<(?:!--|[?!])(.*?)(?:--!?>|\?>|>)?", markup, re.DOTALL)
     return comment[1] if comment else re.sub(r"</?[A-Za-z][^>]*>", " ", markup)
 
@@ -144,9 +129,8 @@ class _Finder(HTMLParser):
         self._count: Counter[str] = Counter()  # of the open elements, by name
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._text = text
-        self.feed(
-            text[: text.rfind(">") + 1]
-        )  # no tag ends below, and to look for its end takes quadratic time
+        # no tag ends below the last sign, and to look for an end takes quadratic time
+        self.feed(text[: text.rfind(">") + 1])
         self.close()
         while self._open:  # a letter in angle brackets must not cross out all that follows
             if self._open[-1][3]:

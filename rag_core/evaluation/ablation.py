@@ -89,6 +89,9 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
     def mean(lists: Lists) -> Interval:
         return interval(list(scores(lists).values()))
 
+    def best(lanes: Mapping[str, Lists]) -> str | None:
+        return max(lanes, key=lambda lane: np.mean(list(scores(lanes[lane]).values())), default=None)
+
     effects: list[StageEffect] = []
     previous: Mapping[str, Lists] = {}
     before_stage = ""
@@ -96,13 +99,7 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
         lanes = _lanes(records, position)
         stage = next(record.stages[position].stage for record in records if position < len(record.stages))
         for lane, after in lanes.items():
-            source = (
-                lane
-                if lane in previous
-                else max(
-                    previous, key=lambda one: np.mean(list(scores(previous[one]).values())), default=None
-                )
-            )
+            source = lane if lane in previous else best(previous)
             before = previous[source] if source is not None else {}
             if not before.keys() & after.keys():
                 effects.append(StageEffect(position, stage, lane, "", mean(after), _length(after)))
@@ -159,20 +156,10 @@ def rewrite_effects(run: RunFolder, label: str) -> list[RewriteEffect]:
     effects = []
     for origin, found in rows.items():
         of_form = {form: [row for row in found if forms[row.question] == form] for form in FORMS}
-        effects.append(
-            RewriteEffect(
-                origin,
-                len({row.question for row in found}),
-                sum(row.documents for row in found),
-                _error_rate(found),
-                sum(row.unique for row in found),
-                {
-                    form: FormErrors(len({row.question for row in some}), _error_rate(some))
-                    for form, some in of_form.items()
-                    if some
-                },
-            )
-        )
+        errors = {form: _errors(some) for form, some in of_form.items() if some}
+        overall, retrieved = _errors(found), sum(row.documents for row in found)
+        alone = sum(row.unique for row in found)
+        effects.append(RewriteEffect(origin, overall.questions, retrieved, overall.error_rate, alone, errors))
     return effects
 
 
@@ -185,9 +172,10 @@ class _Retrieved(NamedTuple):
     unique: int
 
 
-def _error_rate(found: Sequence[_Retrieved]) -> float:
+def _errors(found: Sequence[_Retrieved]) -> FormErrors:
     retrieved = sum(row.documents for row in found)
-    return 1 - sum(row.relevant for row in found) / retrieved if retrieved else 0.0
+    rate = 1 - sum(row.relevant for row in found) / retrieved if retrieved else 0.0
+    return FormErrors(len({row.question for row in found}), rate)
 
 
 def _successful(run: RunFolder, label: str) -> list[Record]:

@@ -197,12 +197,11 @@ class JudgeScores:
     def of(cls, outcomes: Mapping[str, Outcome]) -> JudgeScores:
         """Summarise the judgements of a strategy's outcomes, by question id."""
         checked = {q: one for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
-        scores = [one.judgement for one in checked.values() if isinstance(one.judgement, Judgement)]
+        judgements = {q: one.judgement for q, one in checked.items()}
+        scores = [one for one in judgements.values() if isinstance(one, Judgement)]
         return cls(
             judged=len(scores),
-            failures={
-                q: str(one.judgement) for q, one in checked.items() if isinstance(one.judgement, RagError)
-            },
+            failures={q: str(one) for q, one in judgements.items() if isinstance(one, RagError)},
             faithfulness=interval([one.faithfulness for one in scores]) if scores else None,
             relevance=interval([one.relevance for one in scores]) if scores else None,
             cost_usd=Cost.of(call for one in checked.values() for call in one.judge_calls).usd,
@@ -308,15 +307,14 @@ class AnswerScores:
 
 def _verdicts(outcomes: Mapping[str, Outcome], answer_set: AnswerSet, baseline: str = "") -> VerdictScores:
     """The verdicts on the outcomes of questions with a judged answer, or on those of a baseline."""
-    rows: dict[str, Assessment | RagError] = {}
-    for identity, outcome in outcomes.items():
-        one: Assessment | RagError | None
-        if not isinstance(outcome, CheckedAnswer):
-            one = outcome
-        else:
-            one = outcome.baselines.get(baseline) if baseline else outcome.assessment
-        if identity in answer_set.answers and one is not None:
-            rows[identity] = one
+
+    def assessed(outcome: Outcome) -> Assessment | RagError | None:
+        if isinstance(outcome, RagError):
+            return outcome
+        return outcome.baselines.get(baseline) if baseline else outcome.assessment
+
+    found = {identity: assessed(outcome) for identity, outcome in outcomes.items()}
+    rows = {identity: one for identity, one in found.items() if one and identity in answer_set.answers}
     return VerdictScores.of(rows, answer_set)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..catalog import RECIPES, StrategySpec, build
+from ..catalog import StrategySpec, build_all
 from ..documents.answer_set import AnswerSet, JudgedAnswer
 from ..documents.benchmark import Benchmark, Question
 from ..indexing import Progress, no_progress
@@ -21,8 +21,8 @@ from ..values.errors import (
     RagError,
     SettingsError,
     Stopped,
-    StorageError,
     attach_calls_to_errors,
+    unwritable,
 )
 from ..values.message import NOTICE
 from ..values.trace import Trace
@@ -175,15 +175,13 @@ def write_ragas(path: Path, report: AnswerReport) -> int:
     try:
         path.write_text("".join(lines), encoding="utf-8")
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error}.", "Choose another file.") from error
+        raise unwritable(path, error, "Choose another file.") from error
     return len(lines)
 
 
 def with_answers(strategies: Mapping[str, StrategySpec]) -> dict[str, Strategy]:
     """Build strategies by label; raises ConfigError if there is none, or one writes no answer."""
-    if not strategies:
-        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
-    built = {label: build(chosen) for label, chosen in strategies.items()}
+    built = build_all(strategies)
     for label, strategy in built.items():
         if strategy.stages[-1].kind != "answer":
             raise ConfigError(f"{label} writes no answer to check.", "Leave it out.")

@@ -134,13 +134,9 @@ def open_judged(
     Raises:
         RagError: as for `open_lab`.
     """
-    if data == BUILTIN_DATA:
-        corpus, folder = BUILTIN, None
-    else:
-        folder = Path(data).resolve()
-        corpus = corpus_of(folder)
+    folder = None if data == BUILTIN_DATA else Path(data).resolve()
     return open_lab(
-        corpus,
+        corpus_of(folder) if folder else BUILTIN,
         settings=settings,
         documents=folder,
         engines=engines,

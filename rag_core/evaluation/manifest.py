@@ -129,16 +129,12 @@ def describe_run(
     pairs: Sequence[tuple[str, str]] = (),
 ) -> Manifest:
     """The manifest of a run that starts now; raises DataError if a run file cannot be read."""
-    ours = {
-        label: MeasuredStrategy(
-            strategy=strategy.name, controls=dict(strategy.controls), fingerprint=strategy.fingerprint
-        )
-        for label, strategy in strategies.items()
+    measured: dict[str, MeasuredStrategy | RunFile] = {
+        label: MeasuredStrategy(strategy=one.name, controls=dict(one.controls), fingerprint=one.fingerprint)
+        for label, one in strategies.items()
     }
-    files = {
-        label: RunFile(run_file=path.name, fingerprint=_checksum(path))
-        for label, path in (run_files or {}).items()
-    }
+    for label, path in (run_files or {}).items():
+        measured[label] = RunFile(run_file=path.name, fingerprint=_checksum(path))
     manifest = Manifest(
         data=judged.name,
         source=source,
@@ -147,7 +143,7 @@ def describe_run(
         questions=len(judged.measured),
         judged_by=judged.judged_by,
         depth=depth,
-        strategies={**ours, **files},
+        strategies=measured,
         engine=dict(engine),
         versions={"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in PACKAGES},

@@ -112,7 +112,7 @@ def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
         (1.0, 0.469)
     """
     gains = [min(gain, 1) for gain in _gains(ranked, grades, None)]
-    ideal = _discounted(sorted(gains, reverse=True)[: _cutoff(k)])
+    ideal = _discounted(sorted(gains, reverse=True)[:k])
     return _discounted(gains[:k]) / ideal if ideal else 0.0
 
 
@@ -126,7 +126,7 @@ def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
         >>> judged_at(["a", "x"], {"a": 0}, 2)
         0.5
     """
-    top = ranked[: _cutoff(k)]
+    top = ranked[:k]
     return sum(document in grades for document in top) / len(top) if top else 1.0
 
 
@@ -230,17 +230,11 @@ def trec_order(scores: Mapping[str, float]) -> list[str]:
     return [document for _, document in sorted(keys, reverse=True)]
 
 
-def _cutoff(k: int | None) -> int | None:
-    if k is not None and k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
-    return k
-
-
 def _gains(ranked: Sequence[str], grades: Grades, k: int | None) -> list[int]:
     """The gains of the first k documents: their grades, 0 for those that are not relevant."""
     if not _relevant(grades.values()):
         raise ValueError("the question has no relevant document, so no metric is defined")
-    return [max(grades.get(document, 0), 0) for document in ranked[: _cutoff(k)]]
+    return [max(grades.get(document, 0), 0) for document in ranked[:k]]
 
 
 def _relevant(grades: Iterable[int]) -> int:

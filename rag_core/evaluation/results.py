@@ -3,14 +3,14 @@
 import math
 import resource
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
-from ..documents.benchmark import Question, trec_lines
+from ..documents.benchmark import trec_lines
 from ..values.errors import DataError, InputError
 from ..values.owner_only import write_atomically
 from ..values.types import Cost
@@ -250,10 +250,7 @@ def summarise(run: RunFolder, metrics: Sequence[Metric]) -> Results:
         primary=primary.name,
         strategies={label: _strategy_result(run, label, by_metric) for label in run.labels},
         comparisons=tuple(compare_all(primary.title, by_metric[primary.name], pairs)),
-        groups={
-            "kind": _group_results(run, by_metric, primary, lambda question: question.kind),
-            "language": _group_results(run, by_metric, primary, lambda question: question.language),
-        },
+        groups={name: _group_results(run, by_metric, primary, name) for name in ("kind", "language")},
         rewrites={label: tuple(effects) for label in run.labels if (effects := rewrite_effects(run, label))},
         manifest=run.manifest,
     )
@@ -262,7 +259,6 @@ def summarise(run: RunFolder, metrics: Sequence[Metric]) -> Results:
 def _strategy_result(run: RunFolder, label: str, by_metric: Mapping[str, Scores]) -> StrategyResult:
     records = list(run.records[label].values())
     succeeded = [record for record in records if not record.error]
-    failures = [record.error for record in records if record.error]
     cost = sum((record.cost for record in records), Cost())
     entry = run.manifest.strategies[label]
     timed = isinstance(entry, MeasuredStrategy)
@@ -270,10 +266,10 @@ def _strategy_result(run: RunFolder, label: str, by_metric: Mapping[str, Scores]
     judged = [judged_at(record.ranked, grades[record.question], 10) for record in succeeded]
     seconds = [record.seconds for record in succeeded]
     return StrategyResult(
-        metrics={name: _mean_score(list(found[label].values())) for name, found in by_metric.items()},
+        metrics=_means(by_metric, label),
         queries=len(succeeded),
-        failed=len(failures),
-        failures=tuple(sorted(set(failures))),
+        failed=len(records) - len(succeeded),
+        failures=tuple(sorted({record.error for record in records if record.error})),
         judged_at_10=float(np.mean(judged)) if judged else None,
         seconds_per_query=float(np.mean(seconds)) if seconds and timed else None,
         stage_seconds=_stage_seconds(succeeded),
@@ -287,11 +283,12 @@ def _strategy_result(run: RunFolder, label: str, by_metric: Mapping[str, Scores]
     )
 
 
-def _mean_score(values: Sequence[float]) -> MeanScore | None:
-    if not values:
-        return None
-    found = interval(np.array(values))
-    return MeanScore(mean=found.mean, ci_low=found.low, ci_high=found.high)
+def _means(by_metric: Mapping[str, Scores], label: str) -> Means:
+    means: Means = {}
+    for name, found in by_metric.items():
+        span = interval(list(found[label].values())) if found[label] else None
+        means[name] = MeanScore(mean=span.mean, ci_low=span.low, ci_high=span.high) if span else None
+    return means
 
 
 def _stage_seconds(records: Sequence[Record]) -> dict[str, float]:
@@ -312,12 +309,12 @@ def _call_totals(records: Sequence[Record]) -> tuple[Calls, ...]:
 
 
 def _group_results(
-    run: RunFolder, by_metric: Mapping[str, Scores], primary: Metric, group_of: Callable[[Question], str]
+    run: RunFolder, by_metric: Mapping[str, Scores], primary: Metric, attribute: Literal["kind", "language"]
 ) -> Groups:
     """The scores of each group of questions, and the manifest's pairs compared in it; empty for one group."""
     members: dict[str, list[str]] = {}
     for question in run.judged.measured:
-        members.setdefault(group_of(question), []).append(question.id)
+        members.setdefault(getattr(question, attribute), []).append(question.id)
     if len(members) < 2:
         return {}
     found = {}
@@ -326,10 +323,7 @@ def _group_results(
         pairs = run.manifest.pairs
         found[group] = GroupResult(
             queries=len(ids),
-            strategies={
-                label: {name: _mean_score(list(rows[label].values())) for name, rows in within.items()}
-                for label in run.labels
-            },
+            strategies={label: _means(within, label) for label in run.labels},
             comparisons=tuple(compare_all(primary.title, within[primary.name], pairs) if pairs else ()),
         )
     return found

@@ -24,7 +24,7 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from ..documents.benchmark import Benchmark, Question
-from ..values.errors import ConfigError, DataError, StorageError, unreadable, unwritable, why_unreadable
+from ..values.errors import ConfigError, DataError, StorageError, unreadable, unwritable
 from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder, write_atomically
 from ..values.settings import Settings
@@ -269,7 +269,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}, line {number}: not UTF-8.", "Save the file as UTF-8.") from error
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", "Check the path.") from error
+        raise unreadable(path, error, "Check the path.") from error
 
 
 def _number(text: str) -> float:

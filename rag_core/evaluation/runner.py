@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..catalog import RECIPES, Number, StrategySpec, build
+from ..catalog import RECIPES, Number, StrategySpec, build_all
 from ..documents.benchmark import Benchmark, Question
 from ..pipeline.cached_index import without
 from ..pipeline.strategy import Strategy
@@ -49,11 +49,7 @@ def build_strategies(chosen: Mapping[str, StrategySpec], depth: int | None = Non
     Raises:
         ConfigError: a strategy, control or depth is wrong.
     """
-    if not chosen:
-        raise ConfigError(
-            Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
-        )
-    built = {label: build(one) for label, one in chosen.items()}
+    built = build_all(chosen)
     if depth is not None:
         built = {label: _deepened(strategy, depth) for label, strategy in built.items()}
     return {label: strategy.without_answer() for label, strategy in built.items()}

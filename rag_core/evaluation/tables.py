@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..catalog import RECIPES
-from ..values.errors import DataError, why_unreadable
+from ..values.errors import DataError, unreadable
 from ..values.message import NOTICE
 from ..values.owner_only import write_atomically
 from ..values.visible import visible
@@ -57,7 +57,7 @@ def put_table(path: Path, table: str) -> None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", "Check the path.") from error
+        raise unreadable(path, error, "Check the path.") from error
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

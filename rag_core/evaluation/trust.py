@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,17 +83,13 @@ def read_abstention(data: Path, split: str) -> dict[Question, bool]:
 
     Raises DataError if the file is missing or malformed.
     """
-    path = data / "abstention" / f"{split}.jsonl"
-    try:
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        return {
-            Question(f"abstention-{split}-{n}", row["text"], row["language"], row["form"], ""): bool(
-                row["outside"]
-            )
-            for n, row in enumerate(rows, start=1)
-        }
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"The questions {path} cannot be read: {error!r}.", "Restore the file.") from error
+    rows = _rows(data / "abstention" / f"{split}.jsonl", {"text", "language", "form", "outside"})
+    return {
+        Question(f"abstention-{split}-{n}", row["text"], row["language"], row["form"], ""): bool(
+            row["outside"]
+        )
+        for n, row in enumerate(rows, start=1)
+    }
 
 
 Wanted = Literal["high", "low"]
@@ -112,12 +107,7 @@ class Measure:
 
     def as_json(self) -> dict[str, Any]:
         """Its fields; the share as mean, interval and number of cases."""
-        return {
-            "safeguard": self.safeguard,
-            "name": self.name,
-            "wanted": self.wanted,
-            "share": self.share and self.share.as_json(),
-        }
+        return asdict(self) | {"share": self.share and self.share.as_json()}
 
 
 def trust_measures(lab: Lab, limit: int | None = None) -> list[Measure]:
@@ -173,25 +163,17 @@ def privacy_measures(data: Path) -> list[Measure]:
 
 def grounding_measures(data: Path, grounder: Grounder) -> list[Measure]:
     """The support of sentences, on the sentences of `grounding/test.jsonl`."""
-    marked: list[bool] = []
-    found: list[bool] = []
-    passed: list[bool] = []
+    judged: list[tuple[bool, bool]] = []  # was it marked supported, and is it
     for sentence, language, passage, right in grounding_pairs(data, "test"):
         (one,) = grounder.ground([Claim(0, len(sentence), sentence)], [passage], language)
-        supported = one.support == "supported"
-        if supported:
-            marked.append(right)
-        (found if right else passed).append(supported)
-    return [
-        _measure("Support of sentences", "sentences marked supported that are", marked),
-        _measure("Support of sentences", "right sentences marked supported", found),
-        _measure(
-            "Support of sentences",
-            "sentences wrong by one number, unit, negation, medicine or subject marked supported",
-            passed,
-            wanted="low",
-        ),
-    ]
+        judged.append((one.support == "supported", right))
+    wrong = "sentences wrong by one number, unit, negation, medicine or subject marked supported"
+    cases: tuple[tuple[str, list[bool], Wanted], ...] = (
+        ("sentences marked supported that are", [right for marked, right in judged if marked], "high"),
+        ("right sentences marked supported", [marked for marked, right in judged if right], "high"),
+        (wrong, [marked for marked, right in judged if not right], "low"),
+    )
+    return [_measure("Support of sentences", *case) for case in cases]
 
 
 def abstention_measures(lab: Lab, limit: int | None = None) -> list[Measure]:

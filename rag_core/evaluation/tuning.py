@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -89,35 +90,25 @@ def tune(
     base = base or {}
     default = recipe.build(**base).without_answer()
     on_dev, _, finals = plan(recipe, settings, dev, test, base)
-    calls: list[ModelCall] = []
-    with attach_calls_to_errors(calls):
-        swept = sweep(
-            dev, on_dev.strategies, metric, services, stop=stop,
-            progress=partial(progress, f"sweeping on {dev.split}"),
-        )  # fmt: skip
-        calls += swept.calls
+    tuning = _Tuning(metric, services, stop, progress)
+    with attach_calls_to_errors(tuning.calls):
+        swept = tuning.sweep(f"sweeping on {dev.split}", dev, on_dev.strategies)
         seconds = time.perf_counter() - started
         order = np.argsort(-swept.scores.mean(axis=1), kind="stable").tolist()
         best = swept.strategies[order[0]]
-        spans = _intervals(swept.scores, stop, partial(progress, "computing the intervals"))
+        spans = tuning.intervals(swept.scores)
         rows = [
             Setting(controls=dict(strategy.controls), score=span, cost_usd_per_query=swept.cost_of(row))
             for row, (strategy, span) in enumerate(zip(swept.strategies, spans, strict=True))
         ]
         cut = _at_default_k(recipe, best, default)
         reported = list(dict.fromkeys(strategy for strategy in (best, cut, default) if strategy))
-        on_test = sweep(
-            test, reported, metric, services, stop=stop,
-            progress=partial(progress, f"reporting on {test.split}"),
-        )  # fmt: skip
-        calls += on_test.calls
+        on_test = tuning.sweep(f"reporting on {test.split}", test, reported)
         places = np.linspace(0, len(order) - 1, FINALISTS).astype(int)  # evenly from the best to the worst
         chosen = dict.fromkeys([*(swept.strategies[order[place]] for place in places), default])
-        finalists = _finalists(
-            list(chosen), default, swept, dev, metric, services, finals.questions, stop, progress, calls
-        )
-    cost = Cost.of(calls)
-    report = dict(zip(on_test.strategies, _intervals(on_test.scores), strict=True))
+        finalists = tuning.finalists(list(chosen), default, swept, dev, finals.questions)
+    cost = Cost.of(tuning.calls)
+    report = dict(zip(on_test.strategies, intervals(on_test.scores.T), strict=True))
     compared = {
         name: dict(zip(on_test.questions, map(float, on_test.scores[row]), strict=True))
         for name, row in (("best", 0), ("default", -1))
@@ -160,63 +151,72 @@ def tune(
     )
 
 
-def _intervals(
-    scores: NDArray[np.float64],
-    stop: threading.Event | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Interval]:
-    """One interval per setting of a (settings, questions) array; raises Stopped if the user stopped it."""
-    spans: list[Interval] = []
-    for start in range(0, len(scores), BATCH):
-        if stop and stop.is_set():
-            raise Stopped
-        spans += intervals(scores[start : start + BATCH].T)
-        progress(len(spans), len(scores))
-    return spans
+@dataclass(frozen=True, slots=True)
+class _Tuning:
+    """The steps of a tuning, which the user can stop and watch; `calls` receives those that are billed."""
 
+    metric: Metric
+    services: Callable[[], Services]
+    stop: threading.Event | None
+    progress: TuningProgress
+    calls: list[ModelCall] = field(default_factory=list)
 
-def _finalists(
-    chosen: Sequence[Strategy],
-    default: Strategy,
-    swept: ScoreMatrix,
-    judged: Benchmark,
-    metric: Metric,
-    services: Callable[[], Services],
-    questions: Sequence[Question],
-    stop: threading.Event | None,
-    progress: TuningProgress,
-    calls: list[ModelCall],
-) -> tuple[Finalist, ...]:
-    """Settings of a sweep run again from scratch on a few questions; their billed calls go into `calls`."""
-    rows: list[Finalist] = []
-    for strategy in chosen:
-        row = swept.strategies.index(strategy)
-        seconds, same = [], True
-        for question in questions:
-            if stop and stop.is_set():
-                raise Stopped
-            current = services_for(question, judged, services())
-            trace = strategy.run(question.text, current, Run(stop=stop))
-            calls.extend(call for call in trace.calls if call.cost_usd != 0)
-            seconds.append(trace.seconds)
-            ranked = document_ids(hit.passage for hit in trace.ranking)
-            score = metric(ranked, judged.qrels[question.id])
-            same &= bool(score == swept.scores[row, swept.questions.index(question.id)])
-            done = len(rows) * len(questions) + len(seconds)
-            progress("running again from scratch", done, len(chosen) * len(questions))
-        rows.append(
-            Finalist(
-                controls=dict(strategy.controls),
-                default=strategy == default,
-                mean=float(swept.scores[row].mean()),
-                seconds=float(np.median(seconds)),
-                cost_usd=swept.cost_of(row),
-                same=same,
-                front=False,
+    def sweep(self, doing: str, judged: Benchmark, strategies: Sequence[Strategy]) -> ScoreMatrix:
+        progress = partial(self.progress, doing)
+        found = sweep(judged, strategies, self.metric, self.services, stop=self.stop, progress=progress)
+        self.calls.extend(found.calls)
+        return found
+
+    def intervals(self, scores: NDArray[np.float64]) -> list[Interval]:
+        """One interval per setting of a (settings, questions) array."""
+        spans: list[Interval] = []
+        for start in range(0, len(scores), BATCH):
+            self._check_stop()
+            spans += intervals(scores[start : start + BATCH].T)
+            self.progress("computing the intervals", len(spans), len(scores))
+        return spans
+
+    def finalists(
+        self,
+        chosen: Sequence[Strategy],
+        default: Strategy,
+        swept: ScoreMatrix,
+        judged: Benchmark,
+        questions: Sequence[Question],
+    ) -> tuple[Finalist, ...]:
+        """Settings of a sweep run again from scratch on a few questions."""
+        rows: list[Finalist] = []
+        for strategy in chosen:
+            row = swept.strategies.index(strategy)
+            seconds, same = [], True
+            for question in questions:
+                self._check_stop()
+                current = services_for(question, judged, self.services())
+                trace = strategy.run(question.text, current, Run(stop=self.stop))
+                self.calls.extend(call for call in trace.calls if call.cost_usd != 0)
+                seconds.append(trace.seconds)
+                ranked = document_ids(hit.passage for hit in trace.ranking)
+                score = self.metric(ranked, judged.qrels[question.id])
+                same &= bool(score == swept.scores[row, swept.questions.index(question.id)])
+                done = len(rows) * len(questions) + len(seconds)
+                self.progress("running again from scratch", done, len(chosen) * len(questions))
+            rows.append(
+                Finalist(
+                    controls=dict(strategy.controls),
+                    default=strategy == default,
+                    mean=float(swept.scores[row].mean()),
+                    seconds=float(np.median(seconds)),
+                    cost_usd=swept.cost_of(row),
+                    same=same,
+                    front=False,
+                )
             )
-        )
-    front = on_front([Point("", row.mean, row.seconds, row.cost_usd) for row in rows])
-    return tuple(row.model_copy(update={"front": on}) for row, on in zip(rows, front, strict=True))
+        front = on_front([Point("", row.mean, row.seconds, row.cost_usd) for row in rows])
+        return tuple(row.model_copy(update={"front": on}) for row, on in zip(rows, front, strict=True))
+
+    def _check_stop(self) -> None:
+        if self.stop and self.stop.is_set():
+            raise Stopped
 
 
 def _at_default_k(recipe: Recipe, strategy: Strategy, default: Strategy) -> Strategy | None:

@@ -95,15 +95,12 @@ class VerdictShares:
 
     def as_json(self, verdicts: Iterable[AnswerVerdict]) -> dict[str, Any]:
         """Plain values: n, and of each of these verdicts its count and its share with bounds."""
-        return {"n": self.n} | {
-            verdict: {
-                "count": self.counts.get(verdict, 0),
-                "share": share.mean if share else None,
-                "low": share.low if share else None,
-                "high": share.high if share else None,
-            }
-            for verdict, share in ((verdict, self.share(verdict)) for verdict in verdicts)
-        }
+        found: dict[str, Any] = {"n": self.n}
+        for verdict in verdicts:
+            one = self.share(verdict)
+            share, low, high = (one.mean, one.low, one.high) if one else (None, None, None)
+            found[verdict] = {"count": self.counts.get(verdict, 0), "share": share, "low": low, "high": high}
+        return found
 
 
 COVERED: tuple[AnswerVerdict, ...] = (

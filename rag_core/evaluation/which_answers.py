@@ -97,8 +97,7 @@ def estimated(trace: Trace, begun: Counter[str]) -> Kind | None:
 
 
 def _verdict(trace: Trace, settings: Settings, begun: Counter[str]) -> ColumnVerdict | None:
-    first = first_quoted(trace)
-    begins = first.passage if first else None
+    begins = _begins(trace)
     if known := judged_answer(trace, settings):
         found: Assessment = assess(known[0], trace, known[1])
         lacks, says = ("".join(each[:1]) for each in (found.missing, found.unwanted))
@@ -143,14 +142,8 @@ def verdicts_by_model(
         if trace.answer.abstained:
             return ColumnVerdict("declines", "model")
         kind, why = by_text[trace.answer.text]
-        first = first_quoted(trace)
-        return ColumnVerdict(
-            kind,
-            "model",
-            lacks=why if kind == "partly" else "",
-            says=why if kind == "harmful" else "",
-            begins=first.passage if first else None,
-        )
+        lacks, says = (why if kind == which else "" for which in ("partly", "harmful"))
+        return ColumnVerdict(kind, "model", lacks, says, _begins(trace))
 
     return tuple(map(verdict, traces)), tuple(ctx.meter.calls)
 
@@ -179,6 +172,11 @@ def first_quoted(trace: Trace) -> Hit | None:
         return None
     first = trace.answer.citations[0].context_id
     return next((hit for hit in trace.ranking if hit.id == first), None)
+
+
+def _begins(trace: Trace) -> Passage | None:
+    first = first_quoted(trace)
+    return first.passage if first else None
 
 
 def would_answer(

@@ -17,5 +17,5 @@ from .readers import SourceFiles, read_given, read_path
 from .store import CorpusIndex
 from .stores import stores_of
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
-from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, text_key
+from .vectors import LanguageText, VectorCache, read_shipped, stored_vectors, text_key
 from .write_report import Progress, WriteReport, no_progress

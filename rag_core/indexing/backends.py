@@ -65,6 +65,13 @@ class VectorBackend(Protocol):
         return
 
 
+def damaged(
+    generation: Path, what: str, step: str = "", kind: type[IndexDamaged] = IndexDamaged
+) -> IndexDamaged:
+    """The error for a generation that cannot be used; `what` is wrong with it."""
+    return kind(Message("{name}: {what}", name=generation.name, what=what), step)
+
+
 def other_passages(count: int, expected: int) -> IndexDamaged:
     """The error for a store whose passages are not those of the index."""
     return IndexDamaged(
@@ -76,8 +83,10 @@ def other_passages(count: int, expected: int) -> IndexDamaged:
     )
 
 
-def check_dimensions(found: int, expected: int) -> None:
-    """Raise IndexDamaged unless a store's vectors have as many numbers as the model's."""
+def check_kept(passages: int, ids: MappedTexts, found: int, expected: int) -> None:
+    """Raise IndexDamaged unless a store has a vector for each passage, of as many numbers as the model's."""
+    if passages != len(ids):
+        raise other_passages(passages, len(ids))
     if found != expected:
         raise IndexDamaged(
             Message(
@@ -148,9 +157,7 @@ class MappedVectors(VectorBackend):
             ) from error
         if rows.ndim != 2 or rows.dtype != np.float32:
             raise IndexDamaged(Message("{file} has no vectors.", file=MAPPED_FILE))
-        if len(rows) != len(ids):
-            raise other_passages(len(rows), len(ids))
-        check_dimensions(rows.shape[1], dimensions)
+        check_kept(len(rows), ids, rows.shape[1], dimensions)
         return _Rows(ids, rows)
 
 

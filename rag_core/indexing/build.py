@@ -261,9 +261,9 @@ class CorpusStore(IndexFolder):
         report.removed = sorted(old.keys() - fresh.keys() - kept.keys())
         report.profile = self.profile if reading.profile is None else reading.profile
         chunking = self.chunking if reading.chunking is None else reading.chunking
-        same = not (report.added or report.changed or report.removed)
-        same = same and sound is not None and self.is_complete(sound)
-        if sound and same and (report.profile, chunking) == (sound.manifest.profile, sound.manifest.chunking):
+        changed = report.added or report.changed or report.removed
+        settled = sound and (sound.manifest.profile, sound.manifest.chunking) == (report.profile, chunking)
+        if sound and settled and not changed and self.is_complete(sound):
             report.passages, report.profile = sound.manifest.passages, sound.profile
             return report, chunking, None
         documents = [document for name, document in read().items() if name in kept]

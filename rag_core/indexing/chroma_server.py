@@ -17,7 +17,7 @@ from .backends import (
     OpenVectors,
     Stored,
     VectorBackend,
-    check_dimensions,
+    check_kept,
     collection_name,
     has_collections,
     other_passages,
@@ -102,11 +102,10 @@ class ChromaServer(VectorBackend):
                     Message("the Chroma server {address} has no vectors of it.", address=self.address)
                 )
             collection = client.get_collection(name, embedding_function=None)
-            if not (collection.metadata or {}).get(READY) or collection.count() != len(ids):
+            if not (collection.metadata or {}).get(READY):
                 raise other_passages(collection.count(), len(ids))
-            if ids:
-                (vector,) = collection.get(limit=1, include=["embeddings"])["embeddings"]
-                check_dimensions(len(vector), dimensions)
+            first = collection.get(limit=1, include=["embeddings"])["embeddings"]
+            check_kept(collection.count(), ids, len(first[0]) if len(first) else dimensions, dimensions)
         return _Asked(collection, self._asking)
 
     def drop(self, unneeded: Callable[[str], bool]) -> None:

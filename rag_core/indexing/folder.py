@@ -30,6 +30,7 @@ from ..values.owner_only import FILE, private_file, private_folder, private_home
 from ..values.profile import Profile
 from ..values.types import ModelCall
 from . import chroma
+from .backends import damaged
 from .cutting import DEFAULT, Chunking
 from .enrich import Enricher
 from .manifest import Manifest
@@ -113,14 +114,11 @@ class IndexFolder:
                 self._drop_old()  # those that stayed
             made_with = self._opened.manifest.embedding.partition("+gloss@")[0]
             if made_with != self.embedder.weights:
-                raise IndexDamaged(
-                    Message(
-                        "{name}: it was made with {made_with}, not with {weights}.",
-                        name=generation.name,
-                        made_with=made_with,
-                        weights=self.embedder.weights,
-                    )
+                weights = self.embedder.weights
+                what = Message(
+                    "it was made with {made_with}, not with {weights}.", made_with=made_with, weights=weights
                 )
+                raise damaged(generation, what)
             return self._opened
         except IndexDamaged as error:
             if generation and current_name(self.folder) not in (None, generation.name):

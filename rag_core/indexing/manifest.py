@@ -11,11 +11,11 @@ from typing import Any
 
 from ..language.analysis import ANALYSER
 from ..models.minilm import sha256
-from ..values.errors import ConfigError, IndexDamaged, IndexOutdated
+from ..values.errors import ConfigError, IndexOutdated
 from ..values.message import Message
 from ..values.profile import Profile
 from . import bm25, chroma, passages
-from .backends import MAPPED_FILE
+from .backends import MAPPED_FILE, damaged
 from .cutting import DEFAULT, Chunking
 from .stores import MAPPED, STORES, Stores
 
@@ -97,8 +97,8 @@ class Manifest:
             }
             return cls(**{**fields, **kept})
         except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
-            raise IndexDamaged(
-                Message("{name}: manifest.json cannot be read ({reason}).", name=folder.name, reason=error)
+            raise damaged(
+                folder, Message("manifest.json cannot be read ({reason}).", reason=error)
             ) from error
 
 
@@ -123,33 +123,19 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
         IndexDamaged: the message names the files without a checksum.
     """
     if manifest.format != FORMAT:
-        raise IndexOutdated(
-            Message(
-                "{name}: format {format}, this version reads {known}.",
-                name=generation.name,
-                format=manifest.format,
-                known=FORMAT,
-            )
-        )
+        what = Message("format {format}, this version reads {known}.", format=manifest.format, known=FORMAT)
+        raise damaged(generation, what, kind=IndexOutdated)
     if manifest.store not in stores:
-        raise IndexOutdated(
-            Message(
-                "{name}: its vectors are in the store {store!r}, which RAG_VECTORS does not name.",
-                name=generation.name,
-                store=manifest.store,
-            )
+        what = Message(
+            "its vectors are in the store {store!r}, which RAG_VECTORS does not name.", store=manifest.store
         )
+        raise damaged(generation, what, kind=IndexOutdated)
     missing = sorted(set(CHECKED) - manifest.checksums.keys())
     if manifest.store in STORES and MAPPED_FILE not in manifest.checksums:
         missing.append(MAPPED_FILE)
     if missing:
-        raise IndexDamaged(
-            Message(
-                "{name}: manifest.json has no checksum of {files}.",
-                name=generation.name,
-                files=", ".join(missing),
-            )
-        )
+        what = Message("manifest.json has no checksum of {files}.", files=", ".join(missing))
+        raise damaged(generation, what)
 
 
 def check_files(generation: Path, manifest: Manifest, names: Collection[str]) -> None:
@@ -162,8 +148,4 @@ def check_files(generation: Path, manifest: Manifest, names: Collection[str]) ->
         path = generation / name
         if not path.is_file() or sha256(path) != manifest.checksums[name]:
             part = "a file of the vector store, " if name.partition("/")[0] in VECTORS else ""
-            raise IndexDamaged(
-                Message(
-                    "{name}: {part}{file} is missing or changed.", name=generation.name, part=part, file=name
-                )
-            )
+            raise damaged(generation, Message("{part}{file} is missing or changed.", part=part, file=name))

@@ -24,10 +24,9 @@ from .backends import (
     OpenVectors,
     Stored,
     VectorBackend,
-    check_dimensions,
+    check_kept,
     collection_name,
     has_collections,
-    other_passages,
 )
 from .bm25 import Bm25Index, Scores
 from .passages import MappedTexts
@@ -103,10 +102,9 @@ class Milvus(VectorBackend):
             if not name or not client.has_collection(name, timeout=SECONDS):
                 raise IndexDamaged(Message("Milvus at {address} has nothing of it.", address=self.address))
             count = client.get_collection_stats(name, timeout=SECONDS)["row_count"]
-            if count != len(ids):
-                raise other_passages(count, len(ids))
             fields = client.describe_collection(name, timeout=SECONDS)["fields"]
-            check_dimensions(next(one["params"]["dim"] for one in fields if one["name"] == DENSE), dimensions)
+            found = next(one["params"]["dim"] for one in fields if one["name"] == DENSE)
+            check_kept(count, ids, found, dimensions)
             client.load_collection(name, timeout=WRITING)
             kind = client.describe_index(name, DENSE, timeout=SECONDS)["index_type"]
         return _Asked(client, name, ids, kind == "HNSW", self._asking)

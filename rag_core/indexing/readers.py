@@ -12,7 +12,7 @@ from ..documents.asked import BESIDE, Asked, read_beside
 from ..documents.documents import Document, as_seen, beir_documents
 from ..documents.files import Found, list_files
 from ..documents.limits import READING, ReadingLimits
-from ..documents.reading.formats import READERS
+from ..documents.reading.formats import SUFFIXES
 from ..documents.reading.guard import GuardedReader, read_unguarded
 from ..language.analysis import language_of
 from ..values.errors import DataError, InputError
@@ -95,7 +95,7 @@ def read_path(
     reading = SourceFiles(str(path), failed=found.failed, skipped=found.skipped, profile=profile)
     known: list[tuple[str, Path]] = []
     for name, file in found.files:
-        if file.suffix.lower() in READERS:
+        if file.suffix.lower() in SUFFIXES:
             known.append((name, file))
         elif file.name == BESIDE:
             _add_asked(reading, name, file)
@@ -105,7 +105,7 @@ def read_path(
     if not known and not reading.asked:
         raise InputError(
             Message("{path} has no files that can be indexed.", path=path),
-            Message("Supported: {suffixes}.", suffixes=" ".join(sorted(READERS))),
+            Message("Supported: {suffixes}.", suffixes=" ".join(sorted(SUFFIXES))),
         )
     done = 0
     with GuardedReader(limits, lambda: progress("reading files", done, len(known))) as reader:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..values.errors import IndexDamaged
 from ..values.message import Message
+from .backends import damaged
 from .manifest import Manifest
 from .store import current_name, generations
 
@@ -45,12 +46,9 @@ def stored_documents(generation: Path) -> dict[str, dict[str, Any]]:
         stored = json.loads((generation / "docstore.json").read_bytes())["docstore/data"]
         return {name: one["__data__"] for name, one in stored.items()}
     except (OSError, ValueError, LookupError) as error:
-        raise IndexDamaged(
-            Message(
-                "{name}: docstore.json, with the documents, cannot be read ({reason}).",
-                name=generation.name,
-                reason=error,
-            ),
+        raise damaged(
+            generation,
+            Message("docstore.json, with the documents, cannot be read ({reason}).", reason=error),
             Message("Delete this corpus's folder in RAG_HOME, then run `rag index PATH --corpus NAME`."),
         ) from error
 

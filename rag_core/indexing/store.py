@@ -36,7 +36,7 @@ from ..values.message import Message
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
 from . import chroma
-from .backends import MAPPED_FILE, Lexical, OpenVectors
+from .backends import MAPPED_FILE, Lexical, OpenVectors, damaged
 from .bm25 import Bm25Index
 from .manifest import CHECKED, Manifest, check_files, check_listed
 from .passages import Passages
@@ -151,8 +151,7 @@ class CorpusIndex:
                 try:
                     return store.open(generation, passages.ids, manifest.dimensions, resources)
                 except IndexDamaged as error:
-                    what = Message("{name}: {what}", name=generation.name, what=error.message)
-                    raise IndexDamaged(what) from error
+                    raise damaged(generation, error.message) from error
 
             vectors = _once(opened)
             lexical = stores[manifest.store].lexical(Bm25Index.load(generation), vectors)

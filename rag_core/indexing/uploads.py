@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from ..documents.asked import BESIDE
 from ..documents.limits import megabytes
-from ..documents.reading.formats import EMPTY, READERS
+from ..documents.reading.formats import EMPTY, SUFFIXES
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
@@ -29,34 +29,14 @@ from .write_report import Progress, no_progress
 UNLOCKED_S = 60.0  # in which whoever makes a folder locks it
 
 
-def temporary_folder(place: Path, resources: ExitStack, prefix: str) -> Path:
-    """A private folder, removed when `resources` is closed, or by the next process if this one is killed.
-
-    Its lock ends with this process, whichever way that ends. Raises OSError if it cannot be made.
-    """
-    made = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
-    resources.callback(made.cleanup)
-    lock = os.open(made.name, os.O_RDONLY)
-    resources.callback(os.close, lock)
-    with suppress(OSError):  # a file system without locks; then nothing is cleared there either
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    return Path(made.name)
-
-
-def clear_leftovers(place: Path, prefix: str) -> None:
-    """Remove our folders whose process is gone."""
-    leftovers: list[Path] = []
-    with suppress(OSError):
-        leftovers += place.glob(f"{prefix}*")
-    for folder in leftovers:
-        with suppress(OSError), ExitStack() as resources:
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            resources.callback(os.close, lock)
-            made = os.fstat(lock)
-            just_made = time.time() - made.st_mtime < UNLOCKED_S and not os.listdir(lock)
-            if made.st_uid == os.geteuid() and not just_made:  # ours, and surely locked while it is used
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+@contextmanager
+def _opened(folder: Path | str, flags: int = 0) -> Iterator[int]:
+    """A folder's descriptor, which a lock on it needs; the lock ends with the block, or with this process."""
+    descriptor = os.open(folder, os.O_RDONLY | flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
@@ -107,12 +87,16 @@ class UploadFolder:
 
     @contextmanager
     def staged(self, uploads: Sequence[Upload]) -> Iterator[Path]:
-        """A folder with these files, which goes when the block ends."""
-        with ExitStack() as resources:
-            stage = temporary_folder(self.folder.parent, resources, _STAGED)
+        """A private folder with these files, which goes when the block ends, or with the next process if this one is killed."""
+        with (
+            tempfile.TemporaryDirectory(prefix=_STAGED, dir=self.folder.parent) as made,
+            _opened(made) as lock,
+        ):
+            with suppress(OSError):  # a file system without locks; then nothing is cleared there either
+                fcntl.flock(lock, fcntl.LOCK_EX)
             for upload in uploads:
-                (stage / upload.name).write_bytes(upload.content)
-            yield stage
+                Path(made, upload.name).write_bytes(upload.content)
+            yield Path(made)
 
     def store(self, stage: Path, names: Collection[str]) -> None:
         """Move these files from a staged folder to the stored ones; each replaces the one with its name."""
@@ -168,7 +152,13 @@ class UploadFolder:
 
 def clear_staged(home: Path) -> None:
     """Remove what an upload left whose process was killed."""
-    clear_leftovers(home / UPLOADS, _STAGED)
+    for folder in (home / UPLOADS).glob(f"{_STAGED}*"):
+        with suppress(OSError), _opened(folder, os.O_DIRECTORY | os.O_NOFOLLOW) as lock:
+            made = os.fstat(lock)
+            just_made = time.time() - made.st_mtime < UNLOCKED_S and not os.listdir(lock)
+            if made.st_uid == os.geteuid() and not just_made:  # ours, and surely locked while it is used
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
@@ -183,9 +173,9 @@ def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
         return Message("this name marks a BEIR folder; rename the file, or index the folder with `rag index`")
     if name in before:
         return Message("another file of this name was uploaded with it; rename one")
-    if suffix not in READERS and name != BESIDE:
+    if suffix not in SUFFIXES and name != BESIDE:
         kind = suffix or Message("a file without extension")
-        known = ", ".join(one[1:] for one in READERS)
+        known = ", ".join(one[1:] for one in SUFFIXES)
         return Message("{kind} is not supported; use {known}", kind=kind, known=known)
     if not upload.content:
         return EMPTY

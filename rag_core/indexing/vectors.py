@@ -141,24 +141,16 @@ def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
     return _Shipped(read)
 
 
-class StoredVectors:
-    """The shipped vectors of one embedding model, used first, and those made at indexing, by text as read."""
-
-    def __init__(self, path: Path, shipped: Path) -> None:
-        self._path = path
-        self._cache = KeyValueCache(path, "vectors", "cached vectors")
-        self._shipped = shipped
-
-    def lookup(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        """The (d,) vectors that are stored; what cannot be read counts as missing."""
-        keys = {text: text_key(text) for text in texts}
-        shipped = read_shipped(self._shipped)
-        found = {key: shipped[key] for key in keys.values() if key in shipped}
-        left = [key for key in keys.values() if key not in found]
-        if left and self._path.is_file():
-            with suppress(StorageError), self._cache.open() as database:
-                found.update(self._cache.read(database, left))
-        return {text: np.frombuffer(found[key], np.float32) for text, key in keys.items() if key in found}
+def stored_vectors(path: Path, folder: Path, texts: Sequence[str]) -> dict[str, Vectors]:
+    """The (d,) vectors of texts as read, shipped in a folder or made at indexing; what cannot be read counts as missing."""
+    keys = {text: text_key(text) for text in texts}
+    shipped, made = read_shipped(folder), KeyValueCache(path, "vectors", "cached vectors")
+    found = {key: shipped[key] for key in keys.values() if key in shipped}
+    left = [key for key in keys.values() if key not in found]
+    if left and path.is_file():
+        with suppress(StorageError), made.open() as database:
+            found.update(made.read(database, left))
+    return {text: np.frombuffer(found[key], np.float32) for text, key in keys.items() if key in found}
 
 
 @dataclass(eq=False)

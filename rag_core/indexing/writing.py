@@ -2,19 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from llama_index.core.constants import DATA_KEY
 from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.schema import BaseNode, TransformComponent
+from llama_index.core.schema import BaseNode
 from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.storage.docstore.utils import doc_to_json
-from pydantic import PrivateAttr
 
 from ..language.analysis import ANALYSER, MAIN_LANGUAGE, languages_of, tokens
 from ..values.owner_only import FOLDER
@@ -30,19 +28,6 @@ from .passages import passage_in, save_passages
 from .recovery import entry_of
 from .stores import chosen
 from .write_report import Progress, WriteReport
-
-
-class _Step(TransformComponent):
-    """A function of the nodes as a step of LlamaIndex's pipeline."""
-
-    _change: Callable[[Sequence[BaseNode]], Sequence[BaseNode]] = PrivateAttr()
-
-    def __init__(self, change: Callable[[Sequence[BaseNode]], Sequence[BaseNode]]) -> None:
-        super().__init__()
-        self._change = change
-
-    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        return self._change(nodes)
 
 
 def write_generation(
@@ -61,44 +46,26 @@ def write_generation(
         bills: receives the model calls as they are made.
     """
     target.mkdir(FOLDER)
+    parse = PassageParser(index.embedder.count, partial(progress, "split"), chunking)
+    # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
+    # without a cache, keyed by the full list of nodes: VectorCache has the vectors of unchanged passages
+    pipeline = IngestionPipeline(transformations=[parse], disable_cache=True)
+    nodes = pipeline.run(documents=list(documents))
     enriched = Enriched(())
-    vectors: Vectors = np.zeros((0, 0), np.float32)
-    embedded = 0  # passages; the others were cached
-    embeddings: tuple[ModelCall, ...] = ()
-
-    def enrich(nodes: Sequence[BaseNode]) -> Sequence[BaseNode]:
-        """Adds each node's context to its metadata; nodes without one are left as they are."""
-        nonlocal enriched
-        if enricher is None:
-            return nodes
-        texts = {document.id_: document.get_content() for document in documents}
-        sources = [
-            DocumentPassages(texts[name], tuple(map(passage_in, group)))
-            for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
-        ]
-        enriched = enricher.enrich(sources, partial(progress, "enrich"))
+    if enricher:
+        enriched = enricher.enrich(_sources(documents, nodes), partial(progress, "enrich"))
         bills.extend(enriched.calls)
         for node, context in zip(nodes, enriched.contexts, strict=True):
             if context:
                 node.metadata["context"] = context
-        return nodes
-
-    def embed(nodes: Sequence[BaseNode]) -> Sequence[BaseNode]:
-        """Embeds the indexed texts; the nodes stay without vectors, since a list of numbers is large."""
-        nonlocal vectors, embedded, embeddings
-        if nodes:
-            texts = [(passage.indexed_text, passage.language) for passage in map(passage_in, nodes)]
-            vectors, embedded, embeddings = index.cache.vectors(texts, partial(progress, "embed"))
-            bills.extend(embeddings)
-        return nodes
-
-    parse = PassageParser(index.embedder.count, partial(progress, "split"), chunking)
-    # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
-    # without a cache, keyed by the full list of nodes: VectorCache has the vectors of unchanged passages
-    pipeline = IngestionPipeline(transformations=[parse, _Step(enrich), _Step(embed)], disable_cache=True)
-    nodes = pipeline.run(documents=list(documents))
-    _save_documents(target / "docstore.json", documents)
     passages = [passage_in(node) for node in nodes]
+    vectors: Vectors = np.zeros((0, 0), np.float32)
+    embedded, embeddings = 0, tuple[ModelCall, ...]()
+    if passages:
+        texts = [(one.indexed_text, one.language) for one in passages]
+        vectors, embedded, embeddings = index.cache.vectors(texts, partial(progress, "embed"))
+        bills.extend(embeddings)
+    _save_documents(target / "docstore.json", documents)
     progress("lexical", 0, 1)
     bm25 = Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages)
     bm25.save(target)
@@ -136,6 +103,15 @@ def write_generation(
         enriched.reason,
         embeddings=embeddings,
     )
+
+
+def _sources(documents: Sequence[LlamaDocument], nodes: Sequence[BaseNode]) -> list[DocumentPassages]:
+    """The documents that have passages, with these."""
+    texts = {document.id_: document.get_content() for document in documents}
+    return [
+        DocumentPassages(texts[name], tuple(map(passage_in, group)))
+        for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
+    ]
 
 
 def _save_documents(path: Path, documents: Sequence[LlamaDocument]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..indexing import CorpusIndex, OfflineEnricher, StoredVectors
+from ..indexing import CorpusIndex, OfflineEnricher, stored_vectors
 from ..language.analysis import warm_up
 from ..language.detector import unpack_in
 from ..language.questions import is_maternity
@@ -218,8 +218,8 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     unpack_in(settings.home)
     warm_up()
     tell("loading the answer engine")
-    stored = StoredVectors(*vector_files(settings, MINILM_WEIGHTS))
-    scorer = load_scorer(settings, embedder, prices, thesaurus, stored.lookup)
+    stored = functools.partial(stored_vectors, *vector_files(settings, MINILM_WEIGHTS))
+    scorer = load_scorer(settings, embedder, prices, thesaurus, stored)
     scorer.warm_up()
     rerankers = Rerankers(settings, scorer)
     models = PaidModels(settings, prices)

@@ -5,7 +5,9 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from .detector import detector
@@ -30,6 +32,7 @@ MIN_CONFIDENCE = 0.7
 # without the dictionaries, at the best MIN_SPANISH (0.65), 19 and 11.
 SHORT = 4  # words of a text that the dictionaries are asked about, unless the detector is
 CERTAIN = 0.9
+UNSURE = 2  # words of a text whose language is assumed, if dictionaries and detector leave it open
 MIN_SPANISH = 0.7
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _SPANISH = re.compile("[áéíóúñ¿¡]", re.IGNORECASE)
@@ -48,6 +51,7 @@ _QUESTION_WORDS = {  # with accents, missing from NLTK's list
 }
 LIST_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")  # how one begins
 _BREAK = re.compile(rf"^{LIST_ITEM.pattern}|\n{{2,}}", re.MULTILINE)
+_assumed: ContextVar[str] = ContextVar("assumed language", default="")
 _lock = threading.Lock()  # Snowball stemmers keep state between calls
 
 
@@ -61,26 +65,49 @@ class Word(NamedTuple):
     stop: bool  # a stop word of the language
 
 
-@functools.lru_cache(maxsize=1024)  # a question's language is asked for again with every passage
+@contextmanager
+def assuming(*languages: str) -> Iterator[None]:
+    """In the block, a word or two that may be English or Spanish are in the only one of these languages.
+
+    If they are several, in the one that is assumed around the block, if it is one of them.
+    """
+    around = _assumed.get()
+    code = languages[0] if len(languages) == 1 else around if around in languages else ""
+    token = _assumed.set(code if code in LANGUAGES else "")
+    try:
+        yield
+    finally:
+        _assumed.reset(token)
+
+
 def language_of(text: str) -> str:
     """The most likely language of a text, as an ISO 639-1 code.
 
     Latin script is read as English or Spanish, the analyser's two languages, because short questions
     are often mistaken for a rarer one; other scripts give whatever is detected. Text without letters
     gives "en". Of a few words, dictionaries tell more than the detector, to which those of Greek and Latin look
-    Spanish ("cord prolapse caesarean"); Spanish without its letters must be likely.
+    Spanish ("cord prolapse caesarean"); Spanish without its letters must be likely. What both tell nothing of, such as
+    "diabetes", is in the language that is assumed (`assuming`), if any.
     """
+    code, sure = _guessed(text)
+    return code if sure else _assumed.get() or code
+
+
+@functools.lru_cache(maxsize=1024)  # a question's language is asked for again with every passage
+def _guessed(text: str) -> tuple[str, bool]:
+    """The most likely language of a text, and whether more than chance speaks for it."""
     if not any(char.isalpha() for char in text):
-        return "en"
-    latin = _is_latin(text)
+        return "en", True
+    latin, sure = _is_latin(text), True
     code, probability = detector(tuple(LANGUAGES) if latin else ()).classify(text)
     if latin and probability < CERTAIN and len(words := _LETTERS.findall(text)) <= SHORT:
         english, spanish = (sum(_is_word(word, language) for word in words) for language in ("en", "es"))
         if english != spanish:
-            return "en" if english > spanish else "es"
+            return "en" if english > spanish else "es", True
+        sure = len(words) > UNSURE or _SPANISH.search(text) is not None
     if code == "es" and probability < MIN_SPANISH and not _SPANISH.search(text):
-        return "en"
-    return str(code)
+        code = "en"
+    return str(code), sure
 
 
 def _is_word(word: str, language: str) -> bool:

@@ -38,7 +38,7 @@ STILL_REASONING = Message("the reply ended before the model had finished its rea
 # share, and tokens, that a server reports unread before it is noted: tokenizers differ by less, and no context is so small
 UNREAD = 1 / 3, 256
 # what ends the name of one version of a model, as in gpt-4o-2024-08-06, mistral-large-2411, llama3.2:latest
-_VERSION = re.compile(r"[-:@](?:latest|\d{4}-\d{2}-\d{2}|\d{3,8})$|\.gguf$")
+_VERSION = re.compile(r"[-:@](?:latest|\d{4}-\d{2}-\d{2}|\d{3,8})$|(?:[-.](?:i?q\d\w*|b?f\d\d))?\.gguf$")
 SENSELESS_USAGE = Message("the server's token counts make no sense; tokens were counted here")
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..language.analysis import assuming
 from ..prompts.replies import Restart
 from ..runtime.run import Flag, Once, Run
 from ..runtime.services import Services
@@ -188,13 +189,14 @@ def _work(
     column: int, question: str, strategy: Strategy, services: Services, run: Run, put: Callable[[Event], None]
 ) -> None:
     try:
-        trace = strategy.run(
-            question,
-            services,
-            run,
-            on_start=lambda place, stage: put(StageStarted(column, place, stage.name, stage.kind)),
-            on_finish=lambda place, step: put(StageFinished(column, place, step)),
-        )
+        with assuming(*services.profile.languages):
+            trace = strategy.run(
+                question,
+                services,
+                run,
+                on_start=lambda place, stage: put(StageStarted(column, place, stage.name, stage.kind)),
+                on_finish=lambda place, step: put(StageFinished(column, place, step)),
+            )
         put(Done(column, trace))
     except Stopped as stopped:
         put(StoppedEarly(column, stopped.calls))

@@ -175,6 +175,8 @@ def why_unreadable(error: Exception) -> str:
         return Message("it is not UTF-8")
     if isinstance(error, OSError):
         return error.strerror or str(error)
+    if isinstance(error, RecursionError):
+        return Message("it is nested too deeply")
     if "set_int_max_str_digits" in str(error):  # int() on what a parser took for a number
         return Message("a number has more than {most:,} digits", most=sys.get_int_max_str_digits())
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -43,6 +43,11 @@ SCORER_NAMES: Mapping[Scorer, Message] = {
     "offline_scorer": Message("estimated chance of answering"),
     "judge": Message("judge score"),
 }
+RULES: Mapping[Label, Message] = {
+    "High": Message("High: {name} {score:.2f}, at least {high:.2f}."),
+    "Medium": Message("Medium: {name} {score:.2f}, from {medium:.2f} to below {high:.2f}."),
+    "Low": Message("Low: {name} {score:.2f}, below {medium:.2f}."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,25 +131,9 @@ def _key(scorer: Scorer, model: str, language: str) -> tuple[str, str, str]:
 
 
 def _relevance(bounds: Thresholds, scorer: Scorer, score: float, *remarks: Message) -> Relevance:
-    label, name = bounds.label(score), SCORER_NAMES[scorer]
-    match label:
-        case "High":
-            rule = Message(
-                "High: {name} {score:.2f}, at least {high:.2f}.", name=name, score=score, high=bounds.high
-            )
-        case "Medium":
-            rule = Message(
-                "Medium: {name} {score:.2f}, from {medium:.2f} to below {high:.2f}.",
-                name=name,
-                score=score,
-                medium=bounds.medium,
-                high=bounds.high,
-            )
-        case "Low":
-            rule = Message(
-                "Low: {name} {score:.2f}, below {medium:.2f}.", name=name, score=score, medium=bounds.medium
-            )
-    said = [rule]
+    label = bounds.label(score)
+    fields = {"name": SCORER_NAMES[scorer], "score": score, "medium": bounds.medium, "high": bounds.high}
+    said = [Message(RULES[label], **fields)]
     if bounds.shown:
         said.append(
             Message(

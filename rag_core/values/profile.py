@@ -96,10 +96,6 @@ def read_profile(folder: Path) -> Profile | None:
             )
         text = content.decode("utf-8-sig")
         return Profile.of(tomllib.loads(text))
-    except RecursionError as error:
-        raise DataError(
-            Message("{path}: lists are nested too deeply.", path=path), Message("Write plain values.")
-        ) from error
     except tomllib.TOMLDecodeError as error:
         what, _, place = str(error).partition(" (at ")
         line = re.search(r"line (\d+)", place)
@@ -117,7 +113,8 @@ def read_profile(folder: Path) -> Profile | None:
             Message("{path}, line {number}: {reason}", path=path, number=number, reason=error.message),
             error.next_step,
         ) from error
-    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
+    # ValueError: not UTF-8, or a number of thousands of digits
+    except (OSError, ValueError, RecursionError) as error:
         raise unreadable(path, error, Message("Correct or remove it.")) from error
 
 

@@ -30,6 +30,7 @@ MILVUS_SCHEME = "milvus+"  # before http:// or https://, which alone are a Chrom
 OPENAI = "openai"  # the provider's name when no base URL is set
 
 Role = Literal["answer", "rewrite", "judge", "enrich"]
+READING: tuple[Role, ...] = ("answer", "rewrite", "judge")  # the roles whose models read questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,7 @@ class Server:
         """The base URL without secrets; "openai" for OpenAI's own."""
         if self.url is None or self.host == OPENAI:
             return OPENAI
-        parts = urlsplit(self.url)
-        shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        return without_url_secrets(shown).rstrip("/")
+        return without_url_secrets(self.url).rstrip("/")
 
 
 def _is_loopback(host: str) -> bool:
@@ -288,7 +287,7 @@ class Settings(BaseSettings):
     @property
     def benchmark_folders(self) -> dict[str, Path]:
         """The folders to measure on, by their names; of two with one name, the first."""
-        folders = [Path(one.strip()) for one in self.benchmarks.split(",") if one.strip()]
+        folders = [Path(one) for one in _names(self.benchmarks)]
         return {folder.name: folder for folder in reversed(folders)}
 
     @property
@@ -307,10 +306,8 @@ class Settings(BaseSettings):
         """
         if not self.asks_provider("answer"):
             return (OFFLINE_MODEL,)
-        roles: tuple[Role, ...] = ("answer", "rewrite", "judge")
-        set_up = [self.model(role) for role in roles if self.server(role) == self.server("answer")]
-        listed = [name.strip() for name in self.models.split(",") if name.strip()]
-        return tuple(dict.fromkeys((*set_up, *listed, OFFLINE_MODEL)))
+        set_up = [self.model(role) for role in READING if self.server(role) == self.server("answer")]
+        return tuple(dict.fromkeys((*set_up, *_names(self.models), OFFLINE_MODEL)))
 
     @property
     def choosable_rerankers(self) -> tuple[str, ...]:
@@ -318,8 +315,7 @@ class Settings(BaseSettings):
 
         No others: a shared address must not make the app read a folder or download a model.
         """
-        named = [name.strip() for name in self.reranker.split(",") if name.strip()] or ["auto"]
-        offered = [OFFLINE_MODEL if name == "auto" else name for name in named]
+        offered = [OFFLINE_MODEL if name == "auto" else name for name in _names(self.reranker) or ["auto"]]
         return tuple(dict.fromkeys((*offered, OFFLINE_MODEL)))
 
     def server(self, role: Role) -> Server | None:
@@ -328,29 +324,18 @@ class Settings(BaseSettings):
         The rewriter model also enriches passages. A role's URL and key each default to the common ones, so
         a common key is sent to every server.
         """
-        match role:
-            case "rewrite" | "enrich":
-                url, key, prefix = self.rewriter_base_url, self.rewriter_api_key, "RAG_REWRITER"
-            case "judge":
-                url, key, prefix = self.judge_base_url, self.judge_api_key, "RAG_JUDGE"
-            case "answer":
-                url, key, prefix = None, None, "OPENAI"
-        server = Server(
-            self.openai_base_url if url is None else url,
-            self.openai_api_key if key is None else key,
-            "OPENAI_BASE_URL" if url is None else f"{prefix}_BASE_URL",
-            "OPENAI_API_KEY" if key is None else f"{prefix}_API_KEY",
+        own = {"rewrite": "rewriter", "enrich": "rewriter", "judge": "judge"}.get(role, OPENAI)
+        url, key = (
+            f"{own}_{what}" if getattr(self, f"{own}_{what}") else f"{OPENAI}_{what}"
+            for what in ("base_url", "api_key")
         )
+        server = Server(getattr(self, url), getattr(self, key), _variable(url), _variable(key))
         return None if server.url is None and server.key is None else server
 
     def naming(self, model: str) -> str:
         """The variables whose value is this language model; empty if none is."""
-        named = {
-            "RAG_ANSWER_MODEL": self.answer_model,
-            "RAG_REWRITER_MODEL": self.rewriter_model,
-            "RAG_JUDGE_MODEL": self.judge_model,
-        }
-        return ", ".join(variable for variable, value in named.items() if value == model)
+        fields = ("answer_model", "rewriter_model", "judge_model")
+        return ", ".join(_variable(field) for field in fields if getattr(self, field) == model)
 
     def model(self, role: Role) -> str:
         return {"answer": self.answer_model, "judge": self.judge_model}.get(role, self.rewriter_model)
@@ -388,8 +373,7 @@ class Settings(BaseSettings):
     @property
     def _asked(self) -> list[Server | None]:
         """The server of each provider's model that reads questions; None where its address is not set."""
-        roles: tuple[Role, ...] = ("answer", "rewrite", "judge")  # "enrich" never reads a question
-        servers = [self.server(role) for role in roles if self.asks_provider(role)]
+        servers = [self.server(role) for role in READING if self.asks_provider(role)]
         if self.embeds_with_provider:
             servers.append(self.server("answer"))
         return servers
@@ -441,20 +425,25 @@ def read_settings(**arguments: Any) -> Settings:
             Message("Setting {name} {value}: {why}.", name=name, value=value, why=why),
             Message("See docs/settings.md."),
         ) from (None if secret else error)
-    except (ValueError, OSError) as error:  # the TOML file itself
+    except (ValueError, OSError, RecursionError) as error:  # the TOML file itself
         raise SettingsError(
             Message("rag.toml cannot be read: {reason}.", reason=why_unreadable(error)),
             Message("Fix or remove the file."),
         ) from error
-    except RecursionError as error:
-        raise SettingsError(
-            Message("rag.toml is nested too deeply."), Message("Fix or remove the file.")
-        ) from error
+
+
+def _names(listed: str) -> list[str]:
+    """The names in a setting that separates them by commas."""
+    return [name.strip() for name in listed.split(",") if name.strip()]
 
 
 def _as_given(field: str, arguments: Mapping[str, Any]) -> str:
     """A setting's name as the user gave it: argument, environment variable or rag.toml key."""
-    variable = field if field.isupper() else f"RAG_{field.upper()}"
     if field in arguments:
         return field
-    return variable if variable in os.environ else f"{field} in rag.toml"
+    return _variable(field) if _variable(field) in os.environ else f"{field} in rag.toml"
+
+
+def _variable(field: str) -> str:
+    """The environment variable of a setting."""
+    return field.upper() if field.lower().startswith(OPENAI) else f"RAG_{field.upper()}"

@@ -40,6 +40,8 @@ READ = {
     "what can be opened": ("<details><summary>If it bleeds</summary>Ring us.</details>", "If it bleeds Ring us."),
     "a merged cell": ("<table><tr><td rowspan=2>Iron</td><td>30 mg</td></tr><tr><td>60 mg</td></tr></table>", "Iron | 30 mg Iron | 60 mg"),
     "a table whose tags are not closed": ("<table><tr><td>Iron<td>30 mg<tr><td>Zinc<td>15 mg</table>", "Iron | 30 mg Zinc | 15 mg"),
+    "an empty cell whose row is not closed": ("<table><tr><td>Iron<td><i></i><tr><td>Zinc<td>15 mg</table><p>x", "Iron Zinc | 15 mg x"),
+    "items that are not closed": ("<ol><li>Call<ol><li>me<li>us</ol><li>Wait</ol>", "1. Call 1. me 2. us 2. Wait"),
     "a table in a table": ("<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td><td>c</td></tr></table>", "a | b | c"),
     "a table that is the layout of a page": ("<table><tr><td><h2>Iron</h2><p>Daily.</p></td><td>News</td></tr></table>", "## Iron Daily. News"),
     "a form": (
@@ -59,6 +61,7 @@ READ = {
     "a list backwards": ("<ol reversed><li>one<ol><li>in it</ol><li>two<li value=9>three<li>four</ol>", "4. one 1. in it 3. two 9. three 8. four"),
     "letters that do not reach": ("<ol type=A start=0><li>one<li>two</ol>", "0. one A. two"),
     "a tick, as GitHub Pages writes it": ("<table><tr><td>iron<td><img alt='✅' class=emoji src=x></table>", "iron | ✅"),
+    "a cross, by its tooltip": ("<table><tr><td>iron<td><i class='fa fa-times' title=No></i></table>", "iron | No"),
     "a cross, as Font Awesome writes it": ("<table><tr><td>iron</td><td><i class='fa fa-times' aria-label=No></i></td></table>", "iron | No"),
     "a sign, as Bootstrap Icons writes it": ("<ul><li><svg role=img class=bi><title>Never</title><path d=''/></svg></li></ul>", "Never"),
     "a cell with a name": ("<table><tr><td>iron</td><td aria-label=Yes>\n</td></table>", "iron | Yes"),
@@ -109,6 +112,12 @@ def test_a_picture_beside_words_in_a_cell_is_reported_once_and_one_in_another_is
     cells = "<td>iron <img alt='a tablet'></td><td><img alt='Yes'> <img alt='at night'></td>"
     document = read_one(tmp_path, "a.html", f"<table><tr>{cells}</tr></table>")
     assert (words(document), document.hidden) == ("iron | Yes at night", ("picture: a tablet",))
+
+
+def test_an_item_and_an_empty_cell_keep_their_line(tmp_path):
+    inside = "<ol><li><p>Call.</p><li>Wait</ol><table><tr><td>Iron<td><tr><td>Zinc<td>15 mg</table>"
+    lines = read_one(tmp_path, "a.html", inside).text.split("\n")
+    assert [line for line in lines if line] == ["1. Call.", "2. Wait", "Iron", "Zinc | 15 mg"]
 
 
 @pytest.mark.parametrize(("inside", "told"), REPORTED.values(), ids=REPORTED)

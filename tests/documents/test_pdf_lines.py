@@ -1,5 +1,6 @@
 """Pieces of text on the pages of a PDF are put together by where they stand and how large they are."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -111,6 +112,22 @@ def test_a_figure_is_raised_by_its_place_as_well(tmp_path):
     ],
 )
 def test_a_text_drawn_again_in_its_place_is_read_once(tmp_path, drawn, read):
+    assert words(read_one(tmp_path, "a.pdf", pages(drawn))) == read
+
+
+def one_by_one(text: str, places: Sequence[float]) -> str:
+    return "".join(at(x, 700, sign) for x, sign in zip(places, text, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "read"),
+    [
+        (one_by_one("ab20 mg", (72, 79, 91, 98, 105, 109, 119)), "ab 20 mg"),  # cells near each other
+        (one_by_one("MAXI 8", range(72, 120, 8)), "MAXI 8"),  # one is narrow
+        (one_by_one("TAXI 8", range(72, 162, 15)), "TAXI 8"),  # spaced
+    ],
+)
+def test_letters_drawn_one_by_one_are_words(tmp_path, drawn, read):
     assert words(read_one(tmp_path, "a.pdf", pages(drawn))) == read
 
 

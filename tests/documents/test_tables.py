@@ -217,8 +217,9 @@ def test_an_empty_name_is_not_taken_for_a_header_on_two_lines(tmp_path):
         ("tool,size\nhook,5 cm\n\nsaw,9 cm\n\nall,14 cm\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm", "tool: all\nsize: 14 cm"]),
         ("tool,sharp\nhook,no\nsaw,yes\n\nfile,no\naxe,yes\n", ["tool: hook\nsharp: no", "tool: saw\nsharp: yes", "tool: file\nsharp: no", "tool: axe\nsharp: yes"]),
         ("tool,size,at\nhook,5 cm,A\n\nplate,shelf,row,by\nold,A,low,ana\n", ["tool: hook\nsize: 5 cm\nat: A", "plate: old\nshelf: A\nrow: low\nby: ana"]),
+        ("tool,size\nhook,5 cm\nsaw,9 cm\n\nSource: a book\nas of May\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm", "Source: a book", "as of May"]),
     ],
-    ids=["a name again", "figures elsewhere", "pages", "groups of figures", "groups of words", "wider"],
+    ids=["a name again", "figures elsewhere", "pages", "groups of figures", "groups of words", "wider", "remarks"],
 )  # fmt: skip
 def test_a_table_ends_where_another_header_stands(tmp_path, table, expected):
     assert texts(tmp_path, table) == expected

@@ -317,6 +317,33 @@ def test_a_style_hides_and_strikes_as_formatting_does(tmp_path, around, own, dir
     assert document.hidden == ((f"{told}: Give 10 mg.",) if told else ())
 
 
+@pytest.mark.parametrize(
+    ("direct", "expected"),
+    [
+        ('<w:position w:val="8"/>', "10⁹ per litre"),  # as LibreOffice writes pages of the web
+        ('<w:rStyle w:val="Up"/>', "10⁹ per litre"),
+        ('<w:rStyle w:val="Upper"/>', "10⁹ per litre"),
+        ('<w:rStyle w:val="Up"/><w:vertAlign w:val="baseline"/>', "109 per litre"),
+        ('<w:position w:val="-8"/>', "109 per litre"),
+        ('<w:position w:val="2"/>', "109 per litre"),  # one point
+    ],
+)
+def test_a_figure_is_raised_by_a_style_or_by_its_place(tmp_path, direct, expected):
+    up = style("Up", '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>', kind="character")
+    styles = up + style("Upper", "", "Up", kind="character")
+    body = paragraph(run("10"), run("9", direct), run(" per litre"))
+    assert words(read_one(tmp_path, "ward.docx", word(body, {"styles": styles}))) == expected
+
+
+def test_a_note_whose_mark_is_raised_is_apart_from_the_words(tmp_path):
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:footnoteReference w:id="2"/></w:r>'
+    notes = f'<w:footnote w:id="2">{paragraph(run("Not 5 mg."))}</w:footnote>'
+    document = read_one(
+        tmp_path, "ward.docx", word(paragraph(run("Rest"), raised, run("now.")), {"footnotes": notes})
+    )
+    assert words(document) == "Rest (Not 5 mg.) now."
+
+
 def test_what_the_whole_document_hides_is_reported(tmp_path):
     hidden = "<w:docDefaults><w:rPrDefault><w:rPr><w:vanish/></w:rPr></w:rPrDefault></w:docDefaults>"
     body = paragraph(run("Draft."), run("Rest.", '<w:vanish w:val="0"/>'))

@@ -2,7 +2,6 @@
 
 import os
 import struct
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from helpers.small import DOCUMENTS
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.indexing.chroma import DATABASE
-from rag_core.indexing.uploads import clear_leftovers, temporary_folder
+from rag_core.indexing.uploads import Upload, UploadFolder, clear_staged
 from rag_core.language.thesaurus import Thesaurus
 
 SECRET = "xyloquine"
@@ -108,23 +107,22 @@ def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_pat
     assert set(lengths[elements * 4 :]) == {0}
 
 
-PREFIX = "rag-test-"
+PREFIX = ".new-"
 
 
 def test_a_folder_that_a_killed_process_left_goes_and_nothing_else_does(tmp_path):
+    place = tmp_path / "uploads"
     for name in ("mine", f"{PREFIX}left", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "file").touch()
-    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "mine")
-    (tmp_path / f"{PREFIX}new").mkdir()  # not locked yet
-    (tmp_path / f"{PREFIX}empty").mkdir()
-    os.utime(tmp_path / f"{PREFIX}empty", (0, 0))
-    with ExitStack() as served:
-        used = temporary_folder(tmp_path, served, PREFIX)
-        (used / "file").touch()
-        clear_leftovers(tmp_path, PREFIX)
-        assert {path.name for path in tmp_path.iterdir()} == {
+        (place / name).mkdir(parents=True)
+        (place / name / "file").touch()
+    (place / f"{PREFIX}link").symlink_to(place / "mine")
+    (place / f"{PREFIX}new").mkdir()  # not locked yet
+    (place / f"{PREFIX}empty").mkdir()
+    os.utime(place / f"{PREFIX}empty", (0, 0))
+    with UploadFolder(tmp_path, "mine").staged([Upload("file", b"text")]) as used:
+        clear_staged(tmp_path)
+        assert {path.name for path in place.iterdir()} == {
             "mine", "other", f"{PREFIX}link", f"{PREFIX}new", used.name,
         }  # fmt: skip
-        assert [(tmp_path / name / "file").exists() for name in ("mine", "other", used.name)] == [True] * 3
+        assert [(place / name / "file").exists() for name in ("mine", "other", used.name)] == [True] * 3
     assert not used.exists()

@@ -10,6 +10,7 @@ from rag_core.indexing.bm25 import Bm25Index
 from rag_core.language.analysis import (
     ANALYSER,
     LANGUAGES,
+    assuming,
     language_of,
     matches,
     query_tokens,
@@ -146,6 +147,24 @@ def test_matches_finds_the_same_words_that_search_does():
 )  # fmt: skip
 def test_the_language_of_a_short_question_is_recognised(text, language):
     assert language_of(text) == language
+
+
+@pytest.mark.parametrize(
+    ("page", "collection", "language"),
+    [
+        ("en", ["es"], "es"),
+        ("es", ["en"], "en"),
+        ("es", ["en", "es"], "es"),
+        ("en", ["en", "es"], "en"),
+        ("es", ["de", "en"], "en"),  # as without any
+        ("es", ["de"], "en"),
+    ],
+)
+def test_a_word_of_both_languages_is_in_that_of_the_collection_or_page(page, collection, language):
+    with assuming(page), assuming(*collection):
+        assert language_of("diabetes") == language
+        assert (language_of("car permit"), language_of("ácido fólico")) == ("en", "es")
+    assert language_of("diabetes") == "en"
 
 
 @pytest.mark.parametrize("text", ["Schwangerschaft und Geburt", "le travail commence", "dor nas costas"])

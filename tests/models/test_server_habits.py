@@ -327,6 +327,7 @@ class TestSelfReports:
     @for_each(("asked", "answered"), [
         ("gpt-4o", "gpt-4o-2024-08-06"), ("gpt-4", "gpt-4-0613"), ("llama3.2", "llama3.2:latest"),
         ("mistral-large", "mistral-large-2411"), ("qwen", "Org/Qwen"), ("small", "/models/small.gguf"),
+        ("small-7b", "/models/small-7b.Q4_K_M.gguf"), ("small-7b", "small-7b-IQ2_XS.gguf"),
     ])  # fmt: skip
     def test_a_version_of_the_same_model_is_no_other(self, base, prices, asked, answered):
         base.script.append(Events((said({"content": "Dogs bark."}, "stop", model=answered), "[DONE]")))

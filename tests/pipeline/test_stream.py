@@ -14,6 +14,7 @@ from rag_core.catalog import build
 from rag_core.indexing import CorpusIndex
 from rag_core.lab.engines import ROLES
 from rag_core.lab.lab import Lab
+from rag_core.language.analysis import assuming, language_of
 from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import stream
 from rag_core.prompts.prompt import Prompt
@@ -127,6 +128,19 @@ def test_the_steps_told_are_the_steps_of_the_trace(services):
     told = tuple(event.step for event in events if isinstance(event, StageFinished))
     assert done.trace.steps == told
     assert done.trace.engine == ENGINE
+
+
+@pytest.mark.parametrize(
+    ("page", "languages", "read"), [("es", ("en",), "en"), ("es", ("en", "es"), "es"), ("en", ("es",), "es")]
+)
+def test_a_column_reads_a_word_of_both_languages_in_that_of_its_collection_or_the_page(
+    services, page, languages, read
+):
+    llms = {"answer": Told({"answer": lambda prompt: f"{language_of('diabetes')} [1]"})}
+    profile = replace(services.profile, languages=languages)
+    with assuming(page):
+        (trace,) = traces_of(["bm25"], replace(services, llms=llms, profile=profile), QUESTION)
+    assert trace.answer.text.split()[0] == read
 
 
 BAD = Strategy("bad", (Broken(ValueError("no")), Retrieve((Dense(),)), Generate()))

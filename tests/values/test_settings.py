@@ -298,6 +298,7 @@ class TestWrongValues:
             ("max_calls = 0", ["max_calls", "0"]),
             ("llm = ", ["rag.toml"]),
             ("llm", ["rag.toml"]),
+            ("llm = " + "[" * 5000, ["rag.toml", "nested too deeply"]),
         ],
     )
     def test_a_wrong_line_of_rag_toml_is_named(self, folder, line, words):

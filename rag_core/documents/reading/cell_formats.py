@@ -1,6 +1,7 @@
 """What a spreadsheet shows of a value: ECMA-376 part 1, 18.8.31 has the signs of its number formats."""
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
@@ -17,6 +18,7 @@ _TOKEN = re.compile(
 )
 _SECTION = re.compile(r'(?:"[^"]*"|\\.|\[[^\]]*\]|[^;])*')
 _NOT_OF_DATES = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
+_SAID = {"space": " ", "filler": "", "colour": ""}
 _CONDITION = re.compile(r"\[[<>=]")
 
 Tokens = tuple[tuple[str, str], ...]
@@ -46,25 +48,13 @@ def _number(value: float, number_format: str) -> str:
     if number_format in ("", "General") or _CONDITION.search(number_format):
         return _general(value)
     sections = _sections(number_format)
-    if len(sections) > 2 and value == 0:
-        tokens, sign = sections[2], ""
-    elif len(sections) > 1 and value < 0:
-        tokens, sign = sections[1], ""
-    else:
-        tokens, sign = sections[0], "-" if value < 0 else ""
+    at = 2 if value == 0 and len(sections) > 2 else int(value < 0 and len(sections) > 1)
+    tokens, sign = sections[at], "-" if value < 0 and at == 0 else ""
     if sum(kind in ("number", "fraction") for kind, _ in tokens) > 1:  # such as that of a telephone
         return _general(value)
     try:
         size = abs(Decimal(str(value))).scaleb(2 * tokens.count(("sign", "%")))
-        said = [_figures(size, text) if kind == "number" else text for kind, text in tokens]
-        said = [
-            _fraction(size, text)
-            if kind == "fraction"
-            else _general(float(size))
-            if kind == "general"
-            else one
-            for (kind, text), one in zip(tokens, said, strict=True)
-        ]
+        said = [_WAYS[kind](size, text) if kind in _WAYS else text for kind, text in tokens]
     except (ArithmeticError, ValueError):  # an odd format, or more digits than anyone writes
         return _general(value)
     text = " ".join("".join(said).split())
@@ -95,13 +85,16 @@ def _fraction(size: Decimal, pattern: str) -> str:
     """A fraction as `# ?/?` shows it; the signs below the bar say how large the lower number may be."""
     lower = pattern.rpartition("/")[2]
     exact = Fraction(size)
-    near = (
-        Fraction(round(exact * int(lower)), int(lower))
-        if lower.isdigit() and int(lower)
-        else exact.limit_denominator(10 ** len(lower) - 1)
-    )
+    near = exact.limit_denominator(10 ** len(lower) - 1)
+    if lower.isdigit() and int(lower):
+        near = Fraction(round(exact * int(lower)), int(lower))
     whole, rest = divmod(near, 1) if re.search(r"\s", pattern) else (0, near)
     return " ".join([str(whole)] * bool(whole or not rest) + [str(rest)] * bool(rest))
+
+
+_WAYS: dict[str, Callable[[Decimal, str], str]] = {
+    "number": _figures, "fraction": _fraction, "general": lambda size, _: _general(float(size))
+}  # fmt: skip
 
 
 def _date(value: date | time, number_format: str) -> str:
@@ -141,9 +134,5 @@ def _sections(number_format: str) -> tuple[Tokens, ...]:
 
 
 def _tokens(section: str) -> Tokens:
-    tokens = []
-    for found in _TOKEN.finditer(section):
-        kind = found.lastgroup or "sign"
-        text = {"space": " ", "filler": "", "colour": ""}.get(kind, found[kind])
-        tokens.append((kind, text))
-    return tuple(tokens)
+    found = ((one.lastgroup or "sign", one) for one in _TOKEN.finditer(section))
+    return tuple((kind, _SAID.get(kind, one[kind])) for kind, one in found)

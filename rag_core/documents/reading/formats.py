@@ -9,7 +9,8 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,12 +37,9 @@ _DAMAGED = {
 }
 MAX_REASON = 300  # characters
 _MARKS = {  # the longer first: UTF-32's begins with UTF-16's
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 # What letters and the degree sign of Mac and DOS encodings become in Windows-1252
 _ODD = re.compile(
     r"[a-zß-ÿ](?:[À-ÖØ-ÞŠŒŽŸ]|[‚„†‡ˆ‰‹›¡-ª¬®-±´¶-º¼-¿×÷]|[–—˜¢£¤¥§«»](?=[a-z]))(?![A-ZÀ-Þ])|\d ?[¡ø]|(?<![a-z])ÿ"
@@ -57,7 +55,7 @@ def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Docu
     documents: list[Document] = []
     parts = characters = 0
     try:
-        for document in map(as_seen, READERS[path.suffix.lower()](File(path, name, limits))):
+        for document in map(as_seen, _documents(File(path, name, limits))):
             parts += 1 + document.text.count("\n#")
             characters += len(document.text)
             if parts > limits.parts:
@@ -110,9 +108,8 @@ def _markdown(file: File) -> Iterator[Document]:
 
         fields, body = take_front_matter(text)
         sources = fields.get("sources")
-        if isinstance(sources, list) and any(
-            isinstance(one, dict) and "organisation" in one for one in sources
-        ):
+        listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
+        if any("organisation" in one for one in listed):
             yield parse_document(text, file.path)
             return
         text = body
@@ -135,80 +132,57 @@ def _said(value: object) -> str:
     return ", ".join(map(str, listed)) if is_plain else ""
 
 
-def _plain_text(file: File) -> Iterator[Document]:
-    from .lines import joined_lines
-
-    yield file.document("", joined_lines(file.text))
-
-
-def _html(file: File) -> Iterator[Document]:
-    from .page import read_page
-
-    yield file.document(*read_page(file.content, file.limits.depth))
-
-
-def _pdf(file: File) -> Iterator[Document]:
-    from .pdf import read_pdf
-
-    yield file.document(*read_pdf(file.content, file.limits.characters))
-
-
-def _docx(file: File) -> Iterator[Document]:
-    from .word import read_word
-
-    yield file.document(*read_word(_archive(file), file.limits.depth))
-
-
-def _csv(file: File) -> Iterator[Document]:
-    from .delimited import csv_rows
-    from .tables import row_documents, with_reports
-
-    yield from with_reports(row_documents(csv_rows(file.text), file.path.stem, file.name), file.name)
-
-
-def _xlsx(file: File) -> Iterator[Document]:
-    from .workbook import workbook_documents
-
-    yield from workbook_documents(_archive(file), file.path.stem, file.name)
-
-
 def _archive(file: File) -> io.BytesIO:
     """A zip archive whose parts, by their declared sizes, are within the limit; zipfile reads no more than these."""
     content = io.BytesIO(file.content)
     with zipfile.ZipFile(content) as archive:
-        if sum(part.file_size for part in archive.infolist()) > file.limits.unpacked:
-            size = megabytes(file.limits.unpacked)
-            raise LimitExceeded(Message("it unpacks to more than {size}", size=size))
+        if sum(part.file_size for part in archive.infolist()) > (most := file.limits.unpacked):
+            raise LimitExceeded(Message("it unpacks to more than {size}", size=megabytes(most)))
     return content
 
 
-def _json(file: File) -> Iterator[Document]:
-    yield from json_documents(file.text, file.path)
+SUFFIXES = (".md", ".txt", ".html", ".htm", ".pdf", ".docx", ".csv", ".xlsx", ".jsonl", ".json")
 
 
-READERS: dict[str, Callable[[File], Iterator[Document]]] = {
-    ".md": _markdown,
-    ".txt": _plain_text,
-    ".html": _html,
-    ".htm": _html,
-    ".pdf": _pdf,
-    ".docx": _docx,
-    ".csv": _csv,
-    ".xlsx": _xlsx,
-    ".jsonl": _json,
-    ".json": _json,
-}
+def _documents(file: File) -> Iterable[Document]:
+    match file.path.suffix.lower():
+        case ".md":
+            return _markdown(file)
+        case ".txt":
+            from .lines import joined_lines
+
+            return [file.document("", joined_lines(file.text))]
+        case ".html" | ".htm":
+            from .page import read_page
+
+            return [file.document(*read_page(file.content, file.limits.depth))]
+        case ".pdf":
+            from .pdf import read_pdf
+
+            return [file.document(*read_pdf(file.content, file.limits.characters))]
+        case ".docx":
+            from .word import read_word
+
+            return [file.document(*read_word(_archive(file), file.limits.depth))]
+        case ".csv":
+            from .delimited import csv_rows
+            from .tables import row_documents, with_reports
+
+            return with_reports(row_documents(csv_rows(file.text), file.path.stem, file.name), file.name)
+        case ".xlsx":
+            from .workbook import workbook_documents
+
+            return workbook_documents(_archive(file), file.path.stem, file.name)
+    return json_documents(file.text, file.path)
 
 
 def _decoded(content: bytes) -> str:
     """The text of a file; raises LimitExceeded if it is not text, or its encoding cannot be told."""
     wide = b"\0" in content
     marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
-    try:
+    with suppress(UnicodeDecodeError):
         if marked or not wide:
             return content.decode(marked or "utf-8")
-    except UnicodeDecodeError:
-        pass
     if not marked and (text := _likely(content, wide)):
         return text
     if wide:
@@ -231,12 +205,10 @@ def reason_of(error: Exception, suffix: str) -> str:
     """The reason for an error of a reader or of the library behind it, by the file's suffix."""
     if isinstance(error, OSError):
         return Message("it cannot be opened ({reason})", reason=why_unreadable(error))
+    if isinstance(error, csv.Error) and "field limit" in str(error):
+        most = csv.field_size_limit()
+        return Message("a cell has more than {most:,} characters; is a quotation mark left open?", most=most)
     if isinstance(error, csv.Error):
-        if "field limit" in str(error):
-            return Message(
-                "a cell has more than {most:,} characters; is a quotation mark left open?",
-                most=csv.field_size_limit(),
-            )
         return Message("it is not a table ({reason}); save it again as CSV", reason=why_unreadable(error))
     if isinstance(error, ParseError) and "amplification" in str(error):
         return Message(

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ...language.analysis import language_of
@@ -63,9 +62,7 @@ class GuardedReader:
     def __enter__(self) -> GuardedReader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -109,22 +106,17 @@ class GuardedReader:
         arguments = [sys.executable, "-P", "-c", _START, str(_PACKAGE), json.dumps(asdict(self._limits))]
         secret = ("OPENAI_", "RAG_")  # not for a process that reads what strangers wrote
         try:
-            self._process = subprocess.Popen(
-                arguments,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={key: value for key, value in os.environ.items() if not key.startswith(secret)},
-            )
+            pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+            env = {key: value for key, value in os.environ.items() if not key.startswith(secret)}
+            self._process = subprocess.Popen(arguments, env=env, **pipes)
             self._receive(self._process, START_SECONDS)
         except (_Ended, OSError) as error:
             said = self._process.communicate()[1].decode(errors="replace") if self._process else str(error)
             self.close()
             reason = said.strip()[-300:] or error
-            raise MissingResource(
-                Message("The process that reads files cannot start: {reason}", reason=reason),
-                Message("Check that this machine has free memory and processes, then try again."),
-            ) from error
+            what = Message("The process that reads files cannot start: {reason}", reason=reason)
+            step = Message("Check that this machine has free memory and processes, then try again.")
+            raise MissingResource(what, step) from error
         except BaseException:
             self.close()
             raise
@@ -167,15 +159,12 @@ def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tu
 
 
 def _document(fields: list[Any]) -> Document:
-    as_sent: Any = Document(*fields)
-    document = replace(
-        as_sent,
-        sources=tuple(Source(*source) for source in as_sent.sources),
-        marks=tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in as_sent.marks),
-        hidden=tuple(as_sent.hidden),
-        questions=tuple((heading, question) for heading, question in as_sent.questions),
-    )
-    return _with_language(document)
+    sent: Any = Document(*fields)
+    sources = tuple(Source(*source) for source in sent.sources)
+    marks = tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in sent.marks)
+    questions = tuple(map(tuple, sent.questions))
+    told = replace(sent, sources=sources, marks=marks, hidden=tuple(sent.hidden), questions=questions)
+    return _with_language(told)
 
 
 def _with_language(document: Document) -> Document:

@@ -70,10 +70,8 @@ def find_gap(rows: Sequence[Cells]) -> int:
     """
     for gap in range(2, max(map(len, rows), default=0) - 2):
         sides = [(row[:gap], row[gap + 1 :]) for row in rows if any(row)]
-        if (
-            any(_at(row, gap) for row in rows)
-            or min(max(map(_filled, side)) for side in zip(*sides, strict=True)) < 2
-        ):
+        widths = [max(map(_filled, side)) for side in zip(*sides, strict=True)]
+        if any(_at(row, gap) for row in rows) or min(widths) < 2:
             continue
         filled = [(any(left), any(right)) for left, right in sides]
         first = filled.index((True, True)) if (True, True) in filled else len(filled)

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...values.letters import raised
 from ..hidden import reported
@@ -27,19 +27,25 @@ _NOT_SHOWN = {  # in a browser of today, unless it fails
     "embed": "embedded file",
 }  # fmt: skip
 _WITHOUT_TEXT = {"iframe", "video", "audio", "canvas", "object", "embed"}  # are reported all the same
-_WRAPPED: dict[str, Callable[[str], str]] = {
+_Change = Callable[[str], str]
+_WRAPPED: dict[str, _Change] = {
     "rt": lambda text: f" ({text.strip()})",  # how a word is spoken
     "q": lambda text: f"\u201c{text.strip()}\u201d",
     "msqrt": lambda text: f"\u221a({text.strip()})",
 }
+_SIGNS = {"i", "span", "svg"}  # drawn by a sheet
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-_GRID = {"tr", "td", "th"}
+_CELLS, _NONE = {"td", "th"}, set[str]()
+_ENDS = {  # an element -> those that it ends, if the page does not, and in which they are (HTML, 13.1.2.4)
+    "li": ({"li"}, _LISTS | _CELLS), "dt": ({"dt", "dd"}, {"dl"}), "dd": ({"dt", "dd"}, {"dl"}), "option": ({"option"}, {"select"}),
+    "tr": ({"tr"}, {"table"}), "td": (_CELLS, {"tr", "table"}), "th": (_CELLS, {"tr", "table"}),
+}  # fmt: skip
 _OF_ROWS = {"table", "thead", "tbody", "tfoot", "tr"}
 _BLOCKS = {
     "p", "div", "li", "tr", "td", "th", "br", "dt", "dd", "section", "article", "blockquote", "option", "pre",
     "figcaption", "caption", "address", "summary", "legend", "hr", "table", "ul", "ol", "dl", "main", "aside", "header",
     "footer", "hgroup", "figure", "form", "fieldset", "details", "dialog", "textarea", "select", "optgroup", "center",
-    "menu", "dir", "search", "listing", "xmp", "plaintext", "text",
+    "menu", "dir", "search", "button", "listing", "xmp", "plaintext", "text",
 }  # fmt: skip
 _SAME_AS = {  # an encoding's name -> the one that browsers read, by Python's names (WHATWG Encoding Standard, 4.2)
     "iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
@@ -73,7 +79,7 @@ class _End(NamedTuple):
     `labels` is how many of pictures stand before it; those in it stand for its text where it has none.
     """
 
-    change: Callable[[str], str]
+    change: _Change
     labels: int | None = None
 
 
@@ -82,7 +88,15 @@ def read_page(content: bytes, deepest: int) -> Page:
     from bs4 import BeautifulSoup
 
     class Flattened(BeautifulSoup):
-        """Closes elements beyond the limit at once, so that their text stays but not their nesting."""
+        """Closes what another element ends, and elements beyond the limit at once: their text stays, their nesting not."""
+
+        def handle_starttag(self, name: str, *more: Any, **named: Any) -> Tag | None:
+            ended, within = _ENDS.get(name, (_NONE, _NONE))
+            place = next((one.name for one in reversed(self.tagStack) if one.name in ended | within), "")
+            if place in ended:
+                self.endData()  # the text so far is in it
+                self._popToTag(place)
+            return super().handle_starttag(name, *more, **named)
 
         def pushTag(self, tag: Tag) -> None:
             super().pushTag(tag)
@@ -109,23 +123,21 @@ def _is_fraction(figures: Tag) -> bool:
     return is_bar and getattr(getattr(bar, "next_sibling", None), "name", "") == "sub"
 
 
-def _number(element: Tag, following: dict[int, int]) -> str:
-    """The number before an item of a numbered list; `following` holds the next of each list (HTML, 4.4.5 and 4.4.8)."""
-    around = _around(element, _LISTS) if element.name == "li" else None  # an item may lack its end
+def _item(element: Tag, following: dict[int, int]) -> _Change | None:
+    """What becomes of the text of an item of a list; `following` holds each list's next number (HTML, 4.4.5 and 4.4.8)."""
+    if element.name != "li":
+        return None
+    around = _around(element, _LISTS)
     if around is None or around.name != "ol":
-        return ""
+        return lambda text: f"\n{text.strip()}\n"
     backwards = "reversed" in around.attrs
     places = [element.get("value"), following.get(id(around)), around.get("start")]
     number = next((int(str(one)) for one in places if re.fullmatch(r"\s*-?\d{1,9}\s*", str(one))), 1)
-    if (
-        backwards
-        and id(around) not in following
-        and "start" not in around.attrs
-        and "value" not in element.attrs
-    ):
+    if backwards and places == [None] * 3:
         number = sum(_around(one, _LISTS) is around for one in around("li"))
     following[id(around)] = number - 1 if backwards else number + 1
-    return f"{_counted(number, str(element.get('type') or around.get('type')))}. "
+    mark = _counted(number, str(element.get("type") or around.get("type")))
+    return lambda text: f"\n{mark}. {text.strip()}\n"
 
 
 def _counted(number: int, kind: str) -> str:
@@ -206,35 +218,35 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
         elif element.name == "title" and _around(element, {"svg"}):
             labels.append((element.get_text(" ", strip=True), ""))
         elif element.name not in _NOT_TEXT:
-            attributes = {name: _value(value) for name, value in element.attrs.items()}
+            given = element.attrs.items()
+            attributes = {
+                name: " ".join(one) if isinstance(one, list) else str(one or "") for name, one in given
+            }
             classes = [styles[name] for name in attributes.get("class", "").split() if name in styles]
             style = ";".join([*classes, attributes.get("style", "").lower()])
             seen = look(element.name, attributes, around)
             if seen is None or (reason := crossed_out(element.name, style) or _why_not_shown(element)):
                 said = " ".join(element.get_text(" ", strip=True).split())
-                hidden.append(said if seen is None else _told(element, reason, said))
+                if seen and (said or element.name in _WITHOUT_TEXT):  # some are worth a word by themselves
+                    said = f"{reason}: {said}" if said else reason
+                hidden.append(said)
                 continue
             hidden += _beside(element, attributes)
             before = len(labels)
-            if label := (attributes.get("aria-label") or attributes.get("alt", "")).strip():
+            said = attributes.get("title", "") if element.name in _SIGNS else ""
+            if label := (attributes.get("aria-label") or attributes.get("alt") or said).strip():
                 labels.append((label, f"picture: {label}" if "alt" in attributes else ""))
             ends: list[tuple[PageElement | _End | str, Look]] = []
-            if change := _in_grid(element, attributes, grids) or _change(element, style):
+            change = _in_grid(element, attributes, grids) or _item(element, items) or _change(element, style)
+            if change:
                 parts.append([])
-                ends = [(_End(change, before if element.name in ("td", "th") else None), seen)]
-            elif element.name == "li":
-                parts.append([])
-                ends = [(_End(f"\n{_number(element, items)}{{}}\n".format, before), seen)]
+                ends = [(_End(change, before if element.name in _CELLS | {"li"} else None), seen)]
             elif element.name in _BLOCKS or element.name in _HEADINGS:
                 parts[-1].append("\n")
                 ends = [("\n", seen)]
             parts[-1].append(_instead(element, attributes))
             rest += [*ends, *((child, seen) for child in reversed(element.contents))]
     return "".join(parts[0]), [*hidden, *(told for _, told in labels if told)]
-
-
-def _value(attribute: object) -> str:
-    return " ".join(map(str, attribute)) if isinstance(attribute, list) else str(attribute or "")
 
 
 def _styles(page: Tag) -> dict[str, str]:
@@ -255,19 +267,13 @@ def _why_not_shown(element: Tag) -> str:
     return _NOT_SHOWN.get(element.name, "")
 
 
-def _told(element: Tag, reason: str, said: str) -> str:
-    """How an element that is not read is reported; some are worth a word without text."""
-    return f"{reason}: {said}" if said else reason if element.name in _WITHOUT_TEXT else ""
-
-
 def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
     """What an element says that its reader does not see."""
-    if element.name == "img" and not attributes.keys() & {
-        "alt",
-        "aria-label",
-    }:  # an empty one is for mere decoration
+    if (
+        element.name == "img" and "alt" not in attributes and "aria-label" not in attributes
+    ):  # an empty one is decoration
         yield "a picture without a description"
-    elif element.name in ("i", "span", "svg") and "aria-label" not in attributes and not element.find(True):
+    elif element.name in _SIGNS and not {"aria-label", "title"} & {*attributes} and not element.find(True):
         cell = _around(element, {"td", "th", "li"})  # otherwise empty: a tick, or a cross
         within = [*islice(cell.descendants, LONG)] if cell else []
         empty = len(within) < LONG and not "".join(one for one in within if isinstance(one, str)).strip()
@@ -289,7 +295,7 @@ def _instead(element: Tag, attributes: Mapping[str, str]) -> str:
     return "/" if _is_last_of(element, "mfrac") else ""
 
 
-def _change(element: Tag, style: str) -> Callable[[str], str] | None:
+def _change(element: Tag, style: str) -> _Change | None:
     """What becomes of an element's text as a whole, if anything does."""
     name = element.name
     if name in _HEADINGS and not _around(element, _HEADINGS):  # as Markdown, so that passages keep them
@@ -297,26 +303,21 @@ def _change(element: Tag, style: str) -> Callable[[str], str] | None:
     if name == "sup" and _is_fraction(element):
         return lambda text: f" {text.strip()}"
     if name == "sup" or _is_last_of(element, "msup") or re.search(r"vertical-align\s*:\s*super", style):
-        return lambda text: raised(text.strip())
+        return lambda text: text.replace(text.strip(), raised(text.strip()))
     return _WRAPPED.get(name)
 
 
-def _in_grid(
-    element: Tag, attributes: Mapping[str, str], grids: Mapping[int, Grid]
-) -> Callable[[str], str] | None:
+def _in_grid(element: Tag, attributes: Mapping[str, str], grids: Mapping[int, Grid]) -> _Change | None:
     """What becomes of the text of a cell or a row of a table: the row says its cells on one line."""
-    if element.name not in _GRID or not (table := _around(element, {"table"})):
+    if element.name not in _CELLS | {"tr"} or not (table := _around(element, {"table"})):
         return None
     grid = grids[id(table)]
     if element.name == "tr":
-        before = grid.end_row()  # whose end the page left out
         cells = element.find_all(("th", "td")) if table.find("tr") is element else []
         is_header = len(cells) > 1 and all(one.name == "th" for one in cells)
         is_long = is_header and len(table.find_all("tr", limit=LONG)) == LONG
         rule = SEPARATOR.join(["---"] * len(cells)) if is_long else ""
-        return lambda text: "\n" + "\n".join(filter(None, [before, text.strip(), grid.end_row(), rule]))
-    if element.parent and element.parent.name in _GRID - {"tr"}:  # whose end the page left out
-        return lambda text: f"{SEPARATOR}{text.strip()}"
+        return lambda text: "\n" + "\n".join(filter(None, [text.strip(), grid.end_row(), rule]))
     columns, rows = attributes.get("colspan", ""), attributes.get("rowspan", "")
     return lambda text: grid.take(text, columns, rows)
 
@@ -328,33 +329,23 @@ def _around(element: Tag, names: set[str]) -> Tag | None:
 
 def _is_last_of(element: Tag, name: str) -> bool:
     around = element.parent
-    return bool(
-        around
-        and around.name == name
-        and element.find_previous_sibling(True)
-        and not element.find_next_sibling(True)
-    )
-
-
-class Cell(NamedTuple):
-    """A cell: its text, and how many columns and rows it covers."""
-
-    text: str
-    columns: int
-    rows: int
+    within = around.find_all(True, recursive=False) if around and around.name == name else []
+    return len(within) > 1 and within[-1] is element
 
 
 class Grid:
     """One table, read from top to bottom."""
 
     def __init__(self) -> None:
-        self._row: list[Cell] = []
+        self._row: list[
+            tuple[str, int, int]
+        ] = []  # the texts of cells, and how many columns and rows they cover
         # column -> rows below that a cell still covers, its text
         self._reaching: dict[int, tuple[int, str]] = {}
 
     def take(self, text: str, columns: str, rows: str) -> str:
         """Take the next cell of the row; nothing is left in its place."""
-        self._row.append(Cell(text.strip(), _span(columns), _span(rows)))
+        self._row.append((text.strip(), _span(columns), _span(rows)))
         return ""
 
     def end_row(self) -> str:
@@ -362,24 +353,21 @@ class Grid:
         cells, self._row = self._row, []
         if not cells:
             return ""
-        if any("#" in one.text[:1] or "\n#" in one.text or one.text.count("\n") >= LINES for one in cells):
+        texts = [text for text, *_ in cells]
+        if any(text[:1] == "#" or "\n#" in text or text.count("\n") >= LINES for text in texts):
             self._reaching.clear()
-            return "\n\n".join(one.text for one in cells)
-        shown: dict[int, str] = {}
-        reaching: dict[int, tuple[int, str]] = {}
-        for column, (rows, text) in self._reaching.items():
-            shown[column] = text
-            if rows > 1:
-                reaching[column] = rows - 1, text
+            return "\n\n".join(texts)
+        shown = {column: text for column, (_, text) in self._reaching.items()}
+        reaching = {column: (rows - 1, text) for column, (rows, text) in self._reaching.items() if rows > 1}
         column = 0
-        for one in cells:
+        for text, width, height in cells:
             while column in shown:
                 column += 1
-            lines = one.text.splitlines() if SEPARATOR in one.text else [one.text]  # rows, of a table in it
+            lines = text.splitlines() if SEPARATOR in text else [text]  # rows, of a table in it
             shown[column] = "\n".join(" ".join(line.split()) for line in lines)
-            if one.rows > 1:
-                reaching[column] = one.rows - 1, shown[column]
-            column += one.columns
+            if height > 1:
+                reaching[column] = height - 1, shown[column]
+            column += width
         self._reaching = reaching
         return SEPARATOR.join(shown[at] for at in sorted(shown)).strip(SEPARATOR)
 

@@ -27,13 +27,8 @@ def read_pdf(content: bytes, most: int) -> Page:
 
     What is filled in a form or typed onto a page ends that page. Comments, attached files, running headers and footers,
     pages without text, text in no known letters and text that is not drawn are reported. On a page with a picture the
-    last is read: it is how a scan has text.
-
-    Args:
-        most: characters after which the rest is not read; the caller refuses the file.
-
-    Raises:
-        LimitExceeded: all its text is in no known letters.
+    last is read: it is how a scan has text. After `most` characters the rest is not read; the caller refuses the file.
+    Raises LimitExceeded if all its text is in no known letters.
     """
     from pypdf import PdfReader  # LlamaIndex's PDFReader does the same, but retries broken files
 
@@ -61,17 +56,13 @@ def read_pdf(content: bytes, most: int) -> Page:
             break
     if not any(pages):
         if unknown:
-            raise LimitExceeded(
-                Message("its fonts do not tell which letters they draw; run text recognition (OCR) on it")
-            )
+            odd = Message("its fonts do not tell which letters they draw; run text recognition (OCR) on it")
+            raise LimitExceeded(odd)
         return Page("", "", reported(undrawn))  # the caller knows what to say of a scan
     running = [f"header or footer: {line}" for line in take_running(pages)]
     attached = [f"attached file: {name}" for name in reader.attachments]
-    return Page(
-        "",
-        joined_lines(joined_pages(pages)),
-        reported([*empty, *undrawn, *unknown, *running, *hidden, *attached]),
-    )
+    told = reported([*empty, *undrawn, *unknown, *running, *hidden, *attached])
+    return Page("", joined_lines(joined_pages(pages)), told)
 
 
 def _added(page: PageObject, number: int) -> Iterator[tuple[str, str]]:
@@ -91,9 +82,9 @@ def _added(page: PageObject, number: int) -> Iterator[tuple[str, str]]:
 
 def _filled_in(field: Any) -> str:
     """A field of a form and what is in it; empty for an empty one."""
-    kind, flags = _inherited(field, "/FT"), int(_inherited(field, "/Ff") or 0)
-    name = _as_text(_inherited(field, "/TU")) or _as_text(_inherited(field, "/T"))
-    value = _inherited(field, "/V")
+    kind, flags = field.get_inherited("/FT"), int(field.get_inherited("/Ff", 0))
+    name = _as_text(field.get_inherited("/TU")) or _as_text(field.get_inherited("/T"))
+    value = field.get_inherited("/V")
     if kind == "/Btn":
         state = str(field.get("/AS") or value or "")
         return "" if flags & _BUTTON else f"{'☐' if state in _OFF else '☒'} {name}"
@@ -108,14 +99,3 @@ def _as_text(value: Any) -> str:
     from pypdf.generic import NullObject
 
     return "" if value is None or isinstance(value, NullObject) else str(value).strip()
-
-
-def _inherited(field: Any, key: str) -> Any:
-    """An entry of a field, or of the field that it is a part of."""
-    for _ in range(10):  # a broken file may go round in circles
-        if key in field:
-            return field[key].get_object()
-        if "/Parent" not in field:
-            break
-        field = field["/Parent"].get_object()
-    return None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,6 +51,9 @@ class _Begun:
     level: float = 0.0
     size: float = 0.0
     last: float = math.nan  # where a letter by itself stands
+    steps: dict[int, float] = field(
+        default_factory=dict
+    )  # from such a letter to the next sign, by its place in the text
     ended: bool = False
     spaced: bool = False  # has blanks that are drawn by themselves
     after: str | None = None
@@ -131,6 +135,8 @@ class PageLines:
     def _add(self, text: str, along: float, level: float, size: float) -> None:
         """Add a piece to the line: a small figure off its baseline belongs to it, whatever pypdf made of it."""
         line, said = self._line, text.strip()
+        if not math.isnan(line.last):
+            line.steps[len(line.text)] = along - line.last
         if line.text.endswith(_LOOSE) and not along - line.last <= _WIDEST * size:
             line.text = line.text[:-1] + " " * (not text[0].isspace())
         written, line.last = line.text.rstrip(), along if len(said) == 1 else math.nan
@@ -155,7 +161,18 @@ class PageLines:
 
     def _finish(self) -> None:
         """Keep the line, unless most of its signs are of private use or lost. Spaced letters are words."""
-        text = self._line.text.replace(_LOOSE, "" if self._line.spaced else " ").strip()
+        line, text = self._line, self._line.text
+        if (
+            line.spaced and _LOOSE in text
+        ):  # where most signs have one, or all stand at one distance, they part no cells
+            usual = statistics.median(line.steps.values()) if line.steps else math.nan
+            if text.count(_LOOSE) * 2 < len("".join(text.split())):
+                near = {at - 1 for at, step in line.steps.items() if abs(step - usual) < _AGAIN * line.size}
+                text = "".join(
+                    " " if one == _LOOSE and at not in near else one for at, one in enumerate(text)
+                )
+            text = text.replace(_LOOSE, "")
+        text = text.replace(_LOOSE, " ").strip()
         if len(text) > 1 and len(_NO_LETTER.findall(text)) * 2 > len(text) - text.count(" "):
             self.unknown += 1
         elif text:

@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, takewhile
+from itertools import chain, count, islice, takewhile
 
 from ...values.errors import DataError
 from ..documents import Document, language_code
@@ -18,21 +18,14 @@ _LONGEST_ABOVE = 200  # characters of a heading above a table that go into the t
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table.
-
-    Args:
-        covered: what merged cells show in the other columns that they cover, from 0.
-        reports: what in the row is not read, and why.
-        grouped: whether a cell of it spans several columns.
-        line: of a text file, from 1; 0 for a row of a sheet.
-    """
+    """A row of a table."""
 
     cells: list[str]
-    covered: dict[int, str] = field(default_factory=dict)
-    reports: list[str] = field(default_factory=list)
+    covered: dict[int, str] = field(default_factory=dict)  # what merged cells show in other columns, from 0
+    reports: list[str] = field(default_factory=list)  # what in the row is not read, and why
     hidden: bool = False
-    grouped: bool = False
-    line: int = 0
+    grouped: bool = False  # whether a cell of it spans several columns
+    line: int = 0  # of a text file, from 1; 0 for a row of a sheet
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
@@ -72,7 +65,7 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
         if len(title) > _LONGEST_ABOVE or (above and "title" in map(str.lower, names)):
             yield Document(f"{name}#{_distinct('above', taken)}", stem, "", "\n".join(above))
             title = ""
-        header, blank, known = None, False, list[Sequence[str]]()
+        header, blank, apart, known = None, False, False, list[Sequence[str]]()
         while ahead.rows:
             row = ahead.rows[0]
             empty = not any(row.cells) and not row.covered
@@ -81,6 +74,7 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
             if header:
                 break
             ahead.take()
+            apart = (blank or apart) and sum(map(bool, row.cells)) == 1 < usual  # a remark below the table
             blank = empty
             if empty:
                 yield from row.reports
@@ -90,9 +84,9 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
                 yield f"hidden row: {_line(row.cells)}"
                 continue
             known += [row.cells] if len(known) < LOOK else []
-            own = names
+            own = [] if apart else names
             if row.line and (_width(row) > usual or len(row.cells) < (_width(top[-1]) if names else usual)):
-                own = [] if row.reports else names  # a malformed line may be cut anywhere
+                own = [] if row.reports else own  # a malformed line may be cut anywhere
                 row.reports.append(f"line {row.line}: {len(row.cells)} cells, not {usual}")
             document = _document(row, own, f"{title or stem}, row {number}")
             key = _distinct(document.id or str(number), taken)
@@ -139,8 +133,7 @@ def _is_named(row: Row, names: Sequence[str]) -> bool:
 
 def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Document]:
     """The documents, each with the reports before it; the last also with those after it."""
-    pending: Document | None = None
-    waiting: list[str] = []
+    pending, waiting = None, list[str]()
     try:
         for piece in pieces:
             if isinstance(piece, str):
@@ -162,15 +155,10 @@ def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Docume
 
 def _document(row: Row, names: Sequence[str], title: str) -> Document:
     """A row as a document; its id is empty if the row has none."""
-    cells = dict(enumerate(row.cells))
+    # a line across the whole table belongs to no column
     across = row.grouped and not row.covered and sum(map(bool, row.cells)) == 1
-    if not across:  # a line across the whole table belongs to no column
-        cells |= row.covered
-    filled = [
-        (names[at] if at < len(names) else f"column {at + 1}", cell)
-        for at, cell in sorted(cells.items())
-        if cell
-    ]
+    cells = sorted((dict(enumerate(row.cells)) | row.covered).items())
+    filled = [(names[at] if at < len(names) else f"column {at + 1}", cell) for at, cell in cells if cell]
     own = {name.lower(): cell for name, cell in filled if name.lower() in _OURS}
     if len(own.get("title", "")) > MAX_TITLE:
         del own["title"]
@@ -188,10 +176,8 @@ def _width(row: Row) -> int:
 
 
 def _distinct(key: str, taken: set[str]) -> str:
-    own, number = key, 1
-    while own in taken:
-        number += 1
-        own = f"{key} ({number})"
+    every = chain([key], (f"{key} ({number})" for number in count(2)))
+    own = next(name for name in every if name not in taken)
     taken.add(own)
     return own
 

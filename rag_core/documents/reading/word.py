@@ -71,16 +71,11 @@ class _Document:
     def __init__(self, parts: dict[str, bytes]) -> None:
         self.left_out: list[str] = []
         self._counts: Counter[str] = Counter()
-        named = (part for path, part in parts.items() if re.fullmatch(_NAMED, path))
-        self.styles = Styles(next(named, b"<none/>"))
+        self.styles = Styles(next(_matching(parts, _NAMED), b"<none/>"))
         self._notes: dict[tuple[str, str], str] = {}
-        self._notes = {
-            (kind, attribute(note, "id")): _text(note)
-            for kind, paths in _NOTES.items()
-            for path, part in parts.items()
-            if re.fullmatch(paths, path)
-            for note in self.settled(part)
-        }
+        for kind, names in _NOTES.items():
+            notes = [note for part in _matching(parts, names) for note in self.settled(part)]
+            self._notes |= {(kind, attribute(note, "id")): _text(note) for note in notes}
 
     @property
     def not_text(self) -> list[str]:
@@ -166,9 +161,12 @@ def _grouped(text: str) -> str:
 
 def _beside(parts: dict[str, bytes]) -> Iterator[str]:
     for kind, names in _BESIDE.items():
-        for name, part in parts.items():
-            if re.fullmatch(names, name) and (text := _text(fromstring(part))):
-                yield f"{kind}: {text}"
+        texts = (_text(fromstring(part)) for part in _matching(parts, names))
+        yield from (f"{kind}: {text}" for text in texts if text)
+
+
+def _matching(parts: dict[str, bytes], names: str) -> Iterator[bytes]:
+    return (part for name, part in parts.items() if re.fullmatch(names, name))
 
 
 def _lost(body: Element, read: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, fromstring
 
 from .page import roman
 
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 ON, _OFF = {"1", "true", "on"}, {"0", "false", "off"}
 _LOOKS = ("vanish", "strike", "dstrike")
 _GONE = ("vanish", "del", "moveFrom")  # of the mark of a paragraph, which then has no number of its own
@@ -29,7 +30,7 @@ class Styles:
         styles.reverse()  # the first of an id counts
         self._named = {attribute(one, "styleId"): one for one in styles}
         self._always = [name for name in _LOOKS if is_on(root, "docDefaults", "rPrDefault", "rPr", name)]
-        self.says = cache(self._says)
+        self.says, self.raises = cache(self._says), cache(self._raises)
 
     def chain(self, name: str) -> Iterator[Element]:
         """A style, and those that it is based on."""
@@ -47,8 +48,12 @@ class Styles:
         said = (is_on(one, "rPr", look) for one in self.chain(style))
         return next((on for on in said if on is not None), False)
 
+    def _raises(self, style: str) -> bool | None:
+        said = (_raised(child(one, "rPr")) for one in self.chain(style))
+        return next((on for on in said if on is not None), None)
+
     def spell_out(self, whole: Element) -> None:
-        """Give each run as its own formatting what styles say of it: that it is hidden or struck through."""
+        """Give each run as its own formatting what styles say of it: that it is hidden, struck through or raised."""
         waiting: list[tuple[Element, Element | None]] = [(whole, None)]
         while waiting:
             run, paragraph = waiting.pop()
@@ -58,6 +63,9 @@ class Styles:
             if (own := child(run, "rPr")) is None:
                 run.insert(0, own := like("rPr"))
             names = value(own, "rStyle"), self.name(paragraph)
+            raised = next((on for on in (_raised(own), *map(self.raises, names)) if on is not None), False)
+            if raised and child(own, "vertAlign") is None:
+                own.append(like("vertAlign", val="superscript"))
             for look in _LOOKS:
                 on = look in self._always or self.says(names[0], look) != self.says(names[1], look)
                 if on and child(own, look) is None:
@@ -175,9 +183,15 @@ def is_on(element: Element, *path: str) -> bool | None:
     return None if found is None else attribute(found, "val").lower() not in _OFF
 
 
-def like(kind: str, *inside: Element, text: str = "") -> Element:
+def _raised(properties: Element | None) -> bool | None:
+    """Whether formatting raises text off its line, which some programs give in half-points; None if it does not say."""
+    align, position = value(properties, "vertAlign"), value(properties, "position")
+    return align == "superscript" or _whole(position, 0) > 2 if align or position else None
+
+
+def like(kind: str, *inside: Element, text: str = "", val: str = "") -> Element:
     """A new element of Word's."""
-    made = Element(f"{{http://schemas.openxmlformats.org/wordprocessingml/2006/main}}{kind}")
+    made = Element(f"{_WORD}{kind}", {f"{_WORD}val": val} if val else {})
     made.text = text
     made.extend(inside)
     return made

@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, fromstring, iterparse
 
@@ -75,12 +76,7 @@ def _pieces(book: Any, archive: zipfile.ZipFile, stem: str, name: str) -> Iterat
 
 
 def _beginning(texts: Iterable[str]) -> str:
-    said = ""
-    for text in filter(None, texts):
-        said += f", {text}" if said else text
-        if len(said) > LONGEST:
-            break
-    return said
+    return ", ".join(islice(filter(None, texts), LONGEST))  # which is shortened where it is reported
 
 
 def _rows(sheet: Any, aside: _Aside) -> Iterator[Row]:
@@ -237,12 +233,8 @@ def _read_parts(archive: zipfile.ZipFile, path: str, aside: _Aside) -> None:
 
 
 def _said(element: Element) -> str:
-    texts = (
-        "\n" if tag(one) == "p" else one.text or ""
-        for one in element.iter()
-        if tag(one) in ("t", "text", "p")
-    )
-    return " ".join("".join(texts).split())
+    said = [one for one in element.iter() if tag(one) in ("t", "text", "p")]
+    return " ".join("".join("\n" if tag(one) == "p" else one.text or "" for one in said).split())
 
 
 def _is_zero(size: str | None) -> bool:

@@ -35,7 +35,9 @@ def main(limits: ReadingLimits) -> None:
     os.dup2(silent, 2)
     for line in sys.stdin.buffer:
         request = json.loads(line)
-        _limit_time(limits)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        most = math.ceil(used.ru_utime + used.ru_stime + limits.seconds) + _GRACE
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         documents, reason, broken = read_within(Path(request["path"]), request["name"], limits)
         try:
             _send(replies, _reply(documents, reason, broken=broken))
@@ -43,18 +45,8 @@ def main(limits: ReadingLimits) -> None:
             _send(replies, _reply([], too_large(limits), broken=True))
 
 
-def _limit_time(limits: ReadingLimits) -> None:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    most = math.ceil(used.ru_utime + used.ru_stime + limits.seconds) + _GRACE
-    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-
-
 def _reply(documents: list[Document], reason: str, *, broken: bool) -> dict[str, Any]:
-    return {
-        "documents": [astuple(document) for document in documents],
-        "reason": parts_of(reason),
-        "broken": broken,
-    }
+    return {"documents": [*map(astuple, documents)], "reason": parts_of(reason), "broken": broken}
 
 
 def _send(replies: BinaryIO, reply: dict[str, Any]) -> None:
