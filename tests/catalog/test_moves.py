@@ -76,7 +76,6 @@ MOVES: dict[tuple[str, str], Move] = {
     ("ensemble", "k_rerank"): Move(2, "membership"),
     ("ensemble", "asked"): Move(False, "scores"),
     ("ensemble", "asked_weight"): Move(30, "scores"),
-    ("ensemble", "foreign_weight"): Move(0.0, "order"),
     ("ensemble", "k_final"): Move(2, "membership"),
 }
 COPIES = [replace(one, id=f"{one.id}-copy", doc_id="leaflet", title="Leaflet") for one in PASSAGES]

@@ -53,7 +53,7 @@ FREE = {
         "search_type", "enriched", "k_candidates", "vector_weight", "bm25_weight", "rrf_k", "k_final", "deduplicate",
     },
     "rag_msr": {"judge", "alpha", "theta", "k_final"},
-    "ensemble": {"foreign_weight", "rerank", "asked_weight", "k_final"},
+    "ensemble": {"rerank", "asked_weight", "k_final"},
 }  # fmt: skip
 # The controls that stand before what a model does, or change the answer alone, in all of SETTINGS.
 BEFORE_A_MODEL = {

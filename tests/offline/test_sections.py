@@ -9,7 +9,7 @@ from helpers.looping import for_each
 
 from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.memory import RememberingEmbedder
-from rag_core.offline.sections import GAP, LANGUAGE, MEDICINE, NEAREST, PLACE, SAYS, is_about, week_of
+from rag_core.offline.sections import GAP, LANGUAGE, NEAREST, PLACE, SAYS, is_about, week_of
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.values.types import Hit
 
@@ -77,20 +77,6 @@ def test_a_section_in_the_question_s_language_comes_before_its_twin_in_another()
 
 def test_where_all_sections_are_in_another_language_they_are_quoted_as_they_are():
     assert answer([hit("a", NEAR, "es"), hit("b", LEFT, "es")]) == f"**{NEAR}** [1]\n\n**{LEFT}** [2]"
-
-
-def test_a_section_that_names_the_medicine_asked_about_comes_first_in_another_language_too():
-    named, other = (
-        "Ibuprofen: hasta la semana 20.",
-        "Paracetamol is safe.",
-    )  # without a thesaurus, names are equal or not
-    alike = {**ANGLES, named: ANGLES[NEAR], other: ANGLES[NEAR]}
-    asked = "Can I take ibuprofen?"
-    alike[asked] = ANGLES[QUESTION]
-    hits = [hit("a", other), hit("b", named, "es")]
-    assert MEDICINE > LANGUAGE + PLACE / 2
-    assert answer(hits, alike, asked) == f"**{named}** [2]"
-    assert answer([hit("a", other)], alike, asked) == f"**{other}** [1]"
 
 
 def test_a_heading_that_names_other_weeks_than_the_question_speaks_against_its_section():

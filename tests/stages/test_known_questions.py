@@ -45,13 +45,13 @@ def test_without_known_questions_nothing_is_found_and_a_lone_search_says_so(alon
     ]
 
 
-def test_reranking_adds_the_weighted_cosine_to_the_standardised_score():
+def test_reranking_adds_the_weighted_likeness_to_the_standardised_score():
     found = ranking_of({"a": 3.0, "b": 2.0, "c": 1.0})  # mean 2, standard deviation (2/3) ** 0.5
     hits = list(RerankByQuestions(weight=2).rerank(found, knowing({"a": 0.1, "b": 0.9})))
     z = 1 / (2 / 3) ** 0.5
-    # c has no known question: the mean of the others' cosines, 0.5
+    # c has no known question: the mean of the others, 0.5
     assert [hit.score for hit in hits] == pytest.approx([z + 0.2, 0 + 1.8, -z + 1.0])
-    assert [term.name for term in hits[0].terms] == ["standardised", "known question"]
+    assert [term.name for term in hits[0].terms] == ["standardised", "known questions"]
     assert [sum(one.value * one.weight for one in hit.terms) for hit in hits] == pytest.approx(
         [hit.score for hit in hits]
     )

@@ -22,35 +22,12 @@ def _order(weight: float, rows: list[tuple[str, float]]) -> list[str]:
     return [hit.id for hit in Spread(weight).select(_ranking(rows), sample_context())]
 
 
-def _spoken(foreign: float, question: str) -> list[str]:
-    """The order of an English passage between two Spanish ones, each of its own document."""
-    ranking = ranking_of({"first": 5.0, "second": 4.0, "third": 1.0}, query=question)
-    languages = {"first": "es", "second": "en", "third": "es"}
-    hits = [
-        replace(hit, passage=replace(hit.passage, doc_id=hit.id, language=languages[hit.id]))
-        for hit in ranking
-    ]
-    return [hit.id for hit in Spread(1, foreign).select(replace(ranking, hits=tuple(hits)), sample_context())]
-
-
 def test_a_repeated_document_falls_behind_a_new_one_worth_more_than_its_discounted_share():
     # shares of the range 4: 1, 0.75, 0.5, 0.25, 0; a's second is worth 0.75 w, its third 0.5 w²
     rows = [("a", 5.0), ("a", 4.0), ("a", 3.0), ("b", 2.0), ("c", 1.0)]
     assert _order(0.9, rows) == ["0", "1", "2", "3", "4"]  # 1, 0.675, 0.405, 0.25, 0
     assert _order(0.6, rows) == ["0", "1", "3", "2", "4"]  # 1, 0.45, 0.18, 0.25, 0
     assert _order(0.3, rows) == ["0", "3", "1", "2", "4"]  # 1, 0.225, 0.045, 0.25, 0
-
-
-def test_a_passage_in_another_language_than_the_question_counts_less():
-    english, spanish = (
-        "When is anti-D given to a pregnant woman?",
-        "¿Cuándo se pone la anti-D a la embarazada?",
-    )
-    # shares of the range 4: 1, 0.75, 0
-    assert _spoken(1.0, english) == ["first", "second", "third"]
-    assert _spoken(0.8, english) == ["first", "second", "third"]  # 0.8, 0.75, 0
-    assert _spoken(0.7, english) == ["second", "first", "third"]  # 0.7, 0.75, 0
-    assert _spoken(0.7, spanish) == ["first", "second", "third"]  # 1, 0.525, 0
 
 
 @pytest.mark.parametrize("factor", [0.01, 1.0, 1000.0])

@@ -390,7 +390,7 @@ def test_a_template_with_a_field_nothing_fills_is_refused_too(make, ready):
         (Hyde, {"samples": 0}, "samples must be 1 or more"),
         *((Mmr, {"lambda_": value}, "lambda_ must be from 0 to 1") for value in (-0.01, 1.01, math.nan)),
         *((Blend, {"alpha": value}, "alpha must be from 0 to 1") for value in (-0.01, 1.01, math.nan)),
-        *((Spread, {name: value}, f"{name} must be from 0 to 1") for name in ("weight", "foreign") for value in (-0.1, 1.1)),
+        *((Spread, {"weight": value}, "weight must be from 0 to 1") for value in (-0.1, 1.1)),
     ],
 )  # fmt: skip
 def test_a_parameter_out_of_range_is_refused(stage, options, says):

@@ -3,7 +3,7 @@
 import pytest
 from helpers.looping import for_each
 
-from rag_core.safety.urgency.advice import calls_for_help, is_lesser
+from rag_core.safety.urgency.advice import calls_for_help
 from rag_core.safety.urgency.leading import calls_for, leads_with_action
 from rag_core.safety.urgency.signs import actions, named, names_sign, signs
 from rag_core.safety.urgency.triage import triage
@@ -142,9 +142,3 @@ def test_calls_for_help(sentence):
 )
 def test_ordinary_advice_is_no_call_for_help(sentence):
     assert not calls_for_help(sentence)
-
-
-def test_what_is_mild_or_can_wait_is_lesser():
-    assert is_lesser("A mild headache is usually not pre-eclampsia.")
-    assert is_lesser("Contar diez movimientos en dos horas.")
-    assert not is_lesser("Go to the hospital at once.")
