@@ -97,6 +97,7 @@ def confident_language(text: str, expected: Iterable[str] = ()) -> str:
     return str(code) if probability >= MIN_CONFIDENCE else ""
 
 
+@functools.lru_cache(maxsize=1024)
 def detect_language(text: str) -> str:
     """The language of a text: a third language if confident, otherwise English or Spanish."""
     return confident_language(text) or language_of(text)

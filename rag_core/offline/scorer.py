@@ -36,6 +36,7 @@ GLOSS_LANGUAGE = "en"  # in which a gloss reads
 K1, B = 1.5, 0.75  # as for the index
 # Chosen on the dev questions of NFCorpus and the built-in set; all are on a plateau.
 LEADERS, TERMS, FEEDBACK = 10, 50, 0.5  # feedback passages, feedback terms, and the weight of each half
+COMPARED = 64  # questions whose comparisons are kept
 NEIGHBOURS, SHARE = 5, 0.3  # neighbours that each score is smoothed with, and their share of it
 
 
@@ -78,7 +79,8 @@ def feedback_terms(
         total = passages[row].total()
         for term, count in passages[row].items():
             shares[term] = shares.get(term, 0.0) + float(weight) * count / total
-    ranked = sorted(shares, key=lambda term: (-shares[term] * float(idf(having[term], len(passages))), term))
+    rarity = idf(np.arange(len(passages) + 1), len(passages)).tolist()  # by number of passages
+    ranked = sorted(shares, key=lambda term: (-shares[term] * rarity[having[term]], term))
     return {term: shares[term] for term in ranked[:TERMS]}
 
 
@@ -223,6 +225,8 @@ class OfflineScorer:
         self.pieces = pieces
         self._calibrations = calibrations
         self._asked: AskedQuestions | None = None
+        # of a question, the cosines of passages: a label, the evidence and the answer compare them
+        self._nearest = functools.lru_cache(maxsize=COMPARED)(_no_cosines)
         parts = [
             embedder.key,
             sorted(calibrations.relevance.items()),
@@ -361,22 +365,21 @@ class OfflineScorer:
             "passage",
             [passage.language for passage in passages],
         )
-        sentences = [sentences_of(passage) or (passage.text,) for passage in passages]
-        spoken = [passage.language for passage, texts in zip(passages, sentences, strict=True) for _ in texts]
+        nearest, kept = self._nearest(query), [_compared_by(passage) for passage in passages]
+        new = [passage for passage, key in zip(passages, kept, strict=True) if key not in nearest]
+        sentences = [sentences_of(passage) or (passage.text,) for passage in new]
+        spoken = [passage.language for passage, texts in zip(new, sentences, strict=True) for _ in texts]
         embedded, others = self.embedder.embed(
             [text for texts in sentences for text in texts], "passage", spoken
         )
-        headings, titles = titles_of(self.embedder, passages)
-        apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if passages else []
+        headings, titles = titles_of(self.embedder, new)
+        apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if new else []
+        for passage, one, title in zip(new, apart, headings, strict=True):
+            titled = under_title(one, title)
+            nearest[_compared_by(passage)] = (one @ question).max(), (titled @ question).max()
         return _Compared(
-            np.array([(one @ question).max() for one in apart], float),
-            np.array(
-                [
-                    (under_title(one, title) @ question).max()
-                    for one, title in zip(apart, headings, strict=True)
-                ],
-                float,
-            ),
+            np.array([nearest[key][0] for key in kept], float),
+            np.array([nearest[key][1] for key in kept], float),
             (vectors @ question if passages else np.zeros(0)).astype(float),
             vectors,
             sum(call.input_tokens for call in (*calls, *more, *others, *titles)),
@@ -401,9 +404,17 @@ class _Compared(NamedTuple):
     tokens: int
 
 
+def _no_cosines(question: str) -> dict[tuple[str, str, str], tuple[float, float]]:
+    return {}
+
+
+def _compared_by(passage: Passage) -> tuple[str, str, str]:
+    return passage.text, passage.full_title, passage.language
+
+
 def plain_text(passage: Passage) -> str:
     """A passage's title and text without its context."""
-    return replace(passage, context="").indexed_text
+    return (replace(passage, context="") if passage.context else passage).indexed_text
 
 
 @functools.cache
