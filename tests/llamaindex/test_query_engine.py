@@ -205,7 +205,7 @@ class TestRetriever:
 
         async def main():
             search = asyncio.create_task(
-                open_animals(llm, Waiting()).retriever("bm25").aretrieve("cats and dogs")
+                open_animals(llm, Waiting()).retriever("simple_semantic").aretrieve("cats and dogs")
             )
             assert await asyncio.to_thread(held.wait, PATIENCE)
             go.set()
