@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
+import itertools
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,7 +74,7 @@ def feedback_terms(
     P(t) = Σ over leaders of weight · tf / length, the weights P(passage) summing to 1: Lavrenko and Croft,
     "Relevance-based language models", SIGIR 2001; selected by P(t) · idf(t).
     """
-    having = Counter(term for counts in passages for term in counts)
+    having = Counter(itertools.chain.from_iterable(passages))
     shares: dict[str, float] = {}
     for row, weight in zip(leaders, weights, strict=True):
         total = passages[row].total()
@@ -226,7 +227,8 @@ class OfflineScorer:
         self._calibrations = calibrations
         self._asked: AskedQuestions | None = None
         # of a question, the cosines of passages: a label, the evidence and the answer compare them
-        self._nearest = functools.lru_cache(maxsize=COMPARED)(_no_cosines)
+        self._nearest: Callable[[str], dict[tuple[str, str, str], tuple[float, float]]]
+        self._nearest = functools.lru_cache(maxsize=COMPARED)(lambda question: {})
         parts = [
             embedder.key,
             sorted(calibrations.relevance.items()),
@@ -365,21 +367,20 @@ class OfflineScorer:
             "passage",
             [passage.language for passage in passages],
         )
-        nearest, kept = self._nearest(query), [_compared_by(passage) for passage in passages]
-        new = [passage for passage, key in zip(passages, kept, strict=True) if key not in nearest]
-        sentences = [sentences_of(passage) or (passage.text,) for passage in new]
-        spoken = [passage.language for passage, texts in zip(new, sentences, strict=True) for _ in texts]
+        nearest, keys = self._nearest(query), [(one.text, one.full_title, one.language) for one in passages]
+        new = {key: one for key, one in zip(keys, passages, strict=True) if key not in nearest}
+        sentences = [sentences_of(passage) or (passage.text,) for passage in new.values()]
+        spoken = [language for (*_, language), texts in zip(new, sentences, strict=True) for _ in texts]
         embedded, others = self.embedder.embed(
             [text for texts in sentences for text in texts], "passage", spoken
         )
-        headings, titles = titles_of(self.embedder, new)
+        headings, titles = titles_of(self.embedder, [*new.values()])
         apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if new else []
-        for passage, one, title in zip(new, apart, headings, strict=True):
-            titled = under_title(one, title)
-            nearest[_compared_by(passage)] = (one @ question).max(), (titled @ question).max()
+        for key, one, title in zip(new, apart, headings, strict=True):
+            nearest[key] = (one @ question).max(), (under_title(one, title) @ question).max()
         return _Compared(
-            np.array([nearest[key][0] for key in kept], float),
-            np.array([nearest[key][1] for key in kept], float),
+            np.array([nearest[key][0] for key in keys], float),
+            np.array([nearest[key][1] for key in keys], float),
             (vectors @ question if passages else np.zeros(0)).astype(float),
             vectors,
             sum(call.input_tokens for call in (*calls, *more, *others, *titles)),
@@ -402,14 +403,6 @@ class _Compared(NamedTuple):
     cosines: Scores
     vectors: NDArray[np.float32]
     tokens: int
-
-
-def _no_cosines(question: str) -> dict[tuple[str, str, str], tuple[float, float]]:
-    return {}
-
-
-def _compared_by(passage: Passage) -> tuple[str, str, str]:
-    return passage.text, passage.full_title, passage.language
 
 
 def plain_text(passage: Passage) -> str:

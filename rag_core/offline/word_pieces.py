@@ -10,7 +10,6 @@ from ..language.analysis import stop_words
 from ..models.minilm import MiniLM
 
 CACHED_TEXTS = 16_384
-CACHED_QUESTIONS = 64
 
 _LETTER = re.compile(r"\w")
 
@@ -33,9 +32,6 @@ class WordPieces:
         # judged for the label, for the evidence and for the answer
         self.similarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._similarity)
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
-        self._asked = functools.lru_cache(maxsize=CACHED_QUESTIONS)(
-            lambda text, language: self._directions(self._pieces(text, language))
-        )
         self._passed_over = functools.cache(self._without_content)
 
     def _similarity(self, question: str, passage: str, language: str = "en") -> float:
@@ -47,10 +43,10 @@ class WordPieces:
 
         The language's stop words and punctuation are left out, unless there is nothing else.
         """
-        asked, found = self._asked(question, language), self._pieces(passage, language)
+        asked, found = self._pieces(question, language), self._pieces(passage, language)
         if not len(asked) or not len(found):
             return np.zeros(1, np.float32)
-        nearest: NDArray[np.float32] = (asked @ self._directions(found).T).max(axis=1)
+        nearest: NDArray[np.float32] = (self._directions(asked) @ self._directions(found).T).max(axis=1)
         return nearest
 
     def _directions(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]:

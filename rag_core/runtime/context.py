@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ATTEMPTS = 2  # at a structured reply
-USUAL = 20  # usual hits that are looked for at once, of each kind; see `Context.usual_hits`
+COMPARED = 20  # passages of each of the usual searches that a label compares with
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Context:
         if asked is None:
             return ()
 
-        most = max(k, USUAL)
+        most = max(k, COMPARED)
 
         def search() -> tuple[Sequence[Hit], Sequence[Hit]]:
             return asked.search(read, most), self.services.index.lexical(read, most, 1.5, 0.75)
