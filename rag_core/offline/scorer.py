@@ -226,7 +226,7 @@ class OfflineScorer:
         self.pieces = pieces
         self._calibrations = calibrations
         self._asked: AskedQuestions | None = None
-        # of a question, the cosines of passages: a label, the evidence and the answer compare them
+        # of a question as read, the cosines of passages: a label, the evidence and the answer compare them
         self._nearest: Callable[[str], dict[tuple[str, str, str], tuple[float, float]]]
         self._nearest = functools.lru_cache(maxsize=COMPARED)(lambda question: {})
         parts = [
@@ -367,7 +367,8 @@ class OfflineScorer:
             "passage",
             [passage.language for passage in passages],
         )
-        nearest, keys = self._nearest(query), [(one.text, one.full_title, one.language) for one in passages]
+        nearest = self._nearest(self.embedder.read(query))
+        keys = [(one.text, one.full_title, one.language) for one in passages]
         new = {key: one for key, one in zip(keys, passages, strict=True) if key not in nearest}
         sentences = [sentences_of(passage) or (passage.text,) for passage in new.values()]
         spoken = [language for (*_, language), texts in zip(new, sentences, strict=True) for _ in texts]
