@@ -81,7 +81,7 @@ def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithS
     Raises:
         RagError: as `query_for_evaluation`.
     """
-    return (lab or lab_of()).retriever(STRATEGY).retrieve(query)
+    return (lab or lab_of()).retriever(STRATEGY, labels=True).retrieve(query)
 
 
 def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | None = None) -> dict[str, Any]:

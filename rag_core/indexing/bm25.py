@@ -195,11 +195,12 @@ class Bm25Index:
     def _matches(self, columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
         """The places in any of these columns, in order."""
         if SPARSE * sum(map(len, columns)) < self._passages:
-            return np.unique(np.concatenate([np.zeros(0, np.intp), *columns]))
-        found = np.zeros(self._passages, np.bool_)
+            found = np.sort(np.concatenate([np.zeros(0, np.intp), *columns]))
+            return found[np.flatnonzero(np.diff(found, prepend=-1))]  # `np.unique` imports numpy.ma first
+        marked = np.zeros(self._passages, np.bool_)
         for places in columns:
-            found[places] = True
-        return np.flatnonzero(found)
+            marked[places] = True
+        return np.flatnonzero(marked)
 
     def _rows(self, query: Sequence[str]) -> list[int]:
         found = (self._place(term, self._without_tilde.get(term)) for term in query)

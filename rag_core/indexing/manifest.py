@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +29,7 @@ CHECKED = ("docstore.json", *SEARCHED)  # and the files of the vector store
 VECTORS = (MAPPED_FILE, chroma.FOLDER)  # where those are
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Manifest:
     """The contents of a generation.
 
@@ -72,7 +73,7 @@ class Manifest:
         """Whether both have the same documents, cut in the same way."""
         return (self.documents, self.chunking) == (other.documents, other.chunking)
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """Eight hexadecimal digits of the passages, their contexts, and how they are searched."""
         parts = [self.embedding, self.analyser, self.enricher]

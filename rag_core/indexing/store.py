@@ -20,6 +20,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import os
+import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ from .stores import CHROMA, STORES, Stores
 if TYPE_CHECKING:
     from llama_index.vector_stores.chroma import ChromaVectorStore
 
+_GENERATION = re.compile(r"gen-\d+")
 TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
 ANOTHER_MODEL = "Set RAG_EMBEDDING and OPENAI_BASE_URL to that model, or index the corpus under another name."
 
@@ -62,10 +64,10 @@ def current_generation(folder: Path) -> Path | None:
         if any((generation / "manifest.json").is_file() for generation in generations(folder)):
             raise IndexDamaged(Message("CURRENT is missing."))
         return None
-    existing = {generation.name: generation for generation in generations(folder)}
-    if name not in existing:
+    generation = folder / name
+    if not _GENERATION.fullmatch(name) or not generation.exists():
         raise IndexDamaged(Message("CURRENT names {name!r}, which does not exist.", name=name))
-    return existing[name]
+    return generation
 
 
 def current_name(folder: Path) -> str | None:
@@ -76,7 +78,7 @@ def current_name(folder: Path) -> str | None:
 
 def generations(folder: Path) -> list[Path]:
     """The generations in a corpus's folder, oldest first."""
-    return sorted(path for path in folder.glob("gen-*") if path.name[4:].isdigit())
+    return sorted(path for path in folder.glob("gen-*") if _GENERATION.fullmatch(path.name))
 
 
 def next_number(folder: Path) -> int:
@@ -106,13 +108,13 @@ class CorpusIndex:
         self._read = read
         self._identity: Identity | None = None
 
-    @property
+    @functools.cached_property
     def profile(self) -> Profile:
         """The corpus's profile, with detected languages if none were given."""
         given = self.manifest.profile
         return replace(given, languages=given.languages or tuple(self.manifest.languages))
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         """Corpus, generation and number of passages, for traces."""
         number = int(self.generation.name.rpartition("-")[2])

@@ -353,6 +353,7 @@ class Lab:
         strategy: StrategySpec,
         *,
         by: Literal["passage", "document"] = "passage",
+        labels: bool = False,
         callback_manager: CallbackManager | None = None,
         **controls: object,
     ) -> StrategyRetriever:
@@ -361,11 +362,12 @@ class Lab:
         Args:
             by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator` compares
                 with judged documents.
+            labels: whether nodes have relevance labels, which take longer than a search.
         """
         from ..llamaindex import StrategyRetriever
 
         made = build(strategy, **controls)
-        return StrategyRetriever(self, made, callback_manager=callback_manager, by=by)
+        return StrategyRetriever(self, made, callback_manager=callback_manager, by=by, labels=labels)
 
     def query_engine(
         self,

@@ -400,8 +400,8 @@ def check_corpus_name(corpus: str) -> None:
         )
 
 
-# misspelt: for the dictionaries; with a number: for the patterns of addresses
-QUESTIONS = {"en": "When is anti-D givven?", "es": "¿Cuándo se pone la antidé en la semana 28?"}
+# misspelt: for the dictionaries; with a number: for the patterns of addresses; of a person: for those of urgent signs
+QUESTIONS = {"en": "When do I get my anti-D givven?", "es": "¿Cuándo se pone la antidé en la semana 28?"}
 
 
 def warm_up(lab: Lab, language: str) -> None:

@@ -120,8 +120,13 @@ def confident_language(text: str, expected: Iterable[str] = ()) -> str:
         return ""
     if not _is_latin(text):
         return language_of(text)
-    code, probability = detector(tuple(sorted({*COMMON_LANGUAGES, *expected}))).classify(text)
+    code, probability = _classified(text, tuple(sorted({*COMMON_LANGUAGES, *expected})))
     return str(code) if probability >= MIN_CONFIDENCE else ""
+
+
+@functools.lru_cache(maxsize=1024)
+def _classified(text: str, languages: tuple[str, ...]) -> Any:
+    return detector(languages).classify(text)
 
 
 def detect_language(text: str) -> str:

@@ -133,6 +133,7 @@ class StrategyRetriever(BaseRetriever):
     Args:
         on_trace: called with the trace of every retrieval.
         by: what a node is: a passage, or a document, each once at the rank of its best passage.
+        labels: whether nodes have relevance labels, which take longer than a search.
         callback_manager: receives events of retrievals and of the model calls behind them.
     """
 
@@ -143,6 +144,7 @@ class StrategyRetriever(BaseRetriever):
         on_trace: Callable[[Trace], None] = lambda trace: None,
         callback_manager: CallbackManager | None = None,
         by: NodeKind = "passage",
+        labels: bool = False,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         if by not in get_args(NodeKind):
@@ -150,7 +152,7 @@ class StrategyRetriever(BaseRetriever):
         self._lab = lab
         self._by = by
         retrieval = strategy.without_answer()
-        self.strategy = replace(retrieval, stages=(*retrieval.stages, Label()))
+        self.strategy = replace(retrieval, stages=(*retrieval.stages, Label())) if labels else retrieval
         self._on_trace = on_trace
 
     def _get_prompts(self) -> PromptDictType:
@@ -223,7 +225,8 @@ class StrategyQueryEngine(BaseQueryEngine):
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """The passages an answer would be written from."""
-        retriever = StrategyRetriever(self._lab, self.strategy, callback_manager=self.callback_manager)
+        manager = self.callback_manager
+        retriever = StrategyRetriever(self._lab, self.strategy, callback_manager=manager, labels=True)
         return retriever.retrieve(query_bundle)
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
@@ -283,7 +286,7 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(
-            StrategyRetriever(lab, strategy, callback_manager=callback_manager),
+            StrategyRetriever(lab, strategy, callback_manager=callback_manager, labels=True),
             response_synthesizer,
             list(node_postprocessors),
             callback_manager=callback_manager,
@@ -309,7 +312,7 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
 
     def _recording(self, on_trace: Callable[[Trace], None]) -> RetrieverQueryEngine:
         """This engine for one query, so that queries at the same time keep their traces apart."""
-        retriever = StrategyRetriever(self._lab, self.strategy, on_trace, self.callback_manager)
+        retriever = StrategyRetriever(self._lab, self.strategy, on_trace, self.callback_manager, labels=True)
         return self.with_retriever(retriever)
 
     def _with_metadata(self, response: RESPONSE_TYPE, traces: Sequence[Trace]) -> RESPONSE_TYPE:

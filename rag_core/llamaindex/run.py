@@ -16,6 +16,7 @@ from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, 
 from ..prompts.prompt import NO_EVIDENCE
 from ..values.errors import Stopped
 from ..values.trace import Trace
+from ..values.types import Ranking
 from .nodes import as_nodes, with_embedding_strings
 
 
@@ -66,14 +67,15 @@ class StrategyRun:
 
     def retrieve(self) -> None:
         """Run until the answer stage starts, or to the end without one; raises RagError on failure."""
+        found: tuple[Ranking, ...] = ()
         # the threads of the run start at the first event, in this context
         with using_callback_manager(self._manager):
             for event in self._events:
                 match event:
                     case StageFinished(step=step):
                         found = step.after.rankings
-                        self.nodes[:] = as_nodes(found[0]) if len(found) == 1 else []
                     case StageStarted(kind="answer"):
+                        self.nodes[:] = as_nodes(found[0]) if len(found) == 1 else []
                         return
                     case _:
                         self._take(event)
@@ -91,6 +93,7 @@ class StrategyRun:
                 self._take(event)
         finally:
             self._stop.set()
+        self.metadata.update(metadata_of(self.trace))
         answer = self.trace.answer
         if answer and answer.abstained:
             yield f"\n\n{answer.text}" if started else answer.text
@@ -127,7 +130,6 @@ class StrategyRun:
             case Done(trace=trace):
                 self._trace = trace
                 self.nodes[:] = as_nodes(trace.ranking)
-                self.metadata.update(metadata_of(trace))
             case Failed(error=error):
                 raise error
             case StoppedEarly(calls=calls):

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..language.analysis import tokens
+from ..language.analysis import language_of, tokens
 from ..runtime.services import Embedder, EmbedderOver, TextKind
 from ..values.errors import RagError
 from ..values.types import ModelCall, Passage, Vectors
-from .quotable import sentences_in
+from .quotable import blocks
 
 
 class MeteredEmbedder(EmbedderOver):
@@ -96,8 +96,8 @@ class RememberingEmbedder(EmbedderOver):
 
 def sentences_of(passage: Passage) -> tuple[str, ...]:
     """The sentences of a passage, as answers quote them."""
-    found = sentences_in(1, passage.text, passage.full_title, passage.language)
-    return tuple(sentence.text for sentence in found)
+    language = passage.language or language_of(passage.text)
+    return tuple(said for block in blocks(passage.text, language) for said in block.sentences)
 
 
 def compared_texts(passage: Passage) -> tuple[str, ...]:

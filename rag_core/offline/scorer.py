@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
+import itertools
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ GLOSS_LANGUAGE = "en"  # in which a gloss reads
 K1, B = 1.5, 0.75  # as for the index
 # Chosen on the dev questions of NFCorpus and the built-in set; all are on a plateau.
 LEADERS, TERMS, FEEDBACK = 10, 50, 0.5  # feedback passages, feedback terms, and the weight of each half
+COMPARED = 64  # questions whose comparisons are kept
 NEIGHBOURS, SHARE = 5, 0.3  # neighbours that each score is smoothed with, and their share of it
 
 
@@ -72,13 +74,14 @@ def feedback_terms(
     P(t) = Σ over leaders of weight · tf / length, the weights P(passage) summing to 1: Lavrenko and Croft,
     "Relevance-based language models", SIGIR 2001; selected by P(t) · idf(t).
     """
-    having = Counter(term for counts in passages for term in counts)
+    having = Counter(itertools.chain.from_iterable(passages))
     shares: dict[str, float] = {}
     for row, weight in zip(leaders, weights, strict=True):
         total = passages[row].total()
         for term, count in passages[row].items():
             shares[term] = shares.get(term, 0.0) + float(weight) * count / total
-    ranked = sorted(shares, key=lambda term: (-shares[term] * float(idf(having[term], len(passages))), term))
+    rarity = idf(np.arange(len(passages) + 1), len(passages)).tolist()  # by number of passages
+    ranked = sorted(shares, key=lambda term: (-shares[term] * rarity[having[term]], term))
     return {term: shares[term] for term in ranked[:TERMS]}
 
 
@@ -223,6 +226,9 @@ class OfflineScorer:
         self.pieces = pieces
         self._calibrations = calibrations
         self._asked: AskedQuestions | None = None
+        # of a question as read, the cosines of passages: a label, the evidence and the answer compare them
+        self._nearest: Callable[[str], dict[tuple[str, str, str], tuple[float, float]]]
+        self._nearest = functools.lru_cache(maxsize=COMPARED)(lambda question: {})
         parts = [
             embedder.key,
             sorted(calibrations.relevance.items()),
@@ -361,22 +367,21 @@ class OfflineScorer:
             "passage",
             [passage.language for passage in passages],
         )
-        sentences = [sentences_of(passage) or (passage.text,) for passage in passages]
-        spoken = [passage.language for passage, texts in zip(passages, sentences, strict=True) for _ in texts]
+        nearest = self._nearest(self.embedder.read(query))
+        keys = [(one.text, one.full_title, one.language) for one in passages]
+        new = {key: one for key, one in zip(keys, passages, strict=True) if key not in nearest}
+        sentences = [sentences_of(passage) or (passage.text,) for passage in new.values()]
+        spoken = [language for (*_, language), texts in zip(new, sentences, strict=True) for _ in texts]
         embedded, others = self.embedder.embed(
             [text for texts in sentences for text in texts], "passage", spoken
         )
-        headings, titles = titles_of(self.embedder, passages)
-        apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if passages else []
+        headings, titles = titles_of(self.embedder, [*new.values()])
+        apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if new else []
+        for key, one, title in zip(new, apart, headings, strict=True):
+            nearest[key] = (one @ question).max(), (under_title(one, title) @ question).max()
         return _Compared(
-            np.array([(one @ question).max() for one in apart], float),
-            np.array(
-                [
-                    (under_title(one, title) @ question).max()
-                    for one, title in zip(apart, headings, strict=True)
-                ],
-                float,
-            ),
+            np.array([nearest[key][0] for key in keys], float),
+            np.array([nearest[key][1] for key in keys], float),
             (vectors @ question if passages else np.zeros(0)).astype(float),
             vectors,
             sum(call.input_tokens for call in (*calls, *more, *others, *titles)),
@@ -403,7 +408,7 @@ class _Compared(NamedTuple):
 
 def plain_text(passage: Passage) -> str:
     """A passage's title and text without its context."""
-    return replace(passage, context="").indexed_text
+    return (replace(passage, context="") if passage.context else passage).indexed_text
 
 
 @functools.cache

@@ -10,7 +10,6 @@ from ..language.analysis import stop_words
 from ..models.minilm import MiniLM
 
 CACHED_TEXTS = 16_384
-CACHED_QUESTIONS = 64
 
 _LETTER = re.compile(r"\w")
 
@@ -27,13 +26,15 @@ class WordPieces:
         self._model = model
         self._vocabulary = model.vocabulary
         self._mean = model.mean_of_words()
+        # of the pieces met so far; memory that nobody has written to takes no room
+        self._table = np.zeros(model.word_table.shape, np.float32)
+        self._met = np.zeros(len(self._table), bool)
+        # judged for the label, for the evidence and for the answer
+        self.similarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._similarity)
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
-        self._asked = functools.lru_cache(maxsize=CACHED_QUESTIONS)(
-            lambda text, language: self._directions(self._pieces(text, language))
-        )
         self._passed_over = functools.cache(self._without_content)
 
-    def similarity(self, question: str, passage: str, language: str = "en") -> float:
+    def _similarity(self, question: str, passage: str, language: str = "en") -> float:
         """Mean over the question's pieces of the cosine to the passage's nearest piece (MaxSim), -1 to 1."""
         return float(self.nearest(question, passage, language).mean())
 
@@ -42,17 +43,20 @@ class WordPieces:
 
         The language's stop words and punctuation are left out, unless there is nothing else.
         """
-        asked, found = self._asked(question, language), self._pieces(passage, language)
+        asked, found = self._pieces(question, language), self._pieces(passage, language)
         if not len(asked) or not len(found):
             return np.zeros(1, np.float32)
-        nearest: NDArray[np.float32] = (asked @ self._directions(found).T).max(axis=1)
+        nearest: NDArray[np.float32] = (self._directions(asked) @ self._directions(found).T).max(axis=1)
         return nearest
 
     def _directions(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]:
         """(pieces, 384) input vectors less the vocabulary's mean, rows L2-normalised."""
-        centred = self._model.word_table[pieces] - self._mean
-        directions: NDArray[np.float32]
-        directions = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+        new = pieces[~self._met[pieces]]
+        if len(new):
+            centred = self._model.word_table[new] - self._mean
+            self._table[new] = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+            self._met[new] = True
+        directions: NDArray[np.float32] = self._table[pieces]
         return directions
 
     def _read(self, text: str, language: str) -> NDArray[np.int64]:

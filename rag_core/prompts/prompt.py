@@ -5,6 +5,7 @@ A language model gets the rendered text, the offline engine the fields; the code
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -177,7 +178,7 @@ def _in_words(value: object) -> str:
     return str(value).strip()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sources:
     """Passages in a prompt, numbered and in tags, which no passage can close, nor cite another.
 
@@ -191,6 +192,10 @@ class Sources:
         return iter(self.hits)
 
     def __str__(self) -> str:
+        return self._text
+
+    @functools.cached_property  # a prompt is written to be checked, to be sent, and to be counted
+    def _text(self) -> str:
         tags = "\n".join(
             f'<source n="{n}" relevance="{hit.relevance.label if hit.relevance else "unknown"}" '
             f'title="{html.escape(without_markers(_one_line(hit.passage.full_title)))}"{_given_by(hit.passage)}>\n'

@@ -21,6 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ATTEMPTS = 2  # at a structured reply
+COMPARED = 20  # passages of each of the usual searches that a label compares with
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +113,16 @@ class Context:
         if asked is None:
             return ()
 
-        def search() -> Sequence[Hit]:
-            found: dict[str, Hit] = {}
-            for hit in (*asked.search(read, k), *self.services.index.lexical(read, k, 1.5, 0.75)):
-                found.setdefault(hit.id, hit)
-            return tuple(found.values())
+        most = max(k, COMPARED)
 
-        hits, _ = self.run.shared.get(("usual", self.services.identity, read, k), search)
-        return hits
+        def search() -> tuple[Sequence[Hit], Sequence[Hit]]:
+            return asked.search(read, most), self.services.index.lexical(read, most, 1.5, 0.75)
+
+        (known, worded), _ = self.run.shared.get(("usual", self.services.identity, read, most), search)
+        found: dict[str, Hit] = {}
+        for hit in (*known[:k], *worded[:k]):
+            found.setdefault(hit.id, hit)
+        return tuple(found.values())
 
     def embed(self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()) -> Vectors:
         """(n, d) vectors of n texts, of queries as searched; equal texts are embedded once per question."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..language.analysis import detect_language, language_of
 from ..prompts.prompt import ANSWER, NO_EVIDENCE, Fields, Sources, Template, Urgency, contexts_in
 from ..prompts.replies import COMPLETE, unescaped
-from ..runtime.context import Context
+from ..runtime.context import COMPARED, Context
 from ..safety.urgency.leading import leads_with_action
 from ..values.answers import Answer, Remark, Suggestion
 from ..values.errors import ProviderError
@@ -23,7 +23,6 @@ from .grounding import grounded, reconciled, remarks_on_reply, why_cut
 from .remarks import abstention, not_enough, remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
-COMPARED = 20  # passages of each of the usual searches that a label compares with
 WEIGHED = 5  # of each of them, by whose evidence a question is declined
 
 # one score or None per passage; None instead of a list when time ran out

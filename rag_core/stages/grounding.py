@@ -1,5 +1,6 @@
 """The sentences of an answer with the passages that support them."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -63,10 +64,9 @@ def remarks_on_reply(
         )
         yield Remark("invalid", removed, ())
     written = unmarked(text)
-    answered = detect_language(written)
     quotes = ctx.services.llm("answer").offline  # a remark says which passages are in another language
     sure = len(question.split()) > SHORT_QUESTION and len(written.split()) >= FEWEST_WORDS
-    if answered != spoken and sure and not quotes:
+    if sure and not quotes and (answered := detect_language(written)) != spoken:
         languages = translate(
             spoken,
             "The answer is in {answer}, the question in {question}.",
@@ -74,7 +74,8 @@ def remarks_on_reply(
             question=language_name(spoken, spoken),
         )
         yield Remark("answer_language", languages, ())
-    if sentences and len(sentences) < (count := len(claims(text))):
+    left = sentences and re.search(r"\w", unmarked(text[sentences[-1].end :]))
+    if left and len(sentences) < (count := len(claims(text))):
         compared = translate(
             spoken,
             "Only the first {checked} of {count} sentences were compared with the passages.",

@@ -40,8 +40,7 @@ from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.models.minilm import MINILM_WEIGHTS
 from rag_core.offline.scorer import NAME, WITH_QUESTIONS, Calibration, Signals, Standing, read_calibrations
-from rag_core.runtime.context import Context
-from rag_core.stages.answer import COMPARED
+from rag_core.runtime.context import COMPARED, Context
 from rag_core.values.types import Hit
 
 DATA = Path(__file__).resolve().parents[2] / "data"

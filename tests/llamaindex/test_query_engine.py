@@ -156,7 +156,7 @@ class TestRetriever:
     @pytest.mark.parametrize("strategy", ["simple_semantic", "bm25", "hybrid_rrf"])
     def test_its_nodes_are_the_hits_of_the_strategy(self, animals, strategy):
         hits = animals.run(QUESTION, strategy, k_final=3).ranking.hits
-        found = animals.retriever(strategy, k_final=3).retrieve(QUESTION)
+        found = animals.retriever(strategy, k_final=3, labels=True).retrieve(QUESTION)
         assert [node.node.node_id for node in found] == [hit.id for hit in hits]
         assert [node.score for node in found] == [hit.score for hit in hits]
         assert [node.text for node in found] == [hit.passage.text for hit in hits]
@@ -174,6 +174,15 @@ class TestRetriever:
             }
             for rank, hit in enumerate(hits, start=1)
         ]
+
+    def test_labels_are_made_when_asked_for(self, animals):
+        found = animals.retriever("bm25", k_final=3).retrieve(QUESTION)
+        labelled = animals.retriever("bm25", k_final=3, labels=True).retrieve(QUESTION)
+        assert [node.node.metadata["label"] for node in found] == [None] * 3
+        assert [node.node.metadata | {"label": None} for node in labelled] == [
+            node.metadata for node in found
+        ]
+        assert None not in [node.node.metadata["label"] for node in labelled]
 
     def test_no_answer_is_written(self, animals, llm):
         animals.retriever("hybrid_rrf").retrieve(QUESTION)
@@ -196,7 +205,7 @@ class TestRetriever:
 
         async def main():
             search = asyncio.create_task(
-                open_animals(llm, Waiting()).retriever("bm25").aretrieve("cats and dogs")
+                open_animals(llm, Waiting()).retriever("simple_semantic").aretrieve("cats and dogs")
             )
             assert await asyncio.to_thread(held.wait, PATIENCE)
             go.set()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from rag_core.language.analysis import LANGUAGES
-from rag_core.safety.urgency.signs import _NOTHING, Parts, Sign, _parts, _pattern, _table
+from rag_core.safety.urgency.signs import _NOTHING, Sign, _table, pattern
 from rag_core.values.triage import Level
 
 
@@ -37,7 +37,7 @@ class Checked(NamedTuple):
     """
 
     least: int
-    advised: Parts
+    advised: tuple[re.Pattern[str], ...]
     unless: re.Pattern[str]
     topic: re.Pattern[str]
 
@@ -49,7 +49,7 @@ def steps() -> tuple[Step, ...]:
         Step(
             row["en"],
             row["level"],
-            {language: _pattern(row["words"][language]) for language in LANGUAGES},
+            {language: pattern(row["words"][language]) for language in LANGUAGES},
             row.get("open", False),
         )
         for row in _table()["documents"]["step"]
@@ -59,7 +59,7 @@ def steps() -> tuple[Step, ...]:
 @functools.cache
 def clause_words(kind: Literal["advice", "general"]) -> re.Pattern[str]:
     """What finds a clause of a document that tells a reader to do something, or one that excuses every sign."""
-    return _pattern(_table()["documents"][kind])
+    return pattern(_table()["documents"][kind])
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def checked(sign: Sign) -> Checked:
     least = _table()["actions"][row["action"]]["least"]
     return Checked(
         [step["id"] for step in _table()["documents"]["step"]].index(least),
-        _parts(row["advised"]) if "advised" in row else (),
-        _pattern(row.get("unless", _NOTHING)),
-        _pattern(row.get("topic", _NOTHING)),
+        tuple(map(pattern, row["advised"].split(" & "))) if "advised" in row else (),
+        pattern(row.get("unless", _NOTHING)),
+        pattern(row.get("topic", _NOTHING)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,21 +93,23 @@ class Lexicon:
         return found
 
 
-def _first_by(key: Callable[[str], str], forms: Iterable[str]) -> dict[str, str]:
+def _keys(key: Callable[[str], str], forms: Iterable[str]) -> list[str]:
+    """The key of each form, all made at once: no rule of a key looks beyond its line."""
+    return key("\n".join(forms)).split("\n")
+
+
+def _first_by(key: Callable[[str], str], forms: Collection[str]) -> dict[str, str]:
     """The first form for each key."""
-    found: dict[str, str] = {}
-    for form in forms:
-        found.setdefault(key(form), form)
-    return found
+    return dict(zip(reversed(_keys(key, forms)), reversed(list(forms)), strict=False))
 
 
 def _only_by(key: Callable[[str], str], entries: Mapping[str, str]) -> dict[str, str]:
     """The form for each key whose forms all have one English."""
     found: dict[str, str] = {}
     shared = set()
-    for form, english in entries.items():
-        if entries[found.setdefault(key(form), form)] != english:
-            shared.add(key(form))
+    for one, form in zip(_keys(key, entries), entries, strict=False):
+        if entries[found.setdefault(one, form)] != entries[form]:
+            shared.add(one)
     return {one: form for one, form in found.items() if one not in shared}
 
 
@@ -148,7 +150,8 @@ class Gloss:
 
     @functools.cached_property
     def _plain_phrases(self) -> Mapping[tuple[str, ...], str]:
-        return {tuple(map(typed_plain, key)): english for key, english in self._phrases.items()}
+        keys = (tuple(key.split()) for key in _keys(typed_plain, map(" ".join, self._phrases)))
+        return dict(zip(keys, self._phrases.values(), strict=False))
 
     @functools.cached_property
     def _longest(self) -> Mapping[str, int]:

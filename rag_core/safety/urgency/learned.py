@@ -27,6 +27,7 @@ _STICKY_EYE = re.compile(
 _WEEKS = re.compile(r"(?<!\w)w+e{0,3}i?k+e?s?(?!\w)")  # as misspelt
 
 
+@functools.lru_cache(maxsize=8192)
 def plain(text: str) -> str:
     """A text in lower case, without accents or apostrophes, numbers with a decimal point.
 

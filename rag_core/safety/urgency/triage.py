@@ -10,7 +10,7 @@ from ..privacy.find import impersonal
 from . import frames
 from .frames import words
 from .learned import likeliest_sign, plain, urgency
-from .signs import Sign, actions, signs
+from .signs import Sign, actions, pattern, signs
 
 # One is enough: what mothers and families do not type.
 _STRONG = words(
@@ -136,7 +136,7 @@ def _worded(text: str) -> list[Sign]:
 
 def _is_only_denied(sign: Sign, text: str) -> bool:
     """Whether a text names a sign, and each time denies it: "no fever, no chills"."""
-    named = [match.start() for reading in sign.readings for match in reading[0].finditer(text)]
+    named = [match.start() for reading in sign.readings for match in pattern(reading[0]).finditer(text)]
     return not sign.denied and bool(named) and all(frames.is_denied(text, at) for at in named)
 
 
@@ -152,8 +152,8 @@ def _level(sign: Sign, text: str) -> Level | None:
 def _places(sign: Sign, text: str) -> Iterator[Sequence[Span]]:
     """The places where a reading of a sign is met, described as happening now."""
     for reading in sign.readings:
-        for match in reading[0].finditer(text):
-            others = [_nearest(part, text, match.start()) for part in reading[1:]]
+        for match in pattern(reading[0]).finditer(text):
+            others = [_nearest(pattern(part), text, match.start()) for part in reading[1:]]
             spans = [match.span(), *(span for span in others if span)]
             if len(spans) == len(reading) and not any(
                 (not sign.denied and frames.is_denied(text, start)) or frames.is_set_aside(text, start, end)
@@ -162,7 +162,7 @@ def _places(sign: Sign, text: str) -> Iterator[Sequence[Span]]:
                 yield spans
 
 
-def _nearest(part: re.Pattern[str], text: str, at: int) -> Span | None:
+def _nearest(wanted: re.Pattern[str], text: str, at: int) -> Span | None:
     """The match of a part of a sign that is closest to its first part."""
-    near = [match.span() for match in part.finditer(text) if abs(match.start() - at) <= NEAR]
+    near = [match.span() for match in wanted.finditer(text) if abs(match.start() - at) <= NEAR]
     return min(near, key=lambda span: abs(span[0] - at), default=None)
