@@ -17,6 +17,7 @@ from ..language.facts import facts
 from ..language.questions import parts
 from ..prompts.prompt import Sources
 from ..runtime.services import AskedQuestions, Embedder, TextKind
+from ..safety.urgency.advice import points_back
 from ..values.sources import Source
 from ..values.types import Hit
 from .memory import titles_of, under_title
@@ -72,7 +73,7 @@ class Section:
     @property
     def quotation(self) -> str:
         passage, best = self.hit.passage, self.best
-        if self.alone:
+        if self.alone and not points_back(best.text):  # "any of these signs" needs the signs
             lead = "" if best.lead is None else f"{self.sentences[best.lead].text} "
             return f"{lead}**{best.text}** [{best.n}]"
         return f"{quoted(passage.text, passage.language, best.text)} [{best.n}]"

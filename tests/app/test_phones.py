@@ -4,7 +4,7 @@ import pytest
 from helpers.browser import ANSWER_MS, errors_of, wait_until_drawn
 from playwright.sync_api import Browser, Page, expect
 
-QUESTION = "TXA PPH timing"  # three answers that differ: three pairs a person
+QUESTION = "plasenta previa is sex alowed"  # three answers that differ: three pairs a person
 FIRST = {"en-GB": "The first is better", "es-ES": "La primera es mejor"}
 
 

@@ -18,7 +18,7 @@ from rag_core.sessions.panel.room import MOST_WRONG
 from rag_core.values.answers import Citation, Grounded
 from rag_core.values.errors import PanelError
 
-QUESTION = "TXA PPH timing"  # three answers that differ, and a banner
+QUESTION = "plasenta previa is sex alowed"  # three answers that differ, and a banner
 VOTE = "pages/panel/vote.py"
 CHOICES = [
     "The first is better",
@@ -217,7 +217,7 @@ def test_the_result_has_the_votes_and_the_figures_and_its_file_opens_again(prese
     assert kept.sha256 in shown(presenter).replace("\\", "")
     again = text(html(presenter).partition("rl-panel-result")[2].partition("</table>")[0])
     assert again == result
-    opened(presenter, written.replace(QUESTION, QUESTION.lower(), 1))
+    opened(presenter, written.replace(QUESTION, QUESTION.upper(), 1))
     assert "is not as it was written" in presenter.error[0].value
 
 
