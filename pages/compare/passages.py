@@ -53,8 +53,8 @@ SCALE_HELP = {
         "The offline scorer's score for query and passage; no cross-encoder or language model is involved."
     ),
     "known_questions": declared(
-        "The score before, standardised over the list, plus the weighted cosine of the question to the nearest "
-        "question that the passage is known to answer. Compare only within one list."
+        "The score before, standardised over the list, plus the weighted likeness of the question to those that "
+        "the passage is known to answer. Compare only within one list."
     ),
     "judge": declared("The judge's relevance score for the passage, 0 to 1."),
     "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
@@ -62,7 +62,7 @@ SCALE_HELP = {
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
 TERMS = {
     "cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity"),
-    "standardised": declared("standardised score"), "known question": declared("nearest known question"),
+    "standardised": declared("standardised score"), "known questions": declared("likeness to known questions"),
 }  # fmt: skip
 
 

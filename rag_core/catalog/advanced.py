@@ -390,7 +390,7 @@ RAG_MSR = Recipe(
 ENSEMBLE = Recipe(
     name="ensemble",
     title="Ensemble (ours)",
-    summary="Searches with the question and a rewrite, by keywords, by embedding and by known questions, fuses all by rank, reranks, then prefers new documents and the question's language.",
+    summary="Searches with the question and a rewrite, by keywords, by embedding and by known questions, fuses all by rank, reranks, then prefers new documents.",
     source="Ours: chosen on the dev questions of the built-in set and of NFCorpus; no paper proposes this combination.",
     controls=(
         Templates(

@@ -290,7 +290,9 @@ def mmr_split(
 
 @dataclass(frozen=True)
 class Spread(SelectStage):
-    """Moves passages down that repeat a document: its i-th counts weight^(i − 1) of its worth.
+    """Moves passages down that repeat a document.
+
+    The i-th passage of a document counts weight^(i − 1) of its worth.
 
     A passage's worth is its score as a share of the list's range, 0 (lowest) to 1 (highest), because scores of
     different scales are not comparable. Each further passage of a document tends to tell less that is new: the

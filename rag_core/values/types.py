@@ -167,7 +167,7 @@ class Term:
 
     Args:
         name: "cosine" to the question, "judge", "similarity": the cosine to another passage; "standardised": the score
-            before, less the list's mean and in its standard deviations; "known question": the cosine to the nearest one.
+            before, less the list's mean and in its standard deviations; "known questions": the likeness to them.
         weight: negative where the value counts against the passage.
         passage: id of that other passage; otherwise empty.
     """
