@@ -67,10 +67,7 @@ class Word(NamedTuple):
 
 @contextmanager
 def assuming(*languages: str) -> Iterator[None]:
-    """In the block, a word or two that may be English or Spanish are in the only one of these languages.
-
-    If they are several, in the one that is assumed around the block, if it is one of them.
-    """
+    """In the block, a word or two that may be either are in this language; of several, in the one assumed around it."""
     around = _assumed.get()
     code = languages[0] if len(languages) == 1 else around if around in languages else ""
     token = _assumed.set(code if code in LANGUAGES else "")
