@@ -54,7 +54,7 @@ def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> H
     goes_on = any(_kind(_at(first, place)) for place in figured) or values & {*enumerate(first)}
     if (
         not below or goes_on
-    ):  # one row is no table; or with figures where they stood, or a value that stood there
+    ):  # one row is no table; or figures stand where they stood, or a value that stood there
         return None
     contrast = own and not any(_kind(_at(first, place)) for place in own)
     if (contrast and (above or own - figured)) or len(first) > len(names):
