@@ -43,7 +43,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
         expect(page.get_by_role("heading", name=title)).to_be_visible()
     expect(page.locator(".rl-passage")).to_have_count(15)
 
-    citation = page.locator(".rl-answer button.rl-cite").last
+    citation = page.locator(".rl-answer button.rl-cite >> visible=true").last
     card = page.locator(f"#{citation.get_attribute('popovertarget')}")
     expect(card).to_be_hidden()
     citation.scroll_into_view_if_needed()
@@ -102,7 +102,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
     expect(boxes).to_have_count(2)
     expect(page.get_by_text("Not in the next run.")).to_be_visible()
     expect(cards.nth(2)).to_contain_text("Not in the next run.")
-    expect(cards.nth(2).locator(".rl-said")).to_be_visible()
+    expect(cards.nth(2).locator(".rl-said")).to_be_attached()  # folded where another column says the same
     visit.assert_clean()
     visit.context.close()
 

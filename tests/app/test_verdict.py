@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core.evaluation import estimates
 
 CONTRACTIONS = "When should I go to the hospital if I have contractions?"  # with a judged answer
+SYPHILIS = "Sífilis en embarazada alérgica a la penicilina, ¿qué se le da?"  # likewise
 IBUPROFEN = "Can I take ibuprofen at 30 weeks?"  # without
 
 
@@ -23,10 +24,9 @@ def verdict(app: AppTest) -> str:
 
 
 def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(drawn):
-    app = ask(drawn.run(), CONTRACTIONS)
+    app = ask(drawn.run(), SYPHILIS)
     assert verdict(app).startswith(
-        "A and C answer. B answers in part: it leaves out “Go in when contractions come about every 5 minutes, each of a "
-        "minute, for an hour”. Judged"
+        "A and C answer. B answers in part: it leaves out “Se desensibiliza y recibe penicilina”. Judged"
     )
     assert "B lost it: cut by MMR: too similar to passage" in text(html(app))
 
@@ -37,9 +37,9 @@ def test_the_section_is_the_one_that_says_what_is_left_out(drawn):
 
 
 def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(drawn):
-    app = press(ask(drawn.run(), CONTRACTIONS), "How it was lost")
+    app = press(ask(drawn.run(), SYPHILIS), "How it was lost")
     way = text(html(app))
-    assert all(step in way for step in ("BM25 #2", "Dense #6", "Fusion #3", "Cut #3", "MMR ✕ lost here"))
+    assert all(step in way for step in ("BM25 #1", "Dense #3", "Fusion #2", "Cut #2", "MMR ✕ lost here"))
     assert "Used at 2." in way
     press(app, "Set Variety step (MMR) to Off and run again")
     assert app.session_state["run"].columns[1].strategy.controls["mmr"] is False
