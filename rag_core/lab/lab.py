@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
@@ -18,6 +18,7 @@ from ..models.same_model import ProbedEmbedder
 from ..offline import NAME as OFFLINE
 from ..offline.asked import AskedIndex
 from ..pipeline.stream import Event, calls_of, collect, stream
+from ..runtime.context import Context
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Services
 from ..safety.urgency.triage import triage_for
@@ -449,16 +450,8 @@ class Lab:
             MissingResource: RAG_VECTORS keeps them elsewhere, or there are none with contexts.
             IndexDamaged, StorageError: the collection cannot be used; questions are answered without it.
         """
-        index = self.enriched if enriched else self.index
-        if index is None:
-            raise MissingResource(
-                Message("Corpus {corpus!r} has no enriched index.", corpus=self.corpus),
-                Message(
-                    "Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.",
-                    corpus=self.corpus,
-                ),
-            )
-        return index.vector_store()
+        index = Context(self.services()).index_for(enriched=enriched)
+        return cast(CorpusIndex, index).vector_store()
 
     def vector_index(self, *, enriched: bool = False) -> VectorStoreIndex:
         """A LlamaIndex index over `vector_store`, which embeds questions as this lab does."""
