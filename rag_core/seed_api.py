@@ -12,23 +12,19 @@ import functools
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .catalog import StrategySpec, recipe_of
 from .documents.documents import BUILTIN
-from .lab.engines import Engines
 from .lab.lab import Lab
 from .lab.opening import open_lab
 from .llamaindex import Found, as_hits, as_nodes
-from .models import LlamaLlm, load_openai
-from .models.llm import wrap_custom_llm
-from .offline import NAME as OFFLINE
+from .models import LlamaLlm
 from .offline.llm import OfflineLlm
 from .prompts.prompt import Sources
 from .runtime.services import Llm
 from .values.errors import ConfigError
-from .values.pricing import PriceList
 from .values.settings import Role, Settings, read_settings
 from .values.trace import Trace, metrics
 
@@ -248,29 +244,13 @@ def run(
     lab: Lab,
 ) -> SeedRun:
     """A strategy on a question, with these models in place of the lab's: names or objects, None for the lab's."""
-    engines = _with_models(lab.engines, lab.settings, models)
+    engines = lab.engines.with_models(lab.settings, models)
     if engines is not lab.engines:
         lab = lab.with_engines(engines)
     started = time.perf_counter()
     trace = lab.run(question, strategy, **controls)
     seconds = time.perf_counter() - started
     return SeedRun(trace, lab.services().llms, engines.embedder.name, seconds)
-
-
-def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any]) -> Engines:
-    """The engines with other models in some roles, each given by name or as an object."""
-    paid = dict(engines.paid)
-    for role, model in models.items():
-        match model:
-            case None:
-                pass
-            case str() if model == OFFLINE:
-                paid.pop(role, None)
-            case str():
-                paid[role] = _provided(settings, model, engines.prices, role)
-            case _:
-                paid[role] = wrap_custom_llm(model, engines.prices)
-    return engines if paid == engines.paid else replace(engines, paid=paid)
 
 
 def first_given(*models: Any) -> Any:
@@ -287,9 +267,3 @@ def lab_of(corpus: str = BUILTIN, settings: Settings | None = None) -> Lab:
 @functools.lru_cache(maxsize=OPEN_LABS)
 def _opened(corpus: str, settings: Settings) -> Lab:
     return open_lab(corpus, settings=settings)
-
-
-@functools.lru_cache(maxsize=16)
-def _provided(settings: Settings, model: str, prices: PriceList, role: Role) -> LlamaLlm:
-    """A model of a role's provider; it and its connections are kept between calls."""
-    return load_openai(settings, model, prices, role)

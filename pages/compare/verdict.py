@@ -23,7 +23,8 @@ from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.explain import Fate, WhyNot, fates, flow_columns
 from rag_core.runtime.context import Context
-from rag_core.runtime.spending import paying
+from rag_core.runtime.run import using
+from rag_core.runtime.spending import payer
 
 if TYPE_CHECKING:
     from rag_core import evaluation as ev
@@ -252,7 +253,7 @@ def _ask_model(run: Comparison) -> None:
     if not st.button(words, key="verdict.ask", help=told):
         return
     try:
-        with st.spinner(t("Asking {model}…", model=model)), paying(account.payer()):
+        with st.spinner(t("Asking {model}…", model=model)), using(payer, account.payer()):
             run.by_model = ev.verdicts_by_model(traces, Context(lab.services(run.country)))
     except rag_core.RagError as error:
         run.later += tuple(error.calls)

@@ -13,7 +13,8 @@ from pages.drawing.untrusted import escape, label
 from pages.shared import account
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
-from rag_core.runtime.spending import paying
+from rag_core.runtime.run import using
+from rag_core.runtime.spending import payer
 from rag_core.values.model_choice import OFFLINE_MODEL
 
 
@@ -63,7 +64,7 @@ def _leave_out(run: Comparison, place: int, passage: str) -> None:
     trace = run.columns[place].trace
     assert trace is not None  # only a finished column has these buttons
     try:
-        with paying(account.payer()):
+        with using(payer, account.payer()):
             found = engine().wait(trace.corpus).without(trace, passage)
     except rag_core.RagError as error:
         run.without[place, passage] = error

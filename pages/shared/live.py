@@ -19,7 +19,8 @@ from rag_core.documents.documents import BUILTIN
 from rag_core.explain import AnswerDifferences, answer_differences
 from rag_core.language.analysis import assuming
 from rag_core.pipeline.stream import calls_of
-from rag_core.runtime.spending import Payer, paying
+from rag_core.runtime.run import using
+from rag_core.runtime.spending import Payer, payer
 from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ class LiveRun(Comparison):
             lab = self._engine.wait(self.corpus)
             setups = [column.setup for column in self.columns]
             # the threads of the stream take these over
-            with self._turn(), paying(self._payer), assuming(self._language):
+            with self._turn(), using(payer, self._payer), assuming(self._language):
                 for event in lab.stream(
                     self.question, setups, reuse=self._earlier, stop=self._stop, country=self.country
                 ):

@@ -164,10 +164,10 @@ def _check(recipe: object) -> None:
             f"A strategy cannot be called {recipe.name!r}.",
             "Use lower-case letters, digits and underscores, a letter first.",
         )
-    if taken := [control.name for control in recipe.controls if control.name in RUNS_ON]:
+    if taken := [control.name for control in recipe.controls if control.name in (*RUNS_ON, "where")]:
         raise ConfigError(
             f"Strategy {recipe.name!r} cannot have a control {taken[0]!r}.",
-            f"These names say what a strategy runs on: {', '.join(RUNS_ON)}.",
+            f"These names say what a strategy runs on: {', '.join((*RUNS_ON, 'where'))}.",
         )
     try:
         json.dumps(recipe.as_json())

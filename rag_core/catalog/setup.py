@@ -12,6 +12,7 @@ from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.settings import read_settings
 from ..values.trace import Trace
+from ..values.where import where_text
 from . import StrategySpec, build, check_chosen, describe, recipe_of
 from .presets import preset_of
 from .registry import CORPUS, RUNS_ON
@@ -19,16 +20,17 @@ from .registry import CORPUS, RUNS_ON
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A column of a comparison, with models in place of the settings', and a corpus in place of its lab's."""
+    """A column of a comparison, with models in place of the settings', and a corpus and a filter (`values.where`) in place of its lab's."""
 
     strategy: Strategy
     models: ModelChoice = AS_SET
     corpus: str = ""
+    where: str = ""
 
     @property
     def runs_on(self) -> str:
-        """The models and the corpus it chose, in a few words; empty if it chose none."""
-        return _joined(str(self.models), _searched(self.corpus) if self.corpus else "")
+        """The models, the corpus and the filter it chose, in a few words; empty if it chose none."""
+        return _joined(str(self.models), _searched(self.corpus) if self.corpus else "", self.where)
 
     @property
     def chosen(self) -> Mapping[str, str]:
@@ -46,11 +48,12 @@ SetupSpec = StrategySpec | Setup
 def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     """A column from a strategy, or from its name or (name, values).
 
-    Values named `model`, `rewriter_model`, `judge_model`, `reranker` and `corpus` say what it runs on; the others are controls.
+    Values named `model`, `rewriter_model`, `judge_model`, `reranker` and `corpus` say what it runs on, and `where` is a
+    filter of passages by metadata (`where_text`); the others are controls.
     A preset's own rewriting model is chosen if the current settings offer it.
 
     Raises:
-        ConfigError: as for `build`, or a model's or corpus's name is none.
+        ConfigError: as for `build`, or a model's or corpus's name or a filter is none.
 
     Example:
         >>> str(set_up(("bm25", {"k1": 1.2, "model": "gpt-4o-mini", "corpus": "leaflets"})))
@@ -68,10 +71,10 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
         name, given = chosen
         spec, values = name, {**given, **values}
     own = {name: _name(name, values.pop(name)) for name in RUNS_ON if name in values}
-    corpus = own.pop(CORPUS, "")
+    corpus, where = own.pop(CORPUS, ""), where_text(values.pop("where", ""))
     if model := _rewriter_of(spec):
         own.setdefault("rewriter_model", model)
-    return Setup(build(spec, **values), ModelChoice(**own), corpus)
+    return Setup(build(spec, **values), ModelChoice(**own), corpus, where)
 
 
 def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
@@ -112,6 +115,7 @@ def titles_of(traces: Sequence[Trace]) -> list[str]:
             describe((trace.strategy, trace.controls)),
             str(trace.models),
             _searched(trace.corpus) if several else "",
+            trace.where,
         )
         for trace in traces
     ]

@@ -39,6 +39,7 @@ from .options import (
     SendPrivate,
     Sets,
     Strategies,
+    Where,
     a_path,
     assignments,
     cleared,
@@ -158,6 +159,7 @@ def query(
         typer.Option(metavar="NAME", help="Language model in place of the settings'; 'offline' for none."),
     ] = None,
     corpus: Corpus = BUILTIN,
+    where: Where = None,
     country: Country = None,
     redact: Redact = False,
     send_private: SendPrivate = False,
@@ -190,7 +192,12 @@ def query(
         raise typer.BadParameter(
             f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
         )
-    asked = values | given | ({} if model is None else {"model": model})
+    asked = (
+        values
+        | given
+        | ({} if model is None else {"model": model})
+        | {"where": assignments(where or [], "--where")}
+    )
     column = _column(strategy, asked)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
@@ -240,6 +247,7 @@ def compare(
     set_: Sets = None,
     model: Models = None,
     corpus: Corpora = None,
+    where: Where = None,
     country: Country = None,
     redact: Redact = False,
     send_private: SendPrivate = False,
@@ -248,7 +256,8 @@ def compare(
 ) -> None:
     """Answer a question with several strategies, models or corpora, side by side."""
     chosen = parse_columns(strategies, set_ or [], model or [], corpus or [])
-    columns = [_column(name, values) for name, values in chosen.values()]
+    filtered = assignments(where or [], "--where")
+    columns = [_column(name, {**values, "where": filtered}) for name, values in chosen.values()]
     for column, (_, values) in zip(columns, chosen.values(), strict=True):
         _say_idle(column, values)
     code, lines = country_or_setting(country)

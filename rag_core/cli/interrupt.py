@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..runtime.run import using_stop_flag
+from ..runtime.run import stop_flag, using
 from ..values.errors import Stopped
 from .layout import progress
 
@@ -46,7 +46,7 @@ def interruptible() -> Iterator[Interrupt]:
     before = signal.signal(signal.SIGINT, request_stop)
     try:
         # also calls outside any run, as at indexing
-        with _heard_at_once(interrupt), using_stop_flag(interrupt.is_set):
+        with _heard_at_once(interrupt), using(stop_flag, interrupt.is_set):
             yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)

@@ -38,6 +38,15 @@ Corpora = Annotated[
     ),
 ]
 
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="NAME=VALUE",
+        help="Search only documents with this metadata; also NAME!=VALUE.",
+    ),
+]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before calls that cost money.")]
 Country = Annotated[
@@ -146,13 +155,13 @@ def _by_label(given: Sequence[str], labels: Sequence[str], option: str) -> dict[
     return {**({} if common is None else dict.fromkeys(labels, common)), **own}
 
 
-def assignments(pairs: Sequence[str]) -> dict[str, str]:
+def assignments(pairs: Sequence[str], option: str = "--set") -> dict[str, str]:
     """Control -> value, from texts CONTROL=VALUE."""
     values = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise typer.BadParameter(f"{pair!r} is not CONTROL=VALUE", param_hint="--set")
+            raise typer.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint=option)
         values[name.strip()] = value.strip()
     return values
 

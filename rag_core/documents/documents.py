@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from ..language.analysis import language_of
 from ..values.errors import DataError, unreadable, why_unreadable
 from ..values.message import Message
 from ..values.sources import Source
+from ..values.where import value_text
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
@@ -49,6 +50,7 @@ def _after(text: str, place: int) -> int:
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
 _FIELDS = {"_id", "title", "language", "text"}
+_OURS = {"id", "title", "language", "topic", "sources", "patient", "questions"}
 _ALSO = {"_id": "id", "text": "contents"}  # what Pyserini's collections call them
 _ARRAY = Message("a JSON array, not one object a line")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
@@ -65,6 +67,7 @@ class Document:
         marks: the sources of its sections, in order; sections without one have all of the document's.
         hidden: what its file hides from readers; in neither title nor text.
         questions: (heading, question) that its file says its sections answer; the first section without a heading.
+        metadata: (name, value) to filter by, several for a list (`metadata_of`).
     """
 
     id: str
@@ -77,6 +80,7 @@ class Document:
     hidden: tuple[str, ...] = ()
     patient: str = ""
     questions: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
@@ -145,6 +149,7 @@ def parse_document(text: str, path: Path) -> Document:
             hidden=reported((*hidden, *unseen)),
             patient=_plain(fields, "patient") if fields.get("patient") else "",
             questions=questions_in(fields),
+            metadata=metadata_of(fields, _OURS),
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         reason = why_unreadable(error)
@@ -165,6 +170,16 @@ def questions_in(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if not all(sound):
         raise TypeError("questions must be a list of texts, or such lists by heading")
     return tuple((str(heading), text) for heading, one in lists.items() for text in one)
+
+
+def metadata_of(fields: Mapping[str, Any], known: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
+    """`Document.metadata` of fields but those `known`: the plain values, and those of lists; what is nested is left out."""
+    return tuple(
+        (str(name), shorten(value_text(one), MAX_TITLE))
+        for name, value in fields.items()
+        for one in (value if isinstance(value, list) else [value])
+        if name not in known and not isinstance(one, (list, dict, set, tuple, type(None)))
+    )
 
 
 def _plain(fields: Mapping[str, Any], name: str) -> str:
@@ -239,7 +254,10 @@ def json_documents(text: str, path: Path) -> Iterator[Document]:
 
 
 def _document(row: Mapping[str, Any]) -> Document:
-    return Document(row["_id"], str(row.get("title") or ""), language_code(row.get("language")), row["text"])
+    known = row.get("metadata")
+    own = metadata_of({**row, **(known if isinstance(known, dict) else {})}, _FIELDS)
+    title, language = str(row.get("title") or ""), language_code(row.get("language"))
+    return Document(row["_id"], title, language, row["text"], metadata=own)
 
 
 def language_code(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import sqlite3
 import struct
@@ -106,15 +107,17 @@ def _client(folder: Path) -> Any:
 
 
 def _stored(node: BaseNode, vector: Vectors) -> BaseNode:
-    """A node as the collection has it: models are shown what it is about, and its document's metadata stay out."""
+    """A node as the collection has it: with its document's metadata, which models are not shown, by their names."""
     from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-    hidden = [name for name in node.metadata if name not in FOR_MODELS]
+    known = dict(json.loads(node.metadata.get("metadata", "[]"))) | node.metadata
+    known.pop("metadata", None)
+    hidden = [name for name in known if name not in FOR_MODELS]
     return TextNode(
         id_=node.node_id,
         text=node.get_content(),
         embedding=vector.tolist(),
-        metadata=node.metadata,
+        metadata=known,
         excluded_llm_metadata_keys=hidden,
         excluded_embed_metadata_keys=hidden,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=str(node.ref_doc_id))},

@@ -1,5 +1,6 @@
 """Splitting documents into passages along their headings: a section is one passage if the embedding model can read it."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -110,6 +111,8 @@ class PassageParser(NodeParser):
                     node.metadata[name] = sources_to_json(listed)
             if passage.patient:
                 node.metadata["patient"] = passage.patient
+            if metadata.get("metadata"):
+                node.metadata["metadata"] = json.dumps(metadata["metadata"], ensure_ascii=False)
             node.relationships[NodeRelationship.SOURCE] = document.as_related_node_info()
             yield node
 

@@ -201,4 +201,5 @@ def passage_of(identity: str, text: str, metadata: Any) -> Passage:
         sources=sources_from_json(metadata.get("sources", "")),
         differs_from=sources_from_json(metadata.get("differs_from", "")),
         patient=metadata.get("patient", ""),
+        metadata=tuple((name, value) for name, value in json.loads(metadata.get("metadata", "[]"))),
     )

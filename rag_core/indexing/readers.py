@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..documents.asked import BESIDE, Asked, read_beside
-from ..documents.documents import Document, as_seen, beir_documents
+from ..documents.documents import Document, as_seen, beir_documents, metadata_of
 from ..documents.files import Found, list_files
 from ..documents.limits import READING, ReadingLimits
 from ..documents.reading.formats import SUFFIXES
@@ -122,7 +122,8 @@ def read_path(
 def read_given(documents: Iterable[Document | LlamaDocument]) -> SourceFiles:
     """Documents that a program holds: the lab's own, or LlamaIndex's.
 
-    Of LlamaIndex's, the id is `doc_id`, and the metadata `title` (else `file_name`, else the id) and `language` are used.
+    Of LlamaIndex's, the id is `doc_id`, and the metadata `title` (else `file_name`, else the id) and `language` are used;
+    all of it can be filtered by.
     """
     reading = SourceFiles(GIVEN)
     for given in documents:
@@ -136,7 +137,8 @@ def _from_llama_index(given: LlamaDocument) -> Document:
     known = given.metadata
     title = known.get("title") or known.get("file_name") or given.doc_id
     language = known.get("language") or language_of(given.text)
-    return Document(given.doc_id, str(title), str(language), given.text)
+    own = metadata_of(known, ("title", "language"))
+    return Document(given.doc_id, str(title), str(language), given.text, metadata=own)
 
 
 def _add_asked(reading: SourceFiles, name: str, file: Path) -> None:

@@ -17,8 +17,10 @@ where machines share the folder also one that was just replaced; see `folder.dro
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import functools
+import heapq
 import os
 import re
 import threading
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from llama_index.vector_stores.chroma import ChromaVectorStore
 
 _GENERATION = re.compile(r"gen-\d+")
+DEEP = 1000  # passages that fit a filter, up to which all are compared
 TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
 ANOTHER_MODEL = "Set RAG_EMBEDDING and OPENAI_BASE_URL to that model, or index the corpus under another name."
 
@@ -107,6 +110,19 @@ class CorpusIndex:
         self._vectors = vectors
         self._read = read
         self._identity: Identity | None = None
+        self._whole: CorpusIndex | None = None  # whose files it reads, if it finds some passages only
+        self._only: dict[str, int] | None = None  # id -> place of the passages that may be found; all of them
+
+    def among(self, fits: Callable[[Passage], bool], called: str) -> CorpusIndex | None:
+        """The same, which finds the best of the passages that fit; None if none does. Words weigh as in all passages.
+
+        Args:
+            called: ends its name.
+        """
+        index = copy.copy(self)
+        index._whole, index.name = self, f"{self.name}, {called}"
+        index._only = {one.id: place for place, one in enumerate(self.passages.values()) if fits(one)}
+        return index if index._only else None
 
     @functools.cached_property
     def profile(self) -> Profile:
@@ -196,9 +212,23 @@ class CorpusIndex:
                 ANOTHER_MODEL,
             )
         with self._reading():
-            nearest = self._vectors().nearest(vector, count)
+            nearest = self._nearest(vector, count)
         hits = [Hit(self.passages[identity], cosine, "cosine") for identity, cosine in nearest]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+
+    def _nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
+        vectors, only = self._vectors(), self._only
+        if only is None:
+            return vectors.nearest(vector, count)
+        if len(only) > DEEP:
+            found = [hit for hit in vectors.nearest(vector, DEEP) if hit[0] in only]
+            if len(found) >= count:
+                return found[:count]
+        held = vectors.get(list(only))  # few, or far from the question
+        cosines = np.einsum("ij,j->i", np.array(list(held.values())), vector)
+        return heapq.nsmallest(
+            count, zip(held, cosines.tolist(), strict=True), key=lambda hit: (-hit[1], hit[0])
+        )
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -208,7 +238,7 @@ class CorpusIndex:
         except (IndexDamaged, StorageError):
             raise
         except Exception as error:
-            self._identity = None  # the next question opens and checks it again
+            (self._whole or self)._identity = None  # the next question opens and checks it again
             raise IndexDamaged(
                 Message("{name}: the vector store cannot be read ({reason}).", name=self.name, reason=error),
                 Message("Open the corpus again, for example with `rag doctor`, to rebuild its index."),
@@ -217,7 +247,10 @@ class CorpusIndex:
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
         """The k best BM25 hits for a text, and for its gloss if there is one."""
         terms = query_tokens(text, self.manifest.spoken, self.reading(text))
-        places, scores = self._bm25.best(terms, k, k1, b)
+        places, scores = self._bm25.best(terms, k if self._only is None else len(self._ids), k1, b)
+        if self._only is not None:
+            among = np.isin(places, list(self._only.values()))
+            places, scores = places[among], scores[among]
         found = sorted(
             zip(places, scores.tolist(), strict=True), key=lambda hit: (-hit[1], self._ids[hit[0]])
         )

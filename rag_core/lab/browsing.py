@@ -10,6 +10,8 @@ from ..documents.documents import Document
 from ..indexing import CorpusIndex
 from ..indexing.cutting import blocks
 from ..indexing.recovery import stored_documents
+from ..runtime.context import Context
+from ..stages import Dense
 from ..values.sources import sources_from_json
 from ..values.types import Hit, Passage, Query, Vectors
 from .lab import Lab
@@ -167,7 +169,8 @@ def vector_map(lab: Lab, queries: Sequence[Query] = ()) -> VectorMap:
         return VectorMap((), (), (0.0, 0.0), vectors.shape[1])
     mean, plane, shares = principal_plane(vectors)
     asked = list(queries) if embedder.local else []
-    embedded = np.array([_embedded(lab, query) for query in asked]).reshape(len(asked), vectors.shape[1])
+    dense, ctx = Dense(), Context(lab.services())
+    embedded = np.array([dense.vector(query, ctx) for query in asked]).reshape(len(asked), vectors.shape[1])
     places = (vectors - mean) @ plane.T
     cosines = vectors @ embedded[0] if asked else None
     return VectorMap(
@@ -184,16 +187,3 @@ def vector_map(lab: Lab, queries: Sequence[Query] = ()) -> VectorMap:
         shares,
         vectors.shape[1],
     )
-
-
-def _embedded(lab: Lab, query: Query) -> Plane:
-    """The (d,) vector that the dense search uses: of the text, or the normalised mean of HyDE's passages."""
-    embedder = lab.engines.embedder
-    vectors = (
-        embedder.embed(query.passages, "passage")[0] if query.passages else embedder.embed([query.text])[0]
-    )
-    if query.passages and query.question_text:
-        vectors = np.vstack([vectors, embedder.embed([query.question_text])[0]])
-    mean: Plane = vectors.astype(np.float64).mean(axis=0)
-    mean /= max(float(np.linalg.norm(mean)), 1e-12)
-    return mean

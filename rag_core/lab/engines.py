@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..indexing import CorpusIndex, OfflineEnricher, stored_vectors
 from ..language.analysis import warm_up
@@ -17,7 +17,10 @@ from ..language.questions import is_maternity
 from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus, WrittenOut
 from ..models import LlamaEmbedder, LlamaLlm, Rerankers, load_embedder, load_openai
+from ..models.embedding import embedder_of
+from ..models.llm import wrap_custom_llm
 from ..models.minilm import MINILM_WEIGHTS
+from ..offline import NAME as OFFLINE
 from ..offline.asked import AskedIndex
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
@@ -32,6 +35,8 @@ from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings, read_settings
 
 if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
     from ..offline.llm import OfflineLlm
 
 
@@ -52,7 +57,7 @@ class PaidModels:
     def of_settings(self) -> dict[str, LlamaLlm]:
         """The model of each role that has one; roles with the same model and server share it."""
         return {
-            role: self._load(role, self._settings.model(role))
+            role: self.load(role, self._settings.model(role))
             for role in ROLES
             if self._settings.asks_provider(role)
         }
@@ -77,9 +82,10 @@ class PaidModels:
     def _provided(self, role: Role, name: str) -> LlamaLlm:
         if not self._settings.asks_provider(role):
             raise SettingsError(Message("The model {name} needs a provider.", name=name), NEEDS)
-        return self._load(role, name)
+        return self.load(role, name)
 
-    def _load(self, role: Role, name: str) -> LlamaLlm:
+    def load(self, role: Role, name: str) -> LlamaLlm:
+        """A model of a role's server; it and its connections are kept between calls."""
         key = (self._settings.server(role), name)
         with self._lock:
             if key not in self._loaded:
@@ -157,6 +163,24 @@ class Engines:
             reranker = offered.chosen(models.reranker)
         return replace(self, paid=loader.chosen(models, self.paid), reranker=reranker)
 
+    def with_models(self, settings: Settings, models: Mapping[Role, Any]) -> Engines:
+        """The same with other models in some roles, each given by name or as an object; None leaves a role as it is.
+
+        Raises ConfigError for an object that is no model, and RagError for a name that no server has.
+        """
+        loader, paid = self.models or PaidModels(settings, self.prices), dict(self.paid)
+        for role, model in models.items():
+            match model:
+                case None:
+                    pass
+                case str() if model == OFFLINE:
+                    paid.pop(role, None)
+                case str():
+                    paid[role] = loader.load(role, model)
+                case _:
+                    paid[role] = wrap_custom_llm(model, self.prices)
+        return self if paid == self.paid else replace(self, paid=paid)
+
     def identity(
         self, llms: Mapping[str, Llm], index: CorpusIndex, enriched: CorpusIndex | None
     ) -> dict[str, str | None]:
@@ -207,13 +231,23 @@ class Engines:
         return load_offline(self.prices, self.embedder, self.scorer, self.thesaurus, index, asked)
 
 
-def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
-    """Load the settings' models, and `tell` which; raises RagError if a model, key or file is missing."""
+def load_engines(
+    settings: Settings,
+    tell: Callable[[str], None] = lambda what: None,
+    embed_model: BaseEmbedding | None = None,
+) -> Engines:
+    """Load the settings' models, and `tell` which; raises RagError if a model, key or file is missing.
+
+    `embed_model` is LlamaIndex's, in place of the settings'.
+    """
     prices = PriceList.of(settings)
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
     tell("loading the embedding model")
-    embedder = load_embedder(settings, prices, thesaurus)
+    if embed_model is None:
+        embedder = load_embedder(settings, prices, thesaurus)
+    else:
+        embedder = embedder_of(embed_model, prices)
     tell("loading the language tools")
     unpack_in(settings.home)
     warm_up()

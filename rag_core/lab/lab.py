@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
@@ -17,16 +18,18 @@ from ..models.same_model import ProbedEmbedder
 from ..offline import NAME as OFFLINE
 from ..offline.asked import AskedIndex
 from ..pipeline.stream import Event, calls_of, collect, stream
+from ..runtime.context import Context
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Services
 from ..safety.urgency.triage import triage_for
-from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
+from ..values.errors import IndexDamaged, InputError, MissingResource, RagError, attach_calls_to_errors
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import ModelCall, Passage
+from ..values.where import fits, where_text
 from .asked import asked_state, open_asked
 from .engines import ROLES, Engines, vector_files
 
@@ -36,12 +39,14 @@ if TYPE_CHECKING:
     from llama_index.core.callbacks import CallbackManager
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.response_synthesizers import BaseSynthesizer
+    from llama_index.core.vector_stores import MetadataFilters
     from llama_index.vector_stores.chroma import ChromaVectorStore
 
     from ..llamaindex import StrategyRetriever
 
 
 _Made = TypeVar("_Made")
+_Searched = tuple[CorpusIndex, CorpusIndex | None, AskedIndex | None]
 
 
 class Lab:
@@ -51,6 +56,7 @@ class Lab:
         calls: the embedding calls made then.
         others: opens the labs of other corpora, for the columns that search them; None if there are none.
         taught: whether passages are found by the questions that people taught.
+        where: the filter of the columns that have none of their own (`among`); empty for none.
     """
 
     def __init__(self, settings: Settings, corpus: str, engines: Engines, store: CorpusStore) -> None:
@@ -61,6 +67,7 @@ class Lab:
         self.engines = engines
         self.others: Callable[[str], Lab] | None = None
         self.taught = True
+        self.where = ""
         self._store = store
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[tuple[object, ...], Any]] = {}
@@ -145,7 +152,7 @@ class Lab:
 
     def services_for(self, setup: Setup, country: str | None = None) -> Services:
         """What a column runs on; raises RagError if its models or its corpus cannot be used."""
-        return self.beside(setup.corpus).services(country, setup.models)
+        return self.beside(setup.corpus).services(country, setup.models, setup.where or self.where)
 
     def _services_or_error(self, setup: Setup, country: str | None) -> Services | RagError:
         """A column whose choice cannot be used fails; the others run."""
@@ -156,19 +163,21 @@ class Lab:
         except RagError as error:
             return error
 
-    def services(self, country: str | None = None, models: ModelChoice = AS_SET) -> Services:
+    def services(self, country: str | None = None, models: ModelChoice = AS_SET, where: str = "") -> Services:
         """Models and indexes as they are now, for one question: `Strategy.run(question, lab.services())`.
 
-        Raises SettingsError if a model needs a provider, and there is none.
+        Raises SettingsError if a model needs a provider, and there is none; InputError if no passage fits `where`.
         """
-        settings, index, enriched = self.settings, self.index, self.enriched
-        engines = self._engines(index).choosing(models)
-        asked = self._known_questions(index)
+        settings, whole, where = self.settings, self.index, where or self.where
+        engines = self._engines(whole).choosing(models)
+        index, enriched, asked = self._searched(whole, where)
         llms = self._llms(index, asked, engines.paid)
         chosen = (settings.country if country is None else country).upper()
         engine = {**engines.identity(llms, index, enriched), "asked": asked.key if asked else None}
         if asked and asked.taught:
             engine["taught"] = str(asked.taught)
+        if where:
+            engine["where"] = where
         return Services(
             index=index,
             enriched=enriched,
@@ -182,12 +191,43 @@ class Lab:
             evidence=engines.evidence,
             triage=triage_for(index.profile.subject),
             grounder=engines.grounder,
-            reader=self._once("reader", (index,), lambda: self._engines(index).reading(index)),
+            reader=self._once("reader", (whole,), lambda: self._engines(whole).reading(whole)),
             thesaurus=engines.thesaurus,
             engine={**engine, "country": chosen} if chosen else engine,
             models=models,
             limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
         )
+
+    def _searched(self, index: CorpusIndex, where: str) -> _Searched:
+        """What is searched: plain, with contexts, and by known questions; a filter holds in all three."""
+        enriched, asked = self.enriched, self._known_questions(index)
+        if not where:
+            return index, enriched, asked
+
+        def make() -> _Searched:
+            fitting, called = partial(fits, where=where), f"where {where}"
+            if (found := index.among(fitting, called)) is None:
+                names = sorted({name for one in index.passages.values() for name, _ in one.metadata})
+                raise InputError(
+                    f"No passage of corpus {self.corpus!r} fits {where}.",
+                    f"They have: {', '.join((*names, 'doc_id, title and language'))}.",
+                )
+            return found, enriched and enriched.among(fitting, called), asked and asked.among(fitting)
+
+        return self._once("where", (index, enriched, asked, where), make)
+
+    def among(self, where: Mapping[str, object] | MetadataFilters | str) -> Lab:
+        """The same, whose columns search only the passages that a filter fits (`where_text`), unless they have another.
+
+        Also takes LlamaIndex's `MetadataFilters`. Raises ConfigError for what is no filter.
+        """
+        if not isinstance(where, Mapping | str):
+            from ..llamaindex.nodes import as_where
+
+            where = as_where(where)
+        lab = self.with_engines(self.engines)
+        lab.where = where_text(where)
+        return lab
 
     def _probed(self, index: CorpusIndex) -> ProbedEmbedder:
         """The embedding model of a server, checked to be the one that made this index."""
@@ -255,7 +295,8 @@ class Lab:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
         if set(ROLES) <= set(paid):
             return paid
-        offline = self._once("offline", (index, asked), lambda: self._engines(index).offline(index, asked))
+        kept = "offline" if index is self.index else "offline where"  # each remembers
+        offline = self._once(kept, (index, asked), lambda: self._engines(index).offline(index, asked))
         return {**dict.fromkeys(ROLES, offline), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
@@ -289,7 +330,7 @@ class Lab:
 
         Only the first changed stage and those after it run again.
         """
-        before = {**trace.controls, **trace.models.named, "corpus": trace.corpus}
+        before = {**trace.controls, **trace.models.named, "corpus": trace.corpus, "where": trace.where}
         changed = set_up((trace.strategy, {**before, **values}))
         (outcome,) = collect(self.stream(trace.question, [changed], reuse=[trace], country=trace.country))
         return _trace(outcome)
@@ -310,7 +351,7 @@ class Lab:
 
     def _services_of(self, trace: Trace) -> Services:
         """What a trace was made with, if nothing has changed since."""
-        return self.beside(trace.corpus).services(trace.country, trace.models)
+        return self.beside(trace.corpus).services(trace.country, trace.models, trace.where)
 
     @property
     def passages(self) -> Mapping[str, Passage]:
@@ -333,7 +374,7 @@ class Lab:
 
     def with_engines(self, engines: Engines) -> Lab:
         lab = Lab(self.settings, self.corpus, engines, self._store)
-        lab.warnings, lab.calls, lab.taught = self.warnings, self.calls, self.taught
+        lab.warnings, lab.calls, lab.taught, lab.where = self.warnings, self.calls, self.taught, self.where
         if (others := self.others) is not None:
             lab.others = lambda corpus: others(corpus).with_engines(engines)
         return lab
@@ -354,6 +395,7 @@ class Lab:
         *,
         by: Literal["passage", "document"] = "passage",
         labels: bool = False,
+        where: Mapping[str, object] | MetadataFilters | str = "",
         callback_manager: CallbackManager | None = None,
         **controls: object,
     ) -> StrategyRetriever:
@@ -363,11 +405,13 @@ class Lab:
             by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator` compares
                 with judged documents.
             labels: whether nodes have relevance labels, which take longer than a search.
+            where: as for `among`.
         """
         from ..llamaindex import StrategyRetriever
 
         made = build(strategy, **controls)
-        return StrategyRetriever(self, made, callback_manager=callback_manager, by=by, labels=labels)
+        lab = self.among(where) if where else self
+        return StrategyRetriever(lab, made, callback_manager=callback_manager, by=by, labels=labels)
 
     def query_engine(
         self,
@@ -406,16 +450,8 @@ class Lab:
             MissingResource: RAG_VECTORS keeps them elsewhere, or there are none with contexts.
             IndexDamaged, StorageError: the collection cannot be used; questions are answered without it.
         """
-        index = self.enriched if enriched else self.index
-        if index is None:
-            raise MissingResource(
-                Message("Corpus {corpus!r} has no enriched index.", corpus=self.corpus),
-                Message(
-                    "Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.",
-                    corpus=self.corpus,
-                ),
-            )
-        return index.vector_store()
+        index = Context(self.services()).index_for(enriched=enriched)
+        return cast(CorpusIndex, index).vector_store()
 
     def vector_index(self, *, enriched: bool = False) -> VectorStoreIndex:
         """A LlamaIndex index over `vector_store`, which embeds questions as this lab does."""

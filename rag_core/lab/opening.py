@@ -48,7 +48,7 @@ from ..values.message import Message
 from ..values.model_choice import OFFLINE_MODEL
 from ..values.profile import Profile
 from ..values.prompt_injection import gives_orders
-from ..values.settings import Settings, read_settings
+from ..values.settings import Role, Settings, read_settings
 from ..values.translation import language_name
 from ..values.types import ModelCall
 from .asked import keep_own
@@ -57,6 +57,7 @@ from .engines import Engines, load_engines, vector_files
 from .lab import Lab
 
 if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document as LlamaDocument
 
 MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twice the time of the passages
@@ -73,6 +74,10 @@ def open_lab(
     settings: Settings | None = None,
     documents: Path | None = None,
     engines: Engines | None = None,
+    embed_model: BaseEmbedding | None = None,
+    llm: object = None,
+    rewriter_llm: object = None,
+    judge_llm: object = None,
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     vectors_later: bool = False,
@@ -84,6 +89,8 @@ def open_lab(
     indexed before, or is brought up to date with the files in `documents`.
 
     Args:
+        embed_model: a LlamaIndex model in place of the settings'; the corpus must have been indexed with it.
+        llm: a LlamaIndex or LangChain model, or a model's name; `rewriter_llm` and `judge_llm` likewise, by default `llm`.
         consent: receives the embedding calls that a provider is about to be sent, before the first one;
             raising an error keeps them from being made.
         vectors_later: open and check the vector stores when first searched; damage found then is not repaired
@@ -101,7 +108,9 @@ def open_lab(
         reading = builtin_files(settings, progress)  # before the models, which take much longer
     elif documents:
         reading = read_path(documents, progress)
-    engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
+    engines = engines or load_engines(settings, lambda what: progress(what, 0, 1), embed_model)
+    roles: dict[Role, object] = {"answer": llm, "rewrite": rewriter_llm or llm, "judge": judge_llm or llm}
+    engines = engines.with_models(settings, roles)
     store = corpus_store(
         settings,
         corpus,
@@ -242,6 +251,7 @@ def index(
     languages: Sequence[str] | None = None,
     chunk_size: int | None = None,
     overlap: int | None = None,
+    embed_model: BaseEmbedding | None = None,
     settings: Settings | None = None,
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
@@ -262,6 +272,7 @@ def index(
         languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
         chunk_size: the most word pieces of a passage, 0 for the default; by default as it is.
         overlap: the most word pieces that a passage repeats from the one before it; by default as it is.
+        embed_model: a LlamaIndex model in place of the settings'.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a provider's model writes, when the
             passages are indexed already.
 
@@ -277,7 +288,7 @@ def index(
     reading = (
         read_path(Path(documents), progress) if isinstance(documents, str | Path) else read_given(documents)
     )
-    engines = load_engines(settings, lambda what: progress(what, 0, 1))
+    engines = load_engines(settings, lambda what: progress(what, 0, 1), embed_model)
     store = corpus_store(settings, corpus, engines, consent)
     now = store.chunking
     reading.chunking = Chunking(

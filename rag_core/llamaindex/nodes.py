@@ -17,6 +17,7 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
+from llama_index.core.vector_stores import FilterCondition, MetadataFilters
 from pydantic import PrivateAttr
 
 from ..language.analysis import language_of
@@ -29,6 +30,8 @@ from ..values.errors import ConfigError, ProviderError
 from ..values.labels import LABELS
 from ..values.types import Hit, Passage, Query, Ranking, Relevance, Scale, State, Vote
 
+# the operators of filters, as they stand after a name
+_OPERATORS = {"==": "", "in": "", "contains": "", "any": "", "!=": "!", "nin": "!"}
 Found = Hit | Passage | NodeWithScore | BaseNode  # a passage, in each form that a public function returns
 # of a node's metadata
 NOT_FOR_MODELS = ["doc_id", "language", "source", "difference", "label", "rank", "scale"]
@@ -69,6 +72,7 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
     given = hit.vote(Postprocess.__name__)
     score = given.score if given else hit.score
     metadata: dict[str, Any] = {
+        **dict(passage.metadata),
         "title": passage.title,
         "heading": passage.heading,
         "doc_id": passage.doc_id,
@@ -82,13 +86,14 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
         metadata["context"] = passage.context
     if passage.difference:
         metadata["difference"] = passage.difference
+    hidden = list(dict.fromkeys((*NOT_FOR_MODELS, *dict(passage.metadata))))
     node = PassageNode(
         id_=passage.id,
         text=passage.text,
         metadata=metadata,  # type: ignore[call-arg]  # declared under its alias
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=passage.doc_id)},
-        excluded_llm_metadata_keys=NOT_FOR_MODELS,
-        excluded_embed_metadata_keys=NOT_FOR_MODELS,
+        excluded_llm_metadata_keys=hidden,
+        excluded_embed_metadata_keys=hidden,
     )
     return NodeWithScore(node=node, score=score)
 
@@ -140,6 +145,21 @@ def as_passage(found: NodeWithScore) -> Passage:
         source=line("source", "file_path", "url"),
         context=line("context"),
     )
+
+
+def as_where(filters: MetadataFilters) -> dict[str, object]:
+    """The filter as `values.where.where_text` takes it; raises ConfigError for one that has no such form."""
+    where: dict[str, object] = {}
+    for one in filters.filters:
+        how = None if isinstance(one, MetadataFilters) else _OPERATORS.get(one.operator.value)
+        many = len(filters.filters) > 1 and filters.condition != FilterCondition.AND
+        if isinstance(one, MetadataFilters) or how is None or many or one.key + how in where:
+            raise ConfigError(
+                f"This filter has no counterpart here: {filters!r}.",
+                f"Combine filters of different fields by AND, each with one of {' '.join(_OPERATORS)}.",
+            )
+        where[one.key + how] = one.value
+    return where
 
 
 @dataclass(frozen=True)

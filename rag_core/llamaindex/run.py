@@ -10,10 +10,11 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from ..catalog import StrategySpec
-from ..models.events import using_callback_manager
+from ..models.events import callback_manager
 from ..pipeline.strategy import Strategy
 from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
 from ..prompts.prompt import NO_EVIDENCE
+from ..runtime.run import using
 from ..values.errors import Stopped
 from ..values.trace import Trace
 from ..values.types import Ranking
@@ -69,7 +70,7 @@ class StrategyRun:
         """Run until the answer stage starts, or to the end without one; raises RagError on failure."""
         found: tuple[Ranking, ...] = ()
         # the threads of the run start at the first event, in this context
-        with using_callback_manager(self._manager):
+        with using(callback_manager, self._manager):
             for event in self._events:
                 match event:
                     case StageFinished(step=step):

@@ -1,11 +1,14 @@
-"""The embedding model of the settings: the bundled MiniLM, another on this machine, or a provider's."""
+"""The embedding model of the settings: the bundled MiniLM, another on this machine, or a provider's; a program's own."""
+
+from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -28,6 +31,9 @@ from .openai.transport import Call, CallTracker, Sent
 from .reply import token_count
 from .sentence_models import SentenceModel, load_sentence_model, weights_key
 from .tokenizer import count_tokens
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
 
 SPANISH = "es"  # the language of the gloss
 UNUSABLE = "Check the server of RAG_EMBEDDING, or use another model."
@@ -279,6 +285,19 @@ def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | 
         model = MiniLM(folder) if weights == MINILM_WEIGHTS else load_sentence_model(settings.embedding)
     name = MINILM if weights == MINILM_WEIGHTS else folder.name
     return LlamaEmbedder(model, name, weights, model.count, prices, local=True, gloss=gloss)
+
+
+def embedder_of(model: BaseEmbedding, prices: PriceList) -> LlamaEmbedder:
+    """A program's model, which reads Spanish as it is.
+
+    Its name may not say which it is: as with a server's, the vector of one sentence tells it from others.
+    """
+    kind, name = type(model), model.model_name
+    weights = re.sub(r"[^\w.-]+", "--", f"{kind.__name__}-{name}")
+    local = kind.__module__.startswith("llama_index.embeddings.huggingface")
+    reader = SentenceModel(model) if local else None  # a thread at a time
+    count = reader.count if reader else partial(count_tokens, model=name)
+    return LlamaEmbedder(reader or model, name, weights, count, prices, local=local, server=kind.__module__)
 
 
 def _gloss(settings: Settings, thesaurus: Thesaurus | None) -> Gloss | None:

@@ -1,36 +1,24 @@
 """LlamaIndex callback events for our model calls, as used by its TokenCountingHandler.
 
-A model serves many runs at once, so the callback manager belongs to the run: `using_callback_manager` sets it
-for the calls in its block, including those on threads started there. (A manager set on a LlamaIndex model
-works as well.)
+A model serves many runs at once, so the callback manager belongs to the run (`runtime.run.using`). A manager that is set
+on a LlamaIndex model works as well.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llama_index.core.callbacks import CallbackManager
 
-_manager: ContextVar[CallbackManager | None] = ContextVar("callback manager", default=None)
-
-
-@contextlib.contextmanager
-def using_callback_manager(manager: CallbackManager) -> Iterator[None]:
-    """Send the events of calls in the block to a manager."""
-    token = _manager.set(manager)
-    try:
-        yield
-    finally:
-        _manager.reset(token)
+callback_manager: ContextVar[CallbackManager | None] = ContextVar("callback manager", default=None)
 
 
 def start_event(kind: str, payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
     """Send a start event of a CBEventType; returns what sends the end event. No-ops without a manager."""
-    manager = _manager.get()
+    manager = callback_manager.get()
     if manager is None:
         return lambda payload: None
     from llama_index.core.callbacks.schema import CBEventType, EventPayload
@@ -45,7 +33,7 @@ def start_event(kind: str, payload: Mapping[str, Any]) -> Callable[[Mapping[str,
 
 def start_chat_event(system: str, text: str) -> Callable[[str, Sequence[int]], None]:
     """As `start_event` for a language model's call; the function takes its reply and its token counts, if reported."""
-    if _manager.get() is None:
+    if callback_manager.get() is None:
         return lambda reply, reported: None
     from llama_index.core.llms import ChatMessage, ChatResponse
 

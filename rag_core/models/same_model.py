@@ -68,10 +68,10 @@ def another_model(name: str, what: str, renew: str, calls: tuple[ModelCall, ...]
     """The error for a model that is not the one that made an index; `renew` completes "Or …"."""
     return ProviderError(
         Message(
-            "The server's model {name} is not the one that made {what}: it gives other vectors.",
+            "The model {name} is not the one that made {what}: it gives other vectors.",
             name=name,
             what=what,
         ),
-        Message("Set RAG_EMBEDDING and OPENAI_BASE_URL to that model again. Or {renew}.", renew=renew),
+        Message("Use that model again (RAG_EMBEDDING and OPENAI_BASE_URL). Or {renew}.", renew=renew),
         calls,
     )

@@ -4,6 +4,9 @@ A question is compared with questions, which are more like it than text is: doc2
 QuOTE (arXiv 2502.10976) write them with a model; those of the built-in collection people wrote.
 """
 
+from __future__ import annotations
+
+import copy
 import functools
 import hashlib
 import heapq
@@ -100,6 +103,7 @@ class AskedIndex:
         self._embedder = embedder
         self._passages = passages
         self._owners = list(dict.fromkeys(one.passage for one in asked))
+        self._places: Iterable[int] = range(len(self._owners))  # of the passages that may be found
         self._place = {owner: place for place, owner in enumerate(self._owners)}
         places = np.array([self._place[one.passage] for one in asked], np.intp)
         self._order = np.argsort(places, kind="stable")  # a passage's questions side by side
@@ -111,11 +115,17 @@ class AskedIndex:
         self.key = asked_key(asked, embedder.key)
         self.taught = sum(1 for one in asked if one.taught)
 
+    def among(self, fits: Callable[[Passage], bool]) -> AskedIndex:
+        """The same, whose searches find the best of the passages that fit."""
+        asked = copy.copy(self)
+        asked._places = [place for owner, place in self._place.items() if fits(self._passages[owner])]
+        return asked
+
     def search(self, question: str, k: int) -> list[Hit]:
         """The k passages with the questions nearest to one, by cosine; each hit's note is its nearest question."""
         compared = self._compare(question)
         nearest = compared.nearest.tolist()
-        order = heapq.nsmallest(k, range(len(nearest)), lambda place: (-nearest[place], self._owners[place]))
+        order = heapq.nsmallest(k, self._places, lambda place: (-nearest[place], self._owners[place]))
         return [
             Hit(
                 self._passages[self._owners[place]],

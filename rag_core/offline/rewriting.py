@@ -204,24 +204,17 @@ class Rewriter:
         return first_pass(question, language, self.embedder, self.index)
 
 
-def _with_clinical_terms(question: RewriteInput) -> str:
+def _with_clinical_terms(question: RewriteInput, form: str = "{written} ({preferred})") -> str:
     def name(mention: Mention) -> str:
         written = question.text[mention.start : mention.end]
-        return (
-            written
-            if mention.kind == "term"
-            else f"{written} ({mention.concept.preferred(question.language)})"
-        )
+        preferred = mention.concept.preferred(question.language)
+        return written if mention.kind == "term" else form.format(written=written, preferred=preferred)
 
     return question.with_names(name)
 
 
 def _transform(question: RewriteInput) -> str:
-    def name(mention: Mention) -> str:
-        written = question.text[mention.start : mention.end]
-        return written if mention.kind == "term" else mention.concept.preferred(question.language)
-
-    return question.with_names(name)
+    return _with_clinical_terms(question, "{preferred}")
 
 
 def _standalone(question: RewriteInput) -> str:

@@ -78,11 +78,11 @@ class Strategy:
         """Id of the stages and their parameters, 12 hexadecimal digits: for caches and result files."""
         return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
 
-    def fingerprint_on(self, models: ModelChoice) -> str:
-        """The same of the strategy on these models; its own `fingerprint` where none was chosen."""
-        if not models:
+    def fingerprint_on(self, models: ModelChoice, where: str = "") -> str:
+        """The same of the strategy on these models, with this filter; its own `fingerprint` without both."""
+        if not (models or where):
             return self.fingerprint
-        chosen = (models, models.reranker) if models.reranker else (models,)
+        chosen = tuple(one for one in (models, models.reranker, where) if one)
         return hashlib.sha256(repr((self.fingerprint, *chosen)).encode()).hexdigest()[:12]
 
     @property
@@ -146,7 +146,7 @@ class Strategy:
             question,
             self.name,
             self.controls,
-            self.fingerprint_on(services.models),
+            self.fingerprint_on(services.models, services.engine.get("where") or ""),
             tuple(steps),
             services.engine,
             once,

@@ -14,7 +14,7 @@ from ..values.message import Message
 from ..values.trace import Exchange
 from ..values.triage import ROUTINE, Triage
 from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
-from .run import Run, using_stop_flag
+from .run import Run, stop_flag, using
 from .services import Index, Llm, Services, TextKind
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ class Context:
             return vectors, self._timed(calls, started) if len(calls) == 1 else calls
 
         try:
-            with using_stop_flag(self.run.is_stopped):
+            with using(stop_flag, self.run.is_stopped):
                 embedded, first = self.run.shared.get(key, embed)
         except RagError as error:
             self._pay(error.calls)
@@ -228,7 +228,7 @@ class Context:
             bills: list[ModelCall] = []
             started = self.run.elapsed()
             try:
-                with using_stop_flag(self.run.is_stopped):
+                with using(stop_flag, self.run.is_stopped):
                     for item in model.stream(prompt, self.run.is_stopped):
                         if isinstance(item, ModelCall):
                             bills.append(item)

@@ -30,13 +30,13 @@ stop_flag: ContextVar[Callable[[], bool]] = ContextVar("stop flag", default=lamb
 
 
 @contextmanager
-def using_stop_flag(stopped: Callable[[], bool]) -> Iterator[None]:
-    """Set the stop flag of the calls in the block."""
-    token = stop_flag.set(stopped)
+def using(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a context variable a value in the block, and in the threads that it starts with its context."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        stop_flag.reset(token)
+        variable.reset(token)
 
 
 class Once:

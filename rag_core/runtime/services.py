@@ -192,7 +192,7 @@ class Services:
         enriched: the same passages indexed with their contexts; None when the corpus has no such index.
         asked: the questions that its passages are known to answer; None when there are none.
         profile: the corpus's subject, audience and languages; prompts mention them.
-        engine: everything above that can change a result, by name (`Engines.identity`), and the chosen country.
+        engine: everything above that can change a result, by name (`Engines.identity`), the chosen country and the filter.
             Traces carry it, and no result is reused where it differs.
         models: those of `llms` that were chosen in place of the settings', for the trace.
         limits: what each run may use, shared calls included.

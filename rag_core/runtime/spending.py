@@ -2,8 +2,7 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -132,13 +131,3 @@ def spent(calls: Sequence[ModelCall]) -> None:
     payer.get().spend(calls)
     for listener in _listeners:
         listener(calls)
-
-
-@contextmanager
-def paying(who: Payer) -> Iterator[None]:
-    """Let a payer's budgets hold for the calls of the block, and of the threads that it starts with its context."""
-    token = payer.set(who)
-    try:
-        yield
-    finally:
-        payer.reset(token)

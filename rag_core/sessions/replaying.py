@@ -70,7 +70,8 @@ def replay(saved: Sequence[Saved], lab: Lab, *, own_corpora: bool = True) -> lis
 
 
 def _column(saved: Saved, corpus: str) -> Setup:
-    return set_up((saved.strategy, {**saved.controls, **saved.models, "corpus": corpus}))
+    where = saved.engine.get("where") or ""
+    return set_up((saved.strategy, {**saved.controls, **saved.models, "corpus": corpus, "where": where}))
 
 
 def _differences(then: Saved, run: Trace | RagError) -> Iterator[Difference]:

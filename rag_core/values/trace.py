@@ -203,6 +203,11 @@ class Trace:
         return self.engine.get("country") or ""
 
     @property
+    def where(self) -> str:
+        """The filter that the passages fit (`values.where`); empty for none."""
+        return self.engine.get("where") or ""
+
+    @property
     def corpus(self) -> str:
         return (self.engine.get("index") or "").partition(",")[0]
 

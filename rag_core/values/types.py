@@ -54,6 +54,7 @@ class Passage:
         patient: "baby", "bereaved" (parents whose baby died), "child" or "partner" if its document says that it is about
             them; otherwise empty.
         copies: those of equal text that it stands for; `source`, `sources` and `differs_from` are theirs as well.
+        metadata: (name, value) of its document, as `Document.metadata`.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Passage:
     differs_from: tuple[Source, ...] = ()
     patient: str = ""
     copies: tuple[Passage, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
 
     def with_copies(self, copies: Sequence[Passage]) -> Passage:
         """The same passage for others of equal text, with the sources of all.

@@ -1,5 +1,6 @@
 """The plane of the vectors is that of principal component analysis, and queries stand in it as they are searched with."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -13,11 +14,16 @@ from sklearn.decomposition import PCA
 from rag_core.indexing import CorpusIndex
 from rag_core.lab.browsing import principal_plane, vector_map
 from rag_core.lab.lab import Lab
+from rag_core.testing import sample_services
 from rag_core.values.types import Query
 
 
 def lab_of(index: CorpusIndex, embedder: WordEmbedder) -> Lab:
-    return cast(Lab, SimpleNamespace(index=index, engines=SimpleNamespace(embedder=embedder)))
+    services = replace(sample_services(), embedder=embedder)
+    return cast(
+        Lab,
+        SimpleNamespace(index=index, engines=SimpleNamespace(embedder=embedder), services=lambda: services),
+    )
 
 
 @given(st.integers(3, 30), st.integers(2, 12), st.integers(0, 10_000))

@@ -6,7 +6,8 @@ from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 
 from rag_core.models import load_embedder
 from rag_core.pipeline.stream import collect
-from rag_core.runtime.spending import Spending, Visitor, paying
+from rag_core.runtime.run import using
+from rag_core.runtime.spending import Spending, Visitor, payer
 from rag_core.values.errors import LimitReached, RagError
 from rag_core.values.settings import Settings
 from rag_core.values.types import ModelCall
@@ -20,7 +21,7 @@ def spending(**budgets: float) -> Spending:
 
 
 def asked(lab, purse: Spending, visitor: str) -> list[object]:
-    with paying(Visitor(purse, visitor)):
+    with using(payer, Visitor(purse, visitor)):
         return collect(lab.stream(QUESTION, ["multi_query"]))
 
 
@@ -73,7 +74,7 @@ def test_an_embedding_is_a_call_too(server, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     settings = Settings(embedding="openai:text-embedding-3-small", openai_api_key="none")
     embedder = load_embedder(settings, listed())
-    with paying(Visitor(spending(visitor_calls=3), "ana")):
+    with using(payer, Visitor(spending(visitor_calls=3), "ana")):
         for _ in range(3):
             embedder.embed([QUESTION])
         with pytest.raises(LimitReached, match="Your budget"):

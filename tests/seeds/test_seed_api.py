@@ -361,7 +361,7 @@ class TestModels:
         assert "OPENAI_API_KEY" in caught.value.next_step
 
     def test_the_offline_engine_can_be_named(self, animals, server):
-        engines = seed_api._with_models(animals.engines, animals.settings, {"answer": "offline-extractive"})
+        engines = animals.engines.with_models(animals.settings, {"answer": "offline-extractive"})
         assert engines.paid.keys() == set(ROLES) - {"answer"}
 
     def test_names_and_providers_of_models(self, server, host):

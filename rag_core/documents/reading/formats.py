@@ -18,7 +18,7 @@ from xml.etree.ElementTree import ParseError
 
 from ...values.errors import DataError, why_unreadable
 from ...values.message import Message
-from ..documents import Document, as_seen, json_documents, parse_document, questions_in
+from ..documents import Document, as_seen, json_documents, metadata_of, parse_document, questions_in
 from ..files import read_bytes
 from ..hidden import reported
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
@@ -116,13 +116,15 @@ def _markdown(file: File) -> Iterator[Document]:
     text, hidden = take_markdown(text)
     heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
     questions = questions_in(fields)
+    own = metadata_of(fields, ("title", "questions"))
     fields.pop("questions", None)
     given = fields.get("title")
     title = heading or (given if isinstance(given, str) else "")
     if given == title:
         fields.pop("title", None)
     rest = (f"{name}: {said}" if (said := _said(value)) else str(name) for name, value in fields.items())
-    yield replace(file.document(title, text, reported([*hidden, *rest])), questions=questions)
+    document = file.document(title, text, reported([*hidden, *rest]))
+    yield replace(document, questions=questions, metadata=own)
 
 
 def _said(value: object) -> str:

@@ -162,8 +162,8 @@ def _document(fields: list[Any]) -> Document:
     sent: Any = Document(*fields)
     sources = tuple(Source(*source) for source in sent.sources)
     marks = tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in sent.marks)
-    questions = tuple(map(tuple, sent.questions))
-    told = replace(sent, sources=sources, marks=marks, hidden=tuple(sent.hidden), questions=questions)
+    pairs = {name: tuple(map(tuple, getattr(sent, name))) for name in ("questions", "metadata")}
+    told = replace(sent, sources=sources, marks=marks, hidden=tuple(sent.hidden), **pairs)
     return _with_language(told)
 
 
