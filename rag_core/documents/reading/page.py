@@ -303,7 +303,8 @@ def _change(element: Tag, style: str) -> _Change | None:
     if name == "sup" and _is_fraction(element):
         return lambda text: f" {text.strip()}"
     if name == "sup" or _is_last_of(element, "msup") or re.search(r"vertical-align\s*:\s*super", style):
-        return lambda text: text.replace(text.strip(), raised(text.strip()))
+        before = str(element.find_previous(string=True) or "")
+        return lambda text: text.replace(text.strip(), raised(text.strip(), before))
     return _WRAPPED.get(name)
 
 

@@ -26,7 +26,6 @@ _UNDRAWN = 3  # a way of showing text (ISO 32000-1, 9.3.6)
 _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 # In sizes: of a figure off the baseline, at most; of a text from where it is drawn again for bold; of letters spaced
 _SMALL, _AGAIN, _WIDEST = 0.85, 0.08, 1.4
-_FIGURES = re.compile(r"[+\-\u2212]?\d+(?:[.,]\d+)?|[+\-\u2212]")
 _HAS_POWER = re.compile(  # "x 10", a letter, a length, an element, a raised figure
     r"[x\u00d7*\u00b7\u22c5] ?10$|(?<![^\W\d_])(?:[^\W\d_]|[cdkmn\xb5\u03bc]m|[A-Z][a-z])$|[\u2070-\u207b\xb9\xb2\xb3]$"
 )
@@ -141,9 +140,10 @@ class PageLines:
             line.text = line.text[:-1] + " " * (not text[0].isspace())
         written, line.last = line.text.rstrip(), along if len(said) == 1 else math.nan
         offset = (level - line.level) / line.size if written else math.nan
-        small = size <= _SMALL * line.size and _FIGURES.fullmatch(said)
+        figure = raised(said, written)
+        small = size <= _SMALL * line.size and figure != said
         if small and 0.15 <= offset <= 0.75:
-            line.text = f"{written}{'' if _HAS_POWER.search(written) else ' '}{raised(said)}"
+            line.text = f"{written}{'' if _HAS_POWER.search(written) else ' '}{figure}"
             line.ended, line.after = False, " "
         elif small and -0.5 <= offset <= -0.05:
             line.text = f"{written if line.ended else line.text}{' ' * written[-1].isdigit()}{text}"

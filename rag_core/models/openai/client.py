@@ -21,7 +21,7 @@ from ...values.errors import ProviderError, SettingsError, Stopped
 from ...values.message import Message
 from ...values.settings import Settings
 from .dialects import readable
-from .errors import PLACEHOLDER_KEY, TRY_AGAIN, retry_after
+from .errors import PLACEHOLDER_KEY, PROXIES, TRY_AGAIN, retry_after, those_set
 from .transport import Call, CallTracker
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ ATTEMPTS = 2  # at a request
 BACK_OFF = 0.5  # seconds before the second, unless the provider asks for another wait
 RETRIED = (408, 409, 429)  # HTTP statuses, beside those of server faults
 MOST_REDIRECTS = 3
-PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")  # environment variables, in small letters too
+CORRECT_IT = Message("Correct it, or unset it.")
 MAX_BODY = 64_000_000  # bytes of a response; more than any batch of vectors
 
 # the DEBUG lines of OpenAI's client have the whole request, and so the question
@@ -138,6 +138,10 @@ def _certificates(file: str, folder: str) -> ssl.SSLContext:
     SettingsError if the certificates cannot be read.
     """
     try:
+        if (
+            not file and folder and not any(map(os.path.isdir, folder.split(os.pathsep)))
+        ):  # which OpenSSL ignores
+            raise NotADirectoryError("no such folder")
         return httpx.create_ssl_context()
     except OSError as error:  # also a file that has no certificate
         raise SettingsError(
@@ -147,7 +151,7 @@ def _certificates(file: str, folder: str) -> ssl.SSLContext:
                 reason=error,
                 path=file or folder,
             ),
-            Message("Set it to a file of certificates, or unset it."),
+            CORRECT_IT,
         ) from error
 
 
@@ -254,15 +258,13 @@ def _moved(response: httpx.Response) -> httpx.Request | None:
 
 
 def _of_proxy(error: Exception) -> SettingsError:
-    proxies = {name: os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES}
-    reason = error.args[0] if error.args else error
-    step = Message("Correct it, or unset it.")
+    reason, step = error.args[0] if error.args else error, CORRECT_IT
     if isinstance(error, ImportError):
         reason, step = (
             Message("a SOCKS proxy needs the package socksio"),
             Message("Install it with pip, or unset the proxy."),
         )
-    names = ", ".join(name for name, value in proxies.items() if value)
+    names = ", ".join(those_set((*PROXIES, "NO_PROXY")))
     return SettingsError(
         Message("The proxy of {names} cannot be used ({reason}).", names=names, reason=reason), step
     )

@@ -16,6 +16,7 @@ from .errors import TRY_AGAIN, told
 
 CHECK_URL = Message("Check the server's URL; most end with /v1.")
 DONE = b"data: [DONE]\n\n"
+MANY = 20  # characters that no model writes twice in a row and nothing else
 _FIELD = re.compile(rb"\s*(?:data|event|id|retry)?:")  # of a server-sent event
 _HOP = ("content-encoding", "content-length", "transfer-encoding")  # not true of what is passed on
 
@@ -65,6 +66,7 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for line in itertools.chain([first], lines):
         data = line[5:].strip() if line.startswith(b"data:") else b""
         if data.startswith(b"[DONE]") and not finished:
+            _raise_refusal(refusal)
             yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": COMPLETE}]})
         try:
             chunk = json.loads(data)
@@ -73,12 +75,14 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if isinstance(chunk, dict):
             chunk = _chunk(chunk, answer)
             answer += _said(chunk, "content")
-            refusal += _said(chunk, "refusal")
+            refused = _said(chunk, "refusal")
+            refusal = refused if refused.startswith(refusal) else refusal + refused
             finished |= any(choice.get("finish_reason") for choice in chunk["choices"])
             if finished:
                 _raise_refusal(refusal)
             line = b"data: " + json.dumps(chunk).encode()
         yield line + b"\n"
+    _raise_refusal(refusal)
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -132,7 +136,7 @@ def _raise_refusal(words: str) -> None:
 
 
 def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
-    """A chunk with a list of choices and text; a last one that repeats `answer`, all before it, adds none.
+    """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none.
 
     Raises ProviderError if it is an error.
     """
@@ -148,23 +152,26 @@ def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
 
 
 def _choice(choice: dict[str, Any], answer: str) -> dict[str, Any]:
-    reason = choice.get("finish_reason")
+    reason, message = choice.get("finish_reason"), choice.get("message") or {}
     # some send the whole message instead of deltas, or once more at the end
-    delta = choice.get("delta") or (not answer and choice.get("message")) or {}
+    delta = choice.get("delta") or (not answer and message) or {}
     if isinstance(delta, dict):
         content = _text(delta.get("content"))
-        delta = {**delta, "content": "" if reason and answer and content == answer else content}
+        if isinstance(content, str) and content.strip() == answer.strip():
+            content = "" if reason or len(answer) > MANY else content
+        refusals = (one.get("refusal") or _text(one.get("content"), "refusal") for one in (delta, message))
+        delta = {**delta, "content": content, "refusal": next(filter(None, refusals), None)}
     return {**choice, "delta": delta, "finish_reason": None if reason in ("", "null") else reason}
 
 
-def _text(content: object) -> object:
-    """Content as text: of a list of parts, those that are text, not the model's thoughts."""
+def _text(content: object, field: str = "text") -> object:
+    """Content as text: of a list of parts, those that have the field and are not the model's thoughts."""
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
-        return content
+        return content if field == "text" else None
     parts = (part if isinstance(part, dict) else {"text": part} for part in content)
-    texts = (part.get("text") for part in parts if part.get("type", "text") in ("text", "output_text"))
+    texts = (part.get(field) for part in parts if part.get("type", field) in (field, "output_text"))
     return "".join(text for text in texts if isinstance(text, str))
 
 
