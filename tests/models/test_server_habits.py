@@ -107,8 +107,9 @@ class TestReplies:
                 )
             ),
             Events((said({"content": "Ha"}), said({"content": "Ha"}), *end)),
+            Events((said({"content": text}), said({"content": text}), said({"content": text}), *end)),
         ]
-        assert ["".join(ask(llm)[0]) for _ in range(2)] == [text, "HaHa"]
+        assert ["".join(ask(llm)[0]) for _ in range(3)] == [text, "HaHa", text * 3]
 
     @for_each("behaviour", [
         Events((said({"refusal": "I cannot "}), said({"refusal": "help."}), said({}, "stop"), "[DONE]")),

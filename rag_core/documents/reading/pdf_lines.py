@@ -52,7 +52,7 @@ class _Begun:
     last: float = math.nan  # where a letter by itself stands
     steps: dict[int, float] = field(
         default_factory=dict
-    )  # from such a letter to the next sign, by its place in the text
+    )  # from it to the next sign, by its place in the text
     ended: bool = False
     spaced: bool = False  # has blanks that are drawn by themselves
     after: str | None = None
@@ -140,8 +140,7 @@ class PageLines:
             line.text = line.text[:-1] + " " * (not text[0].isspace())
         written, line.last = line.text.rstrip(), along if len(said) == 1 else math.nan
         offset = (level - line.level) / line.size if written else math.nan
-        figure = raised(said, written)
-        small = size <= _SMALL * line.size and figure != said
+        small = size <= _SMALL * line.size and (figure := raised(said, written)) != said
         if small and 0.15 <= offset <= 0.75:
             line.text = f"{written}{'' if _HAS_POWER.search(written) else ' '}{figure}"
             line.ended, line.after = False, " "
@@ -162,9 +161,8 @@ class PageLines:
     def _finish(self) -> None:
         """Keep the line, unless most of its signs are of private use or lost. Spaced letters are words."""
         line, text = self._line, self._line.text
-        if (
-            line.spaced and _LOOSE in text
-        ):  # where most signs have one, or all stand at one distance, they part no cells
+        if line.spaced and _LOOSE in text:
+            # where most signs have one, or all stand at one distance, they part no cells
             usual = statistics.median(line.steps.values()) if line.steps else math.nan
             if text.count(_LOOSE) * 2 < len("".join(text.split())):
                 near = {at - 1 for at, step in line.steps.items() if abs(step - usual) < _AGAIN * line.size}

@@ -42,9 +42,6 @@ class StoppableBackend(httpcore.NetworkBackend):
     def connect_tcp(self, host: str, port: int, *more: Any, **options: Any) -> httpcore.NetworkStream:
         return _connected(lambda: self._inner.connect_tcp(host, port, *more, **options), self._stopped)
 
-    def connect_unix_socket(self, path: str, *more: Any, **options: Any) -> httpcore.NetworkStream:
-        return StoppableStream(self._inner.connect_unix_socket(path, *more, **options), self._stopped)
-
 
 class StoppableStream(httpcore.NetworkStream):
     """A connection; see `StoppableBackend`."""
@@ -138,20 +135,16 @@ def _certificates(file: str, folder: str) -> ssl.SSLContext:
     SettingsError if the certificates cannot be read.
     """
     try:
+        folders = [] if file else folder.split(os.pathsep)
         if (
-            not file and folder and not any(map(os.path.isdir, folder.split(os.pathsep)))
-        ):  # which OpenSSL ignores
+            folder and folders and not any(map(os.path.isdir, folders))
+        ):  # OpenSSL ignores those that are missing
             raise NotADirectoryError("no such folder")
         return httpx.create_ssl_context()
     except OSError as error:  # also a file that has no certificate
+        said = {"name": "SSL_CERT_FILE" if file else "SSL_CERT_DIR", "reason": error, "path": file or folder}
         raise SettingsError(
-            Message(
-                "{name} cannot be read ({reason}): {path}.",
-                name="SSL_CERT_FILE" if file else "SSL_CERT_DIR",
-                reason=error,
-                path=file or folder,
-            ),
-            CORRECT_IT,
+            Message("{name} cannot be read ({reason}): {path}.", **said), CORRECT_IT
         ) from error
 
 
@@ -264,10 +257,8 @@ def _of_proxy(error: Exception) -> SettingsError:
             Message("a SOCKS proxy needs the package socksio"),
             Message("Install it with pip, or unset the proxy."),
         )
-    names = ", ".join(those_set((*PROXIES, "NO_PROXY")))
-    return SettingsError(
-        Message("The proxy of {names} cannot be used ({reason}).", names=names, reason=reason), step
-    )
+    said = {"names": ", ".join(those_set((*PROXIES, "NO_PROXY"))), "reason": reason}
+    return SettingsError(Message("The proxy of {names} cannot be used ({reason}).", **said), step)
 
 
 class _LimitedStream(httpx.SyncByteStream):

@@ -62,7 +62,7 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield _event(reply)
         yield DONE
         return
-    finished, answer, refusal = False, "", ""
+    finished, parted, answer, refusal = False, False, "", ""
     for line in itertools.chain([first], lines):
         data = line[5:].strip() if line.startswith(b"data:") else b""
         if data.startswith(b"[DONE]") and not finished:
@@ -73,8 +73,10 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
         except (ValueError, RecursionError):  # also what is no data; the client says what is malformed
             chunk = None
         if isinstance(chunk, dict):
-            chunk = _chunk(chunk, answer)
-            answer += _said(chunk, "content")
+            chunk = _chunk(chunk, answer, parted)
+            piece = _said(chunk, "content")
+            parted |= bool(answer and piece)
+            answer += piece
             refused = _said(chunk, "refusal")
             refusal = refused if refused.startswith(refusal) else refusal + refused
             finished |= any(choice.get("finish_reason") for choice in chunk["choices"])
@@ -135,8 +137,10 @@ def _raise_refusal(words: str) -> None:
         raise ProviderError(Message("the model refused to answer: {words}", words=excerpt(words)), step)
 
 
-def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
+def _chunk(chunk: dict[str, Any], answer: str = "", parted: bool = False) -> dict[str, Any]:
     """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none.
+
+    Without a finish reason it must be `parted`: a model can begin with a piece twice.
 
     Raises ProviderError if it is an error.
     """
@@ -144,21 +148,22 @@ def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
     if chunk.get("error") or (choices is None and any(chunk.get(name) for name in ("message", "detail"))):
         raise _instead(told(chunk), TRY_AGAIN)
     kept = (
-        [_choice(choice, answer) for choice in choices if isinstance(choice, dict)]
+        [_choice(choice, answer, parted) for choice in choices if isinstance(choice, dict)]
         if isinstance(choices, list)
         else []
     )
     return {**chunk, "choices": kept}
 
 
-def _choice(choice: dict[str, Any], answer: str) -> dict[str, Any]:
+def _choice(choice: dict[str, Any], answer: str, parted: bool) -> dict[str, Any]:
     reason, message = choice.get("finish_reason"), choice.get("message") or {}
     # some send the whole message instead of deltas, or once more at the end
     delta = choice.get("delta") or (not answer and message) or {}
     if isinstance(delta, dict):
         content = _text(delta.get("content"))
-        if isinstance(content, str) and content.strip() == answer.strip():
-            content = "" if reason or len(answer) > MANY else content
+        again = reason or (parted and len(answer) > MANY)
+        if again and isinstance(content, str) and len(answer) < len(content) + MANY:
+            content = "" if content.strip() == answer.strip() else content
         refusals = (one.get("refusal") or _text(one.get("content"), "refusal") for one in (delta, message))
         delta = {**delta, "content": content, "refusal": next(filter(None, refusals), None)}
     return {**choice, "delta": delta, "finish_reason": None if reason in ("", "null") else reason}
