@@ -106,10 +106,11 @@ class TestReplies:
                     *end,
                 )
             ),
+            Events((said({"content": text}), said({}, "stop"), said({"content": text}), "[DONE]")),
             Events((said({"content": "Ha"}), said({"content": "Ha"}), *end)),
             Events((said({"content": text}), said({"content": text}), said({"content": text}), *end)),
         ]
-        assert ["".join(ask(llm)[0]) for _ in range(3)] == [text, "HaHa", text * 3]
+        assert ["".join(ask(llm)[0]) for _ in range(4)] == [text, text, "HaHa", text * 3]
 
     @for_each("behaviour", [
         Events((said({"refusal": "I cannot "}), said({"refusal": "help."}), said({}, "stop"), "[DONE]")),

@@ -73,7 +73,7 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
         except (ValueError, RecursionError):  # also what is no data; the client says what is malformed
             chunk = None
         if isinstance(chunk, dict):
-            chunk = _chunk(chunk, answer, parted)
+            chunk = _chunk(chunk, answer, parted or finished)
             piece = _said(chunk, "content")
             parted |= bool(answer and piece)
             answer += piece
@@ -140,7 +140,7 @@ def _raise_refusal(words: str) -> None:
 def _chunk(chunk: dict[str, Any], answer: str = "", parted: bool = False) -> dict[str, Any]:
     """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none.
 
-    Without a finish reason it must be `parted`: a model can begin with a piece twice.
+    Before the end of the reply this must be `parted`: a model can begin with a piece twice.
 
     Raises ProviderError if it is an error.
     """
