@@ -78,7 +78,7 @@ def take_markdown(text: str) -> tuple[str, tuple[str, ...]]:
     page = _Page(text)
     text, hidden = take_markup(page.shown())
     text = _FRACTION.sub(r" \1/\2", text)
-    text = _RAISED.sub(lambda found: raised(found[1]), text)
+    text = _RAISED.sub(lambda found: raised(found[1], text[max(found.start() - 2, 0) : found.start()]), text)
     text = html.unescape(_LOWERED.sub(r"\1", text))  # of markup; what it gives is none
     return text.translate(_PLAIN), reported(one.translate(_PLAIN) for one in [*hidden, *page.left_out])
 

@@ -195,14 +195,10 @@ def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
     _check_count(raw, count, model)
     lengths = [len(row) for row in raw]
     if not lengths[0] or set(lengths) != set(lengths[:1]):
+        least, most = min(lengths), max(lengths)
+        said = {"model": model, "least": least, "most": most}
         raise ProviderError(
-            Message(
-                "Model {model} returned vectors of {least} to {most} numbers.",
-                model=model,
-                least=min(lengths),
-                most=max(lengths),
-            ),
-            UNUSABLE,
+            Message("Model {model} returned vectors of {least} to {most} numbers.", **said), UNUSABLE
         )
     with np.errstate(over="ignore"):
         vectors = np.asarray(raw, dtype=np.float32)
@@ -210,30 +206,17 @@ def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
     for place, norm in enumerate(norms.ravel(), start=1):
         if not np.isfinite(norm) or not norm:
             what = Message("is all zeros") if norm == 0 else Message("has numbers that are not finite")
-            raise ProviderError(
-                Message(
-                    "Model {model}: vector {place} of {count} {what}.",
-                    model=model,
-                    place=place,
-                    count=count,
-                    what=what,
-                ),
-                UNUSABLE,
-            )
+            said = {"model": model, "place": place, "count": count, "what": what}
+            raise ProviderError(Message("Model {model}: vector {place} of {count} {what}.", **said), UNUSABLE)
     vectors /= norms
     return vectors
 
 
 def _check_count(raw: Sequence[Sequence[float]], count: int, model: str) -> None:
     if len(raw) != count:
+        said = {"model": model, "got": len(raw), "count": count}
         raise ProviderError(
-            Message(
-                "Model {model} returned {got} vectors for {count} texts.",
-                model=model,
-                got=len(raw),
-                count=count,
-            ),
-            TRY_AGAIN,
+            Message("Model {model} returned {got} vectors for {count} texts.", **said), TRY_AGAIN
         )
 
 

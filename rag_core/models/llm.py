@@ -37,8 +37,13 @@ SCHEMA_REFUSED = (400, 422, 500)
 STILL_REASONING = Message("the reply ended before the model had finished its reasoning")
 # share, and tokens, that a server reports unread before it is noted: tokenizers differ by less, and no context is so small
 UNREAD = 1 / 3, 256
-# what ends the name of one version of a model, as in gpt-4o-2024-08-06, mistral-large-2411, llama3.2:latest
-_VERSION = re.compile(r"[-:@](?:latest|\d{4}-\d{2}-\d{2}|\d{3,8})$|(?:[-.](?:i?q\d\w*|b?f\d\d))?\.gguf$")
+# What ends a model's name: how it is packed or offered, as in llama3.2:latest, small.Q4_K_M.gguf or llama-3.1-8b:free, and
+# before that its version, as in gpt-4o-2024-08-06 or mistral-large-2411
+_OFFER = re.compile(
+    r"(?:[-:]latest|:(?:free|nitro|floor|online|extended|\d\d?)|[-.:@](?:i?q\d\w*|b?f\d\d|gguf))+$"
+)
+_VERSION = re.compile(r"[-:@](\d{4}-\d{2}-\d{2}|\d{3,8})$")
+_AZURE = ".azure.com"  # there a model is asked for by the name that its deployment was given
 SENSELESS_USAGE = Message("the server's token counts make no sense; tokens were counted here")
 
 
@@ -199,7 +204,7 @@ class LlamaLlm:
                     sent=counted,
                 )
             )
-        if reply and reply.model and _without_version(reply.model) != _without_version(self.name):
+        if reply and reply.model and _AZURE not in self.provider and not _is_same(reply.model, self.name):
             notes.append(Message("the server says that its model {other} answered", other=reply.model))
         call = ModelCall(
             prompt.purpose,
@@ -215,8 +220,16 @@ class LlamaLlm:
         return call
 
 
-def _without_version(name: str) -> str:
-    return _VERSION.sub("", re.split(r"[/\\]", name.casefold())[-1])
+def _is_same(name: str, other: str) -> bool:
+    """Whether two names can be of one model: with the same letters and figures, and not of two versions."""
+    (letters, version), (others, other_version) = map(_letters_and_version, (name, other))
+    return letters == others and (version == other_version or not (version and other_version))
+
+
+def _letters_and_version(name: str) -> tuple[str, str]:
+    last = re.split(r"[/\\]", name.casefold().rstrip("/\\"))[-1]
+    letters, *version = _VERSION.split(_OFFER.sub("", last))
+    return re.sub(r"[\W_]", "", letters), "".join(version)
 
 
 def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -195,15 +195,12 @@ def _verify(path: Path, expected: str, step: Message) -> None:
             Message("The model's file {file} cannot be read: {reason}.", file=path, reason=error), step
         ) from error
     if found != expected:
-        raise MissingResource(
-            Message(
-                "{file} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found}…, not {expected}….",
-                file=path,
-                found=found[:12],
-                expected=expected[:12],
-            ),
-            step,
+        said = {"file": path, "found": found[:12], "expected": expected[:12]}
+        what = Message(
+            "{file} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found}…, not {expected}….",
+            **said,
         )
+        raise MissingResource(what, step)
 
 
 def _from_hub() -> Path:

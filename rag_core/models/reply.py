@@ -165,6 +165,8 @@ CUT = {
         r"filter|safety|sensitive|prohibit|blocked|blocklist|recitation|refus", re.IGNORECASE
     ),
 }
+# tokens read from a cache, as servers call them: cached_tokens, cache_read_input_tokens, prompt_cache_hit_tokens, cache_n
+FROM_CACHE = re.compile(r"cache(?!\w*miss)\w*\W{1,3}[1-9]")
 BROKEN_OFF = re.compile(r"error|abort|cancel|insufficient|interrupt", re.IGNORECASE)
 
 
@@ -216,16 +218,14 @@ class Reply:
     def note(self, raw: object, counts: dict[str, Any]) -> None:
         """Note the finish reason of a chunk, its model, and the token counts in it."""
         for choice in getattr(raw, "choices", None) or ():
-            if getattr(
-                getattr(choice, "delta", None), "content", None
-            ):  # some name what was asked for elsewhere
+            # some name what was asked for elsewhere
+            if getattr(getattr(choice, "delta", None), "content", None):
                 self.model = str(getattr(raw, "model", None) or self.model)
             if reason := getattr(choice, "finish_reason", None):
                 self.finish = self.finish if self.finish == TOO_LONG else _why_ended(str(reason))
         if "prompt_tokens" in counts:
             self._usage = counts["prompt_tokens"], counts.get("completion_tokens")
-            details = getattr(getattr(raw, "usage", None), "prompt_tokens_details", None)
-            self.cached = bool(getattr(details, "cached_tokens", 0))
+            self.cached = FROM_CACHE.search(repr(raw)) is not None
 
     @property
     def reports_usage(self) -> bool:

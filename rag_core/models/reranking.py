@@ -64,14 +64,11 @@ class CrossEncoderReranker:
                 Message("Try again, or set RAG_RERANKER=auto."),
             ) from error
         if len(scores) != len(hits) or not all(map(math.isfinite, scores)):
-            raise ProviderError(
-                Message(
-                    "The reranker {name} did not return {count} finite scores for {count} passages.",
-                    name=self.name,
-                    count=len(hits),
-                ),
-                Message("Set RAG_RERANKER to auto or to another model."),
+            said = {"name": self.name, "count": len(hits)}
+            what = Message(
+                "The reranker {name} did not return {count} finite scores for {count} passages.", **said
             )
+            raise ProviderError(what, Message("Set RAG_RERANKER to auto or to another model."))
         return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
 
     def _count(self, pairs: Sequence[tuple[str, str]]) -> int:
@@ -98,13 +95,9 @@ class Rerankers:
         Raises SettingsError if the settings do not name it, MissingResource if it cannot be loaded.
         """
         if name not in self._offered:
-            raise SettingsError(
-                Message("The settings name no reranker {name!r}.", name=name),
-                Message(
-                    "Choose one of {names}, or add it to RAG_RERANKER after a comma.",
-                    names=", ".join(self._offered),
-                ),
-            )
+            names = ", ".join(self._offered)
+            step = Message("Choose one of {names}, or add it to RAG_RERANKER after a comma.", names=names)
+            raise SettingsError(Message("The settings name no reranker {name!r}.", name=name), step)
         with self._lock:
             if name not in self._loaded:
                 self._loaded[name] = _cross_encoder(name)
@@ -126,21 +119,12 @@ def _cross_encoder(name: str) -> CrossEncoderReranker:
             Message("Set RAG_RERANKER to auto, a CrossEncoder's folder, or one in your hub cache."),
         ) from error
     if labels != 1:
-        raise MissingResource(
-            Message(
-                "The model {name!r} gives {labels} scores per pair; a reranker gives one.",
-                name=name,
-                labels=labels,
-            ),
-            Message("Set RAG_RERANKER to auto or to another CrossEncoder."),
-        )
+        said = {"name": name, "labels": labels}
+        what = Message("The model {name!r} gives {labels} scores per pair; a reranker gives one.", **said)
+        raise MissingResource(what, Message("Set RAG_RERANKER to auto or to another CrossEncoder."))
     if len(model) == 1 and saved and not any("Classification" in architecture for architecture in saved):
-        raise MissingResource(  # the library would silently add a head with random weights
-            Message(
-                "The model {name!r} ({names}) was not trained to score pairs.",
-                name=name,
-                names=", ".join(saved),
-            ),
-            Message("Set RAG_RERANKER to auto or to a CrossEncoder."),
-        )
+        # the library would silently add a head with random weights
+        said = {"name": name, "names": ", ".join(saved)}
+        what = Message("The model {name!r} ({names}) was not trained to score pairs.", **said)
+        raise MissingResource(what, Message("Set RAG_RERANKER to auto or to a CrossEncoder."))
     return CrossEncoderReranker(model, Path(name).name if Path(name).exists() else name, weights_key(name))

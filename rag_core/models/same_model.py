@@ -66,12 +66,7 @@ def same(vector: Vectors, other: Vectors) -> bool:
 
 def another_model(name: str, what: str, renew: str, calls: tuple[ModelCall, ...]) -> ProviderError:
     """The error for a model that is not the one that made an index; `renew` completes "Or …"."""
-    return ProviderError(
-        Message(
-            "The model {name} is not the one that made {what}: it gives other vectors.",
-            name=name,
-            what=what,
-        ),
-        Message("Use that model again (RAG_EMBEDDING and OPENAI_BASE_URL). Or {renew}.", renew=renew),
-        calls,
-    )
+    said = {"name": name, "what": what}
+    other = Message("The model {name} is not the one that made {what}: it gives other vectors.", **said)
+    step = Message("Use that model again (RAG_EMBEDDING and OPENAI_BASE_URL). Or {renew}.", renew=renew)
+    return ProviderError(other, step, calls)

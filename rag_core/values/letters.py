@@ -35,10 +35,16 @@ def without_accents(text: str) -> str:
     return "".join(letter for letter in apart if not unicodedata.combining(letter)).casefold()
 
 
-def raised(text: str) -> str:
-    """Figures as raised ones, so that 10 to the 9th is not read as 109; other text as it is."""
-    if re.fullmatch(r"[+\-\u2212]?\d+[.,]\d+", text):
-        return f"^{text}"  # Unicode has no raised point
+def raised(text: str, before: str = "") -> str:
+    """Figures as raised ones, so that 10 to the 9th is not read as 109; other text as it is.
+
+    So is a letter that marks a note of the word `before` it, but not the one of 1.ª, Dr or XXe.
+    """
+    is_mark = (
+        len(text) == 1 and text.isalpha() and re.search(r"[^\W\d_]{2}$", before) and before[-2:].islower()
+    )
+    if is_mark or re.fullmatch(r"[+\-\u2212]?\d+[.,]\d+", text):
+        return f"^{text}"  # Unicode has no raised point, and few letters that are searched as such
     return text.translate(_RAISED) if re.fullmatch(r"[\d+\-\u2212]+", text) else text
 
 

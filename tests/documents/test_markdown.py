@@ -26,6 +26,7 @@ READ = {
     "tasks": ("- [ ] weigh\n* [X] ask\n1. [x] call", "- ☐ weigh * ☒ ask 1. ☒ call"),
     "no task": ("- [leaflet](a.md)\n- [x](a.md)", "- [leaflet](a.md) - [x](a.md)"),
     "raised figures": ("50 × 10<sup>9</sup>/L, 10^-3^", "50 × 10⁹/L, 10⁻³"),
+    "a letter that marks a note": ("The dose<sup>a</sup>, 1<sup>a</sup>", "The dose^a, 1a"),
     "a fraction": ("2<sup>1</sup>/<sub>4</sub> h, SpO<sub>2</sub>", "2 1/4 h, SpO2"),
     "signs by their names": ("&ge; 140/90, 5&nbsp;&micro;g, `&ge;`, R&D; &lt;!-- seen --&gt;", "≥ 140/90, 5 \xb5g, `&ge;`, R&D; <!-- seen -->"),
     "about so much": ("~5 ml to ~10 ml, and \\~~all", "~5 ml to ~10 ml, and ~~all"),

@@ -24,6 +24,7 @@ READ = {
     ),
     "a title in a title": ("<h1>Iron<h3>daily</h3></h1>", "# Iron daily"),
     "raised figures in a heading": ("<h2>Below 50 × 10<sup>9</sup>/L</h2>", "## Below 50 × 10⁹/L"),
+    "a letter that marks a note": ("<p>The <b>dose</b><sup>a</sup>, n.<sup>o</sup> 1</p>", "The dose^a, n.o 1"),
     "a raised fraction": ("<p>10<sup>1.5</sup></p>", "10^1.5"),
     "figures raised by a style": ("<p>10<span style='vertical-align: Super'>6</span></p>", "10⁶"),
     "figures raised by a class": (
@@ -98,6 +99,11 @@ def test_what_is_seen_is_read_once(tmp_path, inside, expected):
     document = read_one(tmp_path, "a.html", inside)
     assert words(document) == expected
     assert document.hidden == ()
+
+
+def test_struck_text_leaves_one_blank(tmp_path):
+    document = read_one(tmp_path, "a.html", "<p>Take <s>3 tablets</s> 1 tablet.</p>")
+    assert (document.text, document.hidden) == ("Take 1 tablet.", ("struck through: 3 tablets",))
 
 
 @pytest.mark.parametrize(("rows", "rule"), [(11, ["--- | ---"]), (10, [])])

@@ -82,6 +82,8 @@ def raised(before: str, figure: str, after: str, by: float = 5, size: float = 7)
         (raised("35 kg/m", "2", "."), "35 kg/m²."),
         (raised("3 cm", "2", "."), "3 cm²."),
         (raised("On the 1", "st", " day"), "On the 1st day"),
+        (raised("The dose", "a", " is"), "The dose ^a is"),
+        (raised("La 1", "a", " dosis"), "La 1a dosis"),
         (raised("CO", "2", " and O", by=-2), "CO2 and O"),
         (raised("Up to 10", "9", " mg", by=0), "Up to 109 mg"),  # on the line
         (raised("Up to 10", "9", " mg", size=12), "Up to 109 mg"),  # as large

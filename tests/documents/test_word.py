@@ -31,6 +31,7 @@ READ = {
     "an optional hyphen": (run("physio") + OPTIONAL + run("therapy"), "physiotherapy"),
     "raised figures": (run("10 × 10") + run("9", RAISED) + run("/L"), "10 × 10⁹/L"),
     "raised letters": (run("the 1") + run("st", RAISED) + run(" day"), "the 1st day"),
+    "a letter that marks a note": (run("The dose") + run("a", RAISED) + run(" is"), "The dose^a is"),
     "a fraction": (run("2") + run("1", RAISED) + run("/") + run("2", LOWERED) + run(" hours"), "2 1/2 hours"),
     "lowered figures": (run("SpO") + run("2", LOWERED), "SpO2"),
     "a sign of a font": ('<w:r><w:sym w:font="Symbol" w:char="F0B3"/></w:r>' + run(" 140"), "≥ 140"),

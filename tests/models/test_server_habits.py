@@ -33,6 +33,7 @@ def said(delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
     return json.dumps({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **more})
 
 
+REFUSAL = {"content": None, "refusal": "I cannot help."}
 WHOLE = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Dogs bark."}}]}
 ENDS = {
     "no reason before [DONE]": (said({"content": "Dogs bark."}), "[DONE]"),
@@ -56,6 +57,15 @@ ENDS = {
         said({"content": "Dogs "}),
         said({"content": "bark."}),
         said({"content": "Dogs bark."}, "stop"),
+    ),
+    "the whole text once more without its blanks": (
+        said({"content": "Dogs "}),
+        said({"content": "bark."}),
+        said({"content": " Dogs bark.\n"}, "stop"),
+    ),
+    "a message beside an empty delta after the end": (
+        said({"content": "Dogs bark."}, "stop"),
+        json.dumps({"choices": [{**WHOLE["choices"][0], "finish_reason": "stop"}]}),
     ),
     "a separator that is no line break in JSON": (
         said({"content": "Dogs bark."}, "stop", note="a\u2028b"),
@@ -83,10 +93,35 @@ class TestReplies:
             4,
         )
 
+    @for_each("finish", [None, "stop"])
+    def test_a_long_text_that_comes_again_is_no_more_text(self, base, llm, finish):
+        text = "Dogs bark at night when they hear cats."
+        end = (said({}, "stop"), "[DONE]")
+        base.script += [
+            Events(
+                (
+                    said({"content": text[:9]}),
+                    said({"content": text[9:]}),
+                    said({"content": text}, finish),
+                    *end,
+                )
+            ),
+            Events((said({"content": text}), said({}, "stop"), said({"content": text}), "[DONE]")),
+            Events((said({"content": "Ha"}), said({"content": "Ha"}), *end)),
+            Events((said({"content": text}), said({"content": text}), said({"content": text}), *end)),
+        ]
+        assert ["".join(ask(llm)[0]) for _ in range(4)] == [text, text, "HaHa", text * 3]
+
     @for_each("behaviour", [
         Events((said({"refusal": "I cannot "}), said({"refusal": "help."}), said({}, "stop"), "[DONE]")),
-        Body(json.dumps({"choices": [{"index": 0, "message": {"content": None, "refusal": "I cannot help."}}]})),
-    ], ids=["streamed", "plain"])  # fmt: skip
+        Events((said({"refusal": "I cannot "}), said({"refusal": "help."}), "[DONE]")),
+        Events((said({"refusal": "I cannot "}), said({"refusal": "help."}))),
+        Events((said({"refusal": "I cannot help."}), said({"refusal": "I cannot help."}, "stop"))),
+        Events((said({"content": [{"type": "refusal", "refusal": "I cannot help."}]}), "[DONE]")),
+        Events((json.dumps({"choices": [{"delta": {"content": ""}, "message": REFUSAL, "finish_reason": "stop"}]}),)),
+        Body(json.dumps({"choices": [{"index": 0, "message": REFUSAL}]})),
+        Body(json.dumps({"choices": [{"message": {"content": [{"type": "refusal", "refusal": "I cannot help."}]}}]})),
+    ])  # fmt: skip
     def test_a_refusal_is_a_failure_in_the_models_words(self, base, llm, behaviour):
         base.script.append(behaviour)
         assert failure_of(llm).message == "Model gpt-4o: the model refused to answer: “I cannot help.”."
@@ -259,17 +294,21 @@ class TestEmbeddings:
         embedder.embed(long, "query")
         assert not any(one.refused for one in base.requests[asked:]), "what it reads is remembered"
 
-    def test_vectors_come_as_numbers_where_base64_is_refused_from_then_on(self, base, embedder, expected):
-        def plainly(body: dict[str, Any]) -> Reply | Status:
-            refused = body.get("encoding_format") == "base64"
-            return Status(400, "base64 encoding is not currently supported") if refused else Reply()
-
-        base.choose = plainly
+    @pytest.mark.parametrize("refusal", [
+        Status(400, "base64 encoding is not currently supported"), Status(400, "Invalid value", param="encoding_format"),
+        Status(422, "body.encoding_format: Input should be 'float'"), Status(501, "base64 is not implemented"),
+    ])  # fmt: skip
+    def test_vectors_come_as_numbers_where_base64_is_refused_from_then_on(
+        self, base, embedder, expected, refusal
+    ):
+        base.requests.clear()
+        base.choose = lambda body: refusal if body["encoding_format"] == "base64" else Reply()
         for _ in range(2):
             vectors, calls = embedder.embed(TEXTS, "passage")
             assert np.allclose(vectors, expected)
             assert len(calls) == 1
-        assert [one.body["encoding_format"] for one in base.requests] == ["base64", "float", "float"]
+        tried = 2 if refusal.code >= 500 else 1  # the client tries a server fault again
+        assert [one.body["encoding_format"] for one in base.requests] == ["base64"] * tried + ["float"] * 2
 
     def test_a_short_text_that_is_refused_is_not_shortened(self, base, embedder):
         base.choose = lambda body: Status(400, "unknown dimensions")
@@ -328,6 +367,9 @@ class TestSelfReports:
         ("gpt-4o", "gpt-4o-2024-08-06"), ("gpt-4", "gpt-4-0613"), ("llama3.2", "llama3.2:latest"),
         ("mistral-large", "mistral-large-2411"), ("qwen", "Org/Qwen"), ("small", "/models/small.gguf"),
         ("small-7b", "/models/small-7b.Q4_K_M.gguf"), ("small-7b", "small-7b-IQ2_XS.gguf"),
+        ("small-7b", "ggml-org/Small-7B-GGUF:Q4_K_M"), ("small-7b", "small-7b@q4_k_m"), ("small-7b", "small-7b:2"),
+        ("org/small-7b:free", "org/small-7b"), ("small-7b", "/models/small-7b/"), ("gpt-35-turbo", "gpt-3.5-turbo-0125"),
+        ("large-latest", "large-2411"), ("gpt-4.1", "gpt-4-1-2025-04-14"),
     ])  # fmt: skip
     def test_a_version_of_the_same_model_is_no_other(self, base, prices, asked, answered):
         base.script.append(Events((said({"content": "Dogs bark."}, "stop", model=answered), "[DONE]")))
@@ -340,14 +382,30 @@ class TestSelfReports:
         )))  # fmt: skip
         assert ask(llm)[1].note == "the server says that its model gpt-4o-mini answered"
 
-    @for_each(("share", "cached", "noted"), [(0.5, 0, True), (0.8, 0, False), (0.5, 300, False)])
-    def test_a_server_that_read_far_fewer_tokens_than_were_sent_is_named(
-        self, base, llm, share, cached, noted
-    ):
+    @for_each(("asked", "answered"), [
+        ("gpt-4o", "gpt-4o-mini-2024-07-18"), ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06"), ("large-2407", "large-2411"),
+        ("llama3.1:8b", "llama3.1:70b"), ("gpt-4", "gpt-4-turbo"), ("tgi", "meta-llama/Llama-3.1-8B-Instruct"),
+    ])  # fmt: skip
+    def test_another_size_or_version_is_another_model(self, base, prices, asked, answered):
+        base.script.append(Events((said({"content": "Dogs bark."}, "stop", model=answered), "[DONE]")))
+        note = ask(load_openai(Settings(timeout=20), asked, prices))[1].note
+        assert note == f"the server says that its model {answered} answered"
+
+    def test_what_azure_calls_a_deployment_names_no_model(self, base, llm):
+        base.script.append(Events((said({"content": "Dogs bark."}, "stop", model="gpt-4o"), "[DONE]")))
+        llm.name, llm.provider = "ward-assistant", "hospital.openai.azure.com"
+        assert ask(llm)[1].note == ""
+
+    @for_each(("share", "told", "noted"), [
+        (0.5, {}, True), (0.8, {}, False), (0.5, {"prompt_tokens_details": {"cached_tokens": 300}}, False),
+        (0.5, {"prompt_tokens_details": {"cached_tokens": 0}}, True), (0.5, {"cache_read_input_tokens": 300}, False),
+        (0.5, {"prompt_cache_hit_tokens": 300}, False),
+        (0.5, {"prompt_cache_hit_tokens": 0, "prompt_cache_miss_tokens": 300}, True),
+    ])  # fmt: skip
+    def test_a_server_that_read_far_fewer_tokens_than_were_sent_is_named(self, base, llm, share, told, noted):
         prompt = ASK.fill(question="Do cats purr? " * 200)
         sent = count_tokens(prompt.system + prompt.render())
-        usage = {"prompt_tokens": int(sent * share), "completion_tokens": 2, "total_tokens": sent + 2}
-        usage |= {"prompt_tokens_details": {"cached_tokens": cached}}
+        usage = {"prompt_tokens": int(sent * share), "completion_tokens": 2, "total_tokens": sent + 2, **told}
         base.script.append(
             Events((said({"content": "Yes."}, "stop"), json.dumps({"choices": [], "usage": usage}), "[DONE]"))
         )
@@ -374,18 +432,33 @@ class TestSurroundings:
         with serve() as elsewhere:
             host = elsewhere.url.replace("127.0.0.1", "localhost")
             base.script.append(Status(307, headers={"location": f"{host}/chat/completions"}))
-            failure_of(llm)
+            assert f"the server has moved to {host}/chat/completions" in failure_of(llm).message
             assert not elsewhere.requests
+
+    @for_each(("value", "named"), [("localhost:9", "HTTP_PROXY"), ("", "")])
+    def test_a_proxy_between_is_named_where_the_server_is_not_reached(
+        self, prices, monkeypatch, value, named
+    ):
+        monkeypatch.setenv("HTTP_PROXY", value)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        settings = Settings(openai_base_url="http://127.0.0.1:9/v1", timeout=20)
+        step = failure_of(load_openai(settings, "gpt-4o", prices)).next_step
+        assert step == f"Check OPENAI_BASE_URL{', ' * bool(named)}{named} and the network."
 
     @for_each(("variable", "value", "words"), [
         ("ALL_PROXY", "socks5://127.0.0.1:1", "a SOCKS proxy needs the package socksio"),
         ("HTTPS_PROXY", "carrier-pigeon://127.0.0.1", "carrier-pigeon"),
         ("SSL_CERT_FILE", "/nowhere/certificates.pem", "No such file"),
+        ("SSL_CERT_DIR", "/nowhere", "no such folder"),
+        ("NO_PROXY", "[::1]", "Invalid port"),
     ])  # fmt: skip
     def test_what_the_environment_gets_wrong_is_named(
         self, base, prices, monkeypatch, variable, value, words
     ):
-        monkeypatch.setenv(variable, value)
-        with pytest.raises(SettingsError, match=words) as caught:
-            load_openai(Settings(), "gpt-4o", prices)
+        with monkeypatch.context() as environment:
+            environment.delenv("SSL_CERT_FILE", raising=False)
+            environment.setenv(variable, value)
+            with pytest.raises(SettingsError, match=words) as caught:
+                load_openai(Settings(), "gpt-4o", prices)
         assert variable in caught.value.message

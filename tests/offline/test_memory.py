@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from helpers.small import WordEmbedder
 
+from rag_core.language.analysis import assuming, language_of
 from rag_core.offline.memory import RememberingEmbedder, sentences_of, term_counts
 from rag_core.values.types import Passage
 
@@ -59,6 +60,19 @@ def test_texts_are_known_by_how_they_are_read():
     memory.embed(["gatos"], "passage", ["en"])
     assert asked == [["GATOS", "cats"], ["gatos"]]
     assert (memory.read("gatos", "es"), memory.key) == ("GATOS", embedder.key)
+
+
+def test_a_word_of_both_languages_is_read_in_the_one_that_is_assumed():
+    class Glossed(Shouting):
+        def read(self, text: str, language: str = "") -> str:
+            return super().read(text, language or language_of(text))
+
+    memory = RememberingEmbedder(Glossed())
+    read = []
+    for language in ("en", "es", "en"):
+        with assuming(language):
+            read.append(memory.read("diabetes"))
+    assert read == ["diabetes", "DIABETES", "diabetes"]
 
 
 def test_the_oldest_are_forgotten(embedder):

@@ -56,6 +56,17 @@ def test_raised_figures_are_not_read_as_part_of_the_number_before(figures, read)
     assert raised(figures) == read
 
 
+@pytest.mark.parametrize(
+    ("before", "letter", "read"),
+    [
+        ("The dose", "a", "^a"), ("5 mg", "b", "^b"), ("1", "a", "a"), ("n.", "o", "o"), ("D", "r", "r"), ("XX", "e", "e"),
+        ("dose ", "a", "a"), ("dose", "st", "st"), ("", "a", "a"),
+    ],
+)  # fmt: skip
+def test_a_raised_letter_that_marks_a_note_is_no_letter_of_the_word(before, letter, read):
+    assert raised(letter, before) == read
+
+
 @pytest.mark.parametrize("typed", ["dif\ufb01cult \ufb01rst feed", "ｄｉｆｆｉｃｕｌｔ ｆｉｒｓｔ ｆｅｅｄ"])
 def test_a_question_in_other_letters_has_the_words_of_the_plain_one(typed):
     typed = typed.replace("dif\ufb01cult", "di\ufb03cult")

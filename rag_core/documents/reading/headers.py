@@ -52,9 +52,8 @@ def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> H
     figured, own = _figured(known), _figured(below)
     values = {(place, cell) for row in known for place, cell in enumerate(row) if cell}
     goes_on = any(_kind(_at(first, place)) for place in figured) or values & {*enumerate(first)}
-    if (
-        not below or goes_on
-    ):  # one row is no table; or figures stand where they stood, or a value that stood there
+    # one row is no table; or figures stand where they stood, or a value that stood there
+    if not below or goes_on:
         return None
     contrast = own and not any(_kind(_at(first, place)) for place in own)
     if (contrast and (above or own - figured)) or len(first) > len(names):

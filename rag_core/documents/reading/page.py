@@ -109,7 +109,7 @@ def read_page(content: bytes, deepest: int) -> Page:
     title = next(titles, "")
     styled = page.find(["style", "link"]) is not None  # a sheet may colour the page
     text, hidden = _read(page, Look(ground=None) if styled else Look())
-    text = text.replace("\u2011", "-")  # a hyphen that keeps its line together
+    text = re.sub(" {2,}", " ", text.replace("\u2011", "-"))  # a hyphen that keeps its line together
     lines = "\n".join(line.strip() for line in text.splitlines())
     if isinstance(decoded, str) and (lost := decoded.count("\ufffd")):
         hidden.append(f"characters that its encoding does not have ({lost:,})")
@@ -269,9 +269,7 @@ def _why_not_shown(element: Tag) -> str:
 
 def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
     """What an element says that its reader does not see."""
-    if (
-        element.name == "img" and "alt" not in attributes and "aria-label" not in attributes
-    ):  # an empty one is decoration
+    if element.name == "img" and not {"alt", "aria-label"} & {*attributes}:  # an empty one is decoration
         yield "a picture without a description"
     elif element.name in _SIGNS and not {"aria-label", "title"} & {*attributes} and not element.find(True):
         cell = _around(element, {"td", "th", "li"})  # otherwise empty: a tick, or a cross
@@ -303,7 +301,8 @@ def _change(element: Tag, style: str) -> _Change | None:
     if name == "sup" and _is_fraction(element):
         return lambda text: f" {text.strip()}"
     if name == "sup" or _is_last_of(element, "msup") or re.search(r"vertical-align\s*:\s*super", style):
-        return lambda text: text.replace(text.strip(), raised(text.strip()))
+        before = str(element.find_previous(string=True) or "")
+        return lambda text: text.replace(text.strip(), raised(text.strip(), before))
     return _WRAPPED.get(name)
 
 

@@ -26,7 +26,6 @@ _UNDRAWN = 3  # a way of showing text (ISO 32000-1, 9.3.6)
 _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 # In sizes: of a figure off the baseline, at most; of a text from where it is drawn again for bold; of letters spaced
 _SMALL, _AGAIN, _WIDEST = 0.85, 0.08, 1.4
-_FIGURES = re.compile(r"[+\-\u2212]?\d+(?:[.,]\d+)?|[+\-\u2212]")
 _HAS_POWER = re.compile(  # "x 10", a letter, a length, an element, a raised figure
     r"[x\u00d7*\u00b7\u22c5] ?10$|(?<![^\W\d_])(?:[^\W\d_]|[cdkmn\xb5\u03bc]m|[A-Z][a-z])$|[\u2070-\u207b\xb9\xb2\xb3]$"
 )
@@ -53,7 +52,7 @@ class _Begun:
     last: float = math.nan  # where a letter by itself stands
     steps: dict[int, float] = field(
         default_factory=dict
-    )  # from such a letter to the next sign, by its place in the text
+    )  # from it to the next sign, by its place in the text
     ended: bool = False
     spaced: bool = False  # has blanks that are drawn by themselves
     after: str | None = None
@@ -141,9 +140,9 @@ class PageLines:
             line.text = line.text[:-1] + " " * (not text[0].isspace())
         written, line.last = line.text.rstrip(), along if len(said) == 1 else math.nan
         offset = (level - line.level) / line.size if written else math.nan
-        small = size <= _SMALL * line.size and _FIGURES.fullmatch(said)
+        small = size <= _SMALL * line.size and (figure := raised(said, written)) != said
         if small and 0.15 <= offset <= 0.75:
-            line.text = f"{written}{'' if _HAS_POWER.search(written) else ' '}{raised(said)}"
+            line.text = f"{written}{'' if _HAS_POWER.search(written) else ' '}{figure}"
             line.ended, line.after = False, " "
         elif small and -0.5 <= offset <= -0.05:
             line.text = f"{written if line.ended else line.text}{' ' * written[-1].isdigit()}{text}"
@@ -162,9 +161,8 @@ class PageLines:
     def _finish(self) -> None:
         """Keep the line, unless most of its signs are of private use or lost. Spaced letters are words."""
         line, text = self._line, self._line.text
-        if (
-            line.spaced and _LOOSE in text
-        ):  # where most signs have one, or all stand at one distance, they part no cells
+        if line.spaced and _LOOSE in text:
+            # where most signs have one, or all stand at one distance, they part no cells
             usual = statistics.median(line.steps.values()) if line.steps else math.nan
             if text.count(_LOOSE) * 2 < len("".join(text.split())):
                 near = {at - 1 for at, step in line.steps.items() if abs(step - usual) < _AGAIN * line.size}

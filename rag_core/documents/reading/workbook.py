@@ -150,7 +150,7 @@ def _text(cell: Any, rich: Any, reports: list[str]) -> str:
         font: Any = getattr(part, "font", None)
         text: Any = getattr(part, "text", part)
         if font is not None and font.vertAlign == "superscript":
-            text = raised(text)
+            text = raised(text, kept)
         if font.strike if font is not None else struck_cell:
             struck += shown(text, number_format)
         else:

@@ -102,12 +102,6 @@ def in_order(vectors: Vectors, call: Call, model: str) -> Vectors:
         return vectors
     by_place = dict(zip(places, vectors, strict=True))
     if by_place.keys() != set(range(len(vectors))):
-        raise ProviderError(
-            Message(
-                "Model {model} numbered its vectors {places}.",
-                model=model,
-                places=", ".join(map(str, places)),
-            ),
-            TRY_AGAIN,
-        )
+        said = {"model": model, "places": ", ".join(map(str, places))}
+        raise ProviderError(Message("Model {model} numbered its vectors {places}.", **said), TRY_AGAIN)
     return [by_place[place] for place in range(len(vectors))]

@@ -21,7 +21,7 @@ from ...values.errors import ProviderError, SettingsError, Stopped
 from ...values.message import Message
 from ...values.settings import Settings
 from .dialects import readable
-from .errors import PLACEHOLDER_KEY, TRY_AGAIN, retry_after
+from .errors import PLACEHOLDER_KEY, PROXIES, TRY_AGAIN, retry_after, those_set
 from .transport import Call, CallTracker
 
 T = TypeVar("T")
@@ -41,9 +41,6 @@ class StoppableBackend(httpcore.NetworkBackend):
 
     def connect_tcp(self, host: str, port: int, *more: Any, **options: Any) -> httpcore.NetworkStream:
         return _connected(lambda: self._inner.connect_tcp(host, port, *more, **options), self._stopped)
-
-    def connect_unix_socket(self, path: str, *more: Any, **options: Any) -> httpcore.NetworkStream:
-        return StoppableStream(self._inner.connect_unix_socket(path, *more, **options), self._stopped)
 
 
 class StoppableStream(httpcore.NetworkStream):
@@ -123,7 +120,7 @@ ATTEMPTS = 2  # at a request
 BACK_OFF = 0.5  # seconds before the second, unless the provider asks for another wait
 RETRIED = (408, 409, 429)  # HTTP statuses, beside those of server faults
 MOST_REDIRECTS = 3
-PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")  # environment variables, in small letters too
+CORRECT_IT = Message("Correct it, or unset it.")
 MAX_BODY = 64_000_000  # bytes of a response; more than any batch of vectors
 
 # the DEBUG lines of OpenAI's client have the whole request, and so the question
@@ -138,16 +135,16 @@ def _certificates(file: str, folder: str) -> ssl.SSLContext:
     SettingsError if the certificates cannot be read.
     """
     try:
+        folders = [] if file else folder.split(os.pathsep)
+        if (
+            folder and folders and not any(map(os.path.isdir, folders))
+        ):  # OpenSSL ignores those that are missing
+            raise NotADirectoryError("no such folder")
         return httpx.create_ssl_context()
     except OSError as error:  # also a file that has no certificate
+        said = {"name": "SSL_CERT_FILE" if file else "SSL_CERT_DIR", "reason": error, "path": file or folder}
         raise SettingsError(
-            Message(
-                "{name} cannot be read ({reason}): {path}.",
-                name="SSL_CERT_FILE" if file else "SSL_CERT_DIR",
-                reason=error,
-                path=file or folder,
-            ),
-            Message("Set it to a file of certificates, or unset it."),
+            Message("{name} cannot be read ({reason}): {path}.", **said), CORRECT_IT
         ) from error
 
 
@@ -254,18 +251,14 @@ def _moved(response: httpx.Response) -> httpx.Request | None:
 
 
 def _of_proxy(error: Exception) -> SettingsError:
-    proxies = {name: os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES}
-    reason = error.args[0] if error.args else error
-    step = Message("Correct it, or unset it.")
+    reason, step = error.args[0] if error.args else error, CORRECT_IT
     if isinstance(error, ImportError):
         reason, step = (
             Message("a SOCKS proxy needs the package socksio"),
             Message("Install it with pip, or unset the proxy."),
         )
-    names = ", ".join(name for name, value in proxies.items() if value)
-    return SettingsError(
-        Message("The proxy of {names} cannot be used ({reason}).", names=names, reason=reason), step
-    )
+    said = {"names": ", ".join(those_set((*PROXIES, "NO_PROXY"))), "reason": reason}
+    return SettingsError(Message("The proxy of {names} cannot be used ({reason}).", **said), step)
 
 
 class _LimitedStream(httpx.SyncByteStream):

@@ -16,6 +16,7 @@ from .errors import TRY_AGAIN, told
 
 CHECK_URL = Message("Check the server's URL; most end with /v1.")
 DONE = b"data: [DONE]\n\n"
+MANY = 20  # characters that no model writes twice in a row and nothing else
 _FIELD = re.compile(rb"\s*(?:data|event|id|retry)?:")  # of a server-sent event
 _HOP = ("content-encoding", "content-length", "transfer-encoding")  # not true of what is passed on
 
@@ -61,24 +62,29 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield _event(reply)
         yield DONE
         return
-    finished, answer, refusal = False, "", ""
+    finished, parted, answer, refusal = False, False, "", ""
     for line in itertools.chain([first], lines):
         data = line[5:].strip() if line.startswith(b"data:") else b""
         if data.startswith(b"[DONE]") and not finished:
+            _raise_refusal(refusal)
             yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": COMPLETE}]})
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError):  # also what is no data; the client says what is malformed
             chunk = None
         if isinstance(chunk, dict):
-            chunk = _chunk(chunk, answer)
-            answer += _said(chunk, "content")
-            refusal += _said(chunk, "refusal")
+            chunk = _chunk(chunk, answer, parted or finished)
+            piece = _said(chunk, "content")
+            parted |= bool(answer and piece)
+            answer += piece
+            refused = _said(chunk, "refusal")
+            refusal = refused if refused.startswith(refusal) else refusal + refused
             finished |= any(choice.get("finish_reason") for choice in chunk["choices"])
             if finished:
                 _raise_refusal(refusal)
             line = b"data: " + json.dumps(chunk).encode()
         yield line + b"\n"
+    _raise_refusal(refusal)
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -131,8 +137,10 @@ def _raise_refusal(words: str) -> None:
         raise ProviderError(Message("the model refused to answer: {words}", words=excerpt(words)), step)
 
 
-def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
-    """A chunk with a list of choices and text; a last one that repeats `answer`, all before it, adds none.
+def _chunk(chunk: dict[str, Any], answer: str = "", parted: bool = False) -> dict[str, Any]:
+    """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none.
+
+    Before the end of the reply this must be `parted`: a model can begin with a piece twice.
 
     Raises ProviderError if it is an error.
     """
@@ -140,31 +148,35 @@ def _chunk(chunk: dict[str, Any], answer: str = "") -> dict[str, Any]:
     if chunk.get("error") or (choices is None and any(chunk.get(name) for name in ("message", "detail"))):
         raise _instead(told(chunk), TRY_AGAIN)
     kept = (
-        [_choice(choice, answer) for choice in choices if isinstance(choice, dict)]
+        [_choice(choice, answer, parted) for choice in choices if isinstance(choice, dict)]
         if isinstance(choices, list)
         else []
     )
     return {**chunk, "choices": kept}
 
 
-def _choice(choice: dict[str, Any], answer: str) -> dict[str, Any]:
-    reason = choice.get("finish_reason")
+def _choice(choice: dict[str, Any], answer: str, parted: bool) -> dict[str, Any]:
+    reason, message = choice.get("finish_reason"), choice.get("message") or {}
     # some send the whole message instead of deltas, or once more at the end
-    delta = choice.get("delta") or (not answer and choice.get("message")) or {}
+    delta = choice.get("delta") or (not answer and message) or {}
     if isinstance(delta, dict):
         content = _text(delta.get("content"))
-        delta = {**delta, "content": "" if reason and answer and content == answer else content}
+        again = reason or (parted and len(answer) > MANY)
+        if again and isinstance(content, str) and len(answer) < len(content) + MANY:
+            content = "" if content.strip() == answer.strip() else content
+        refusals = (one.get("refusal") or _text(one.get("content"), "refusal") for one in (delta, message))
+        delta = {**delta, "content": content, "refusal": next(filter(None, refusals), None)}
     return {**choice, "delta": delta, "finish_reason": None if reason in ("", "null") else reason}
 
 
-def _text(content: object) -> object:
-    """Content as text: of a list of parts, those that are text, not the model's thoughts."""
+def _text(content: object, field: str = "text") -> object:
+    """Content as text: of a list of parts, those that have the field and are not the model's thoughts."""
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
-        return content
+        return content if field == "text" else None
     parts = (part if isinstance(part, dict) else {"text": part} for part in content)
-    texts = (part.get("text") for part in parts if part.get("type", "text") in ("text", "output_text"))
+    texts = (part.get(field) for part in parts if part.get("type", field) in (field, "output_text"))
     return "".join(text for text in texts if isinstance(text, str))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import email.utils
 import json
 import math
+import os
 import re
 import time
-from collections.abc import Collection, Mapping
+import urllib.request
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,11 @@ from ...values.settings import Server
 
 if TYPE_CHECKING:
     import httpx
+    import openai
 
 TRY_AGAIN = Message("Try again.")
+# environment variables
+PROXIES, CERTIFICATES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"), ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PLACEHOLDER_KEY = "none"  # sent to servers that need no key
 OPENAI_SERVER = Server(None, None)
 CHOSEN = Message("Check its name where it was chosen: in the column's settings, or after --model.")
@@ -62,7 +67,12 @@ def to_provider_error(
             what, step = Message("the request timed out"), Message("Try again, or raise RAG_TIMEOUT.")
         case openai.APIConnectionError():
             what = Message("the server cannot be reached")
-            step = Message("Check {setting} and the network.", setting=server.url_setting)
+            suspects = ", ".join([server.url_setting, *_between(error)])
+            step = Message("Check {setting} and the network.", setting=suspects)
+        case openai.APIStatusError() if error.response.has_redirect_location:
+            address = error.response.headers["location"]
+            what = Message("the server has moved to {address}", address=address)
+            step = check(server.url_setting)
         case openai.APIStatusError(status_code=400 | 413 | 422):
             what = Message("the request was refused ({reason})", reason=told(error.body) or error.message)
             step = Message("Check the model's limits.")
@@ -79,6 +89,18 @@ def to_provider_error(
             what, step = error.message, error.next_step
     said = Message("Model {model}: {what}.", model=model, what=what)
     return ProviderError(said.cleaned(lambda text: text.replace(secret, "…")) if secret else said, step)
+
+
+def those_set(names: Iterable[str]) -> list[str]:
+    """The environment variables that are set, in capital or small letters."""
+    return [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]
+
+
+def _between(error: openai.APIConnectionError) -> list[str]:
+    """The environment variables that may keep a request from its server."""
+    proxied = [] if urllib.request.proxy_bypass(error.request.url.host) else those_set(PROXIES)
+    trusted = those_set(CERTIFICATES) or CERTIFICATES[:1]
+    return [*proxied, *(trusted if "CERTIFICATE" in str(error.__cause__) else ())]
 
 
 def _names_model(words: str, model: str) -> bool:
@@ -104,7 +126,7 @@ def rejected_option(error: Exception, options: Collection[str]) -> str | None:
 
     Taken from the error's `param`, or else the first option named in its message.
     """
-    if getattr(error, "status_code", None) not in (400, 422):
+    if getattr(error, "status_code", None) not in (400, 422, 500, 501):
         return None
     message = f"{getattr(error, 'param', None) or ''} {error}"
     return min((option for option in options if option in message), key=message.index, default=None)
