@@ -160,7 +160,7 @@ class _InOrder(ValuesView[Passage]):
         self._passages = passages
 
     def __iter__(self) -> Iterator[Passage]:
-        return map(self._passages.at, range(len(self._passages)))
+        return (self._passages.at(place) for place in range(len(self._passages)))  # keeps their file open
 
 
 def _read(file: int, offsets: NDArray[np.int64], name: str, place: int) -> Passage:

@@ -114,10 +114,9 @@ class CorpusIndex:
         self._only: dict[str, int] | None = None  # id -> place of the passages that may be found; all of them
 
     def among(self, fits: Callable[[Passage], bool], called: str) -> CorpusIndex | None:
-        """The same, which finds the best of the passages that fit; None if none does. Words weigh as in all passages.
+        """The same, `called` so, which finds the best of the passages that fit; None if none does.
 
-        Args:
-            called: ends its name.
+        Words weigh as in all passages.
         """
         index = copy.copy(self)
         index._whole, index.name = self, f"{self.name}, {called}"

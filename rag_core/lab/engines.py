@@ -163,7 +163,9 @@ class Engines:
             reranker = offered.chosen(models.reranker)
         return replace(self, paid=loader.chosen(models, self.paid), reranker=reranker)
 
-    def with_models(self, settings: Settings, models: Mapping[Role, Any]) -> Engines:
+    def with_models(
+        self, settings: Settings, models: Mapping[Role, Any], embed_model: BaseEmbedding | None = None
+    ) -> Engines:
         """The same with other models in some roles, each given by name or as an object; None leaves a role as it is.
 
         Raises ConfigError for an object that is no model, and RagError for a name that no server has.
@@ -179,7 +181,9 @@ class Engines:
                     paid[role] = loader.load(role, model)
                 case _:
                     paid[role] = wrap_custom_llm(model, self.prices)
-        return self if paid == self.paid else replace(self, paid=paid)
+        embedder = self.embedder if embed_model is None else embedder_of(embed_model, self.prices)
+        same = paid == self.paid and embedder is self.embedder
+        return self if same else replace(self, paid=paid, embedder=embedder)
 
     def identity(
         self, llms: Mapping[str, Llm], index: CorpusIndex, enriched: CorpusIndex | None
@@ -231,23 +235,13 @@ class Engines:
         return load_offline(self.prices, self.embedder, self.scorer, self.thesaurus, index, asked)
 
 
-def load_engines(
-    settings: Settings,
-    tell: Callable[[str], None] = lambda what: None,
-    embed_model: BaseEmbedding | None = None,
-) -> Engines:
-    """Load the settings' models, and `tell` which; raises RagError if a model, key or file is missing.
-
-    `embed_model` is LlamaIndex's, in place of the settings'.
-    """
+def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
+    """Load the settings' models, and `tell` which; raises RagError if a model, key or file is missing."""
     prices = PriceList.of(settings)
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
     tell("loading the embedding model")
-    if embed_model is None:
-        embedder = load_embedder(settings, prices, thesaurus)
-    else:
-        embedder = embedder_of(embed_model, prices)
+    embedder = load_embedder(settings, prices, thesaurus)
     tell("loading the language tools")
     unpack_in(settings.home)
     warm_up()

@@ -108,9 +108,9 @@ def open_lab(
         reading = builtin_files(settings, progress)  # before the models, which take much longer
     elif documents:
         reading = read_path(documents, progress)
-    engines = engines or load_engines(settings, lambda what: progress(what, 0, 1), embed_model)
+    engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     roles: dict[Role, object] = {"answer": llm, "rewrite": rewriter_llm or llm, "judge": judge_llm or llm}
-    engines = engines.with_models(settings, roles)
+    engines = engines.with_models(settings, roles, embed_model)
     store = corpus_store(
         settings,
         corpus,
@@ -288,7 +288,8 @@ def index(
     reading = (
         read_path(Path(documents), progress) if isinstance(documents, str | Path) else read_given(documents)
     )
-    engines = load_engines(settings, lambda what: progress(what, 0, 1), embed_model)
+    engines = load_engines(settings, lambda what: progress(what, 0, 1))
+    engines = engines.with_models(settings, {}, embed_model)
     store = corpus_store(settings, corpus, engines, consent)
     now = store.chunking
     reading.chunking = Chunking(

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import fields, is_dataclass, replace
 from threading import Event
@@ -62,9 +62,10 @@ def check_stage(stage: Stage | Retriever, *, after: Sequence[Stage] | None = Non
     require(isinstance(one, Stage), f"{type(stage).__name__} is neither a Stage nor a Retriever.")
     kind = getattr(one, "kind", None)
     require(kind in NEEDS, f"{one.name}: its kind is {kind!r}, not one of {', '.join(NEEDS)}.")
-    fitting = [tuple(after)] if after is not None else [before for before in _BEFORE if _fits(before, one)]
+    tried = _BEFORE if after is None else (tuple(after),)
+    fitting = [before for before in tried if not refused(Strategy, "check", (*before, one))]
     require(
-        all(_fits(before, one) for before in fitting) and bool(fitting),
+        bool(fitting),
         f"{one.name}: its flow accepts none of the usual stages before it. Pass those it needs as `after`.",
     )
     for before in fitting:
@@ -122,12 +123,13 @@ def _variants(stage: Any) -> Iterator[Any]:
                     yield changed
 
 
-def _fits(before: Sequence[Stage], stage: Stage) -> bool:
+def refused(make: Callable[..., object], *given: object, **values: object) -> bool:
+    """Whether a function raises ConfigError for these."""
     try:
-        Strategy("check", (*before, stage))
+        make(*given, **values)
     except ConfigError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _flow(stages: Sequence[Stage]) -> Flow:

@@ -12,7 +12,7 @@ from ..explain.tuner import other_values
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError, RagError
 from ..values.trace import Trace
-from .checks import QUESTIONS, check_stage, require
+from .checks import QUESTIONS, check_stage, refused, require
 from .collection import PASSAGES, ScriptedLlm, sample_services
 
 
@@ -37,7 +37,7 @@ def check_strategy(recipe: Recipe) -> None:
         strategy.fingerprint == _build(recipe).fingerprint,
         f"{name} has another fingerprint each time it is built.",
     )
-    require(not _builds(recipe, {"no such control": 1}), f"{name} takes a control it does not have.")
+    require(refused(recipe.build, **{"no such control": 1}), f"{name} takes a control it does not have.")
     with _no_network():
         for place, stage in enumerate(strategy.stages):
             check_stage(stage, after=strategy.stages[:place])
@@ -82,14 +82,6 @@ def _build(recipe: Recipe, values: Values | None = None) -> Strategy:
         raise AssertionError(
             f"{recipe.name} does not build with {given or 'its defaults'}: {error}"
         ) from error
-
-
-def _builds(recipe: Recipe, values: Values) -> bool:
-    try:
-        recipe.build(**values)
-    except ConfigError:
-        return False
-    return True
 
 
 def _check_runs(recipe: Recipe, strategy: Strategy) -> None:
@@ -147,7 +139,7 @@ def _check_declaration(recipe: Recipe, control: Control) -> None:
         _build(recipe, {**base, control.name: end})
     for beyond in (control.min - control.step, control.max + control.step):
         require(
-            not _builds(recipe, {control.name: beyond}),
+            refused(recipe.build, **{control.name: beyond}),
             f"{where} takes {beyond:g}, which is out of its bounds.",
         )
 

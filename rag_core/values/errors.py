@@ -3,8 +3,10 @@
 import errno
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -145,7 +147,7 @@ def _shown(text: str) -> str:
 
 
 def in_our_words(error: Exception) -> RagError:
-    """An error of any kind as one of ours: a fault of the disk says so, anything else unknown is a bug."""
+    """An error of any kind as one of ours: a fault of the disk or of others' code says so, anything else is a bug."""
     if isinstance(error, RagError):
         return error
     if isinstance(error, _ABOUT_A_PATH) or (type(error) is OSError and error.errno in _ABOUT_THE_DISK):
@@ -154,9 +156,23 @@ def in_our_words(error: Exception) -> RagError:
             Message("{file} cannot be used: {reason}.", file=what, reason=error.strerror or error),
             Message("Free disk space or make the folder writable, then try again."),
         )
-    return RagError(
-        f"{type(error).__name__}: {error}", Message("This is a bug; please report it with this message.")
-    )
+    step = Message("This is a bug; please report it with this message.")
+    if theirs := _raised_by(error):
+        step = Message("The fault is in {package}, which is not part of the lab.", package=theirs)
+    return RagError(f"{type(error).__name__}: {error}", step)
+
+
+def _raised_by(error: Exception) -> str:
+    """The package of others that raised an error, such as a strategy's; empty for ours, and for a library that we called."""
+    plugins = {one.module.partition(".")[0] for one in entry_points(group="rag_core.strategies")}
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package in ("rag_core", "pages"):
+            break
+        library = package in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
+        if package in plugins or not library:
+            return package
+    return ""
 
 
 @contextmanager

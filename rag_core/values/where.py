@@ -7,8 +7,6 @@ from typing import Any
 from .errors import ConfigError
 from .types import Passage
 
-_NO_VALUES = (type(None), Mapping, list, tuple, set)
-
 
 def where_text(given: object) -> str:
     """A filter as text, the same for equal filters; empty for none.
@@ -28,7 +26,7 @@ def where_text(given: object) -> str:
         named: Any = json.loads(given or "{}") if isinstance(given, str) else given
         for name, value in named.items():
             values = value if isinstance(value, list | tuple | set) else [value]
-            if not values or any(isinstance(one, _NO_VALUES) for one in values):
+            if not values or any(isinstance(one, Mapping | list | tuple | set | None) for one in values):
                 raise ValueError
             tests[name] = sorted(map(value_text, values))
     except (AttributeError, ValueError):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 from helpers.small import ROOT
 from llama_index.vector_stores.chroma import ChromaVectorStore
 
@@ -14,16 +15,19 @@ GUIDE = (ROOT / "docs" / "llamaindex.md").read_text(encoding="utf-8")
 QUESTION = "When is anti-D given?"
 
 
-def test_a_program_without_the_lab_opens_the_collection(lab, tmp_path):
-    (code,) = re.findall(r"```python\n(# open_collection\.py\n.*?)```", GUIDE, re.DOTALL)
+@pytest.mark.parametrize("program", ["open_collection.py", "plain_chroma.py"])
+def test_a_program_without_the_lab_opens_the_collection(lab, tmp_path, program):
+    (code,) = re.findall(rf"```python\n(# {program}\n.*?)```", GUIDE, re.DOTALL)
     assert "rag_core" not in code
-    (tmp_path / "open_collection.py").write_text(code, encoding="utf-8")
+    (tmp_path / program).write_text(code, encoding="utf-8")
     folder = shutil.copytree(lab.index.generation / FOLDER, tmp_path / FOLDER)
-    command = [sys.executable, str(tmp_path / "open_collection.py"), str(folder), QUESTION]
+    command = [sys.executable, str(tmp_path / program), str(folder), QUESTION]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     (vector,), _ = lab.engines.embedder.embed([QUESTION])
     found = [line.split("\t") for line in ran.stdout.splitlines()]
-    assert found == [[f"{hit.score:.3f}", hit.id, hit.passage.title] for hit in lab.index.dense(vector, 3)]
+    filtered = lab.among({"language": "en"} if "where=" in code else {})
+    hits = filtered.services().index.dense(vector, 3)
+    assert found == [[f"{hit.score:.3f}", hit.id, hit.passage.title] for hit in hits]
 
 
 def test_the_lab_gives_both_indexes_as_llamaindex_reads_them(lab):

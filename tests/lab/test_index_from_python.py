@@ -5,6 +5,7 @@ from llama_index.core import Document as LlamaDocument
 
 import rag_core
 from rag_core.documents.documents import Document
+from rag_core.indexing.passages import Passages
 from rag_core.values.errors import ConfigError
 from rag_core.values.settings import Settings
 
@@ -47,3 +48,9 @@ def test_two_documents_of_one_id_are_told(settings):
     assert [name for name, _ in report.failed] == ["gloves"]
     with pytest.raises(ConfigError):
         rag_core.index([GLOVES], "no/name", settings=settings)
+
+
+def test_passages_can_be_read_by_who_keeps_nothing_else_of_the_corpus(settings):
+    rag_core.index([GLOVES, OPENING], "ward", settings=settings)
+    generation = rag_core.open_lab("ward", settings=settings).index.generation
+    assert [one.doc_id for one in Passages(generation).values()] == ["gloves", "sala"]

@@ -1,6 +1,7 @@
 """Errors of other code in our words: a disk that fails is named, and only what nobody knows is a bug."""
 
 import errno
+import importlib
 import socket
 from pathlib import Path
 
@@ -8,6 +9,10 @@ import pytest
 
 from rag_core.values.errors import ProviderError, StageError, StorageError, in_our_words
 from rag_core.values.message import Message
+from rag_core.values.types import Passage
+from rag_core.values.where import fits
+
+GLOVES = Passage("a", "a", "Gloves", "Gloves lie on shelf A3.")
 
 
 @pytest.mark.parametrize(
@@ -78,3 +83,14 @@ def test_a_failed_stage_gives_its_reason_in_parts():
     assert isinstance(error.message, Message)
     assert isinstance(error.message.fields["reason"], Message)
     assert str(error) == "mine: stage Broken failed: the reply was empty. Try again."
+
+
+def test_the_fault_of_another_package_is_no_bug_of_ours(tmp_path, monkeypatch):
+    (tmp_path / "faulty_rag.py").write_text("import json\n\n\ndef search():\n    json.loads('{')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match="Expecting") as fault:
+        importlib.import_module("faulty_rag").search()  # by way of a library
+    assert in_our_words(fault.value).next_step == "The fault is in faulty_rag, which is not part of the lab."
+    with pytest.raises(ValueError, match="Expecting") as fault:
+        fits(GLOVES, "{")
+    assert in_our_words(fault.value).next_step.startswith("This is a bug")

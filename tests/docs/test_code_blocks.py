@@ -1,0 +1,96 @@
+"""Every Python block of README and docs runs, from top to bottom of its page, as a reader would type it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+
+import pytest
+from helpers.small import ROOT
+
+import rag_core
+from rag_core.evaluation import once
+from rag_core.testing import check_stage, check_strategy
+
+EXAMPLES = ROOT / "docs" / "examples"
+FILE = re.compile(r"# (\w+\.py)\n")  # a program of its own, by the first line of its block
+PROGRAMS = {"open_collection.py", "plain_chroma.py", "ward_rag.py"}  # run by tests of their own
+PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+WRITTEN = [page for page in PAGES if blocks(page)]
+
+
+@pytest.fixture
+def home(lab, real_home, tmp_path, monkeypatch):
+    """A state folder with the built-in index, for examples that write to it."""
+    for name in ("vectors", "corpora"):
+        shutil.copytree(real_home / name, tmp_path / ".rag" / name)
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / ".rag"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_the_blocks_of_a_page_run(page, home, monkeypatch):
+    every = once.read_judged
+    # of hundreds, five: each is asked as all are
+    monkeypatch.setattr(
+        once, "read_judged", lambda *given: replace(read := every(*given), questions=read.measured[:5])
+    )
+    # what a page's first sentence may take for granted
+    names: dict[str, object] = {"rag_core": rag_core, "lab": rag_core.open_lab()}
+    for block in blocks(page):
+        if (program := FILE.match(block)) and program[1] in PROGRAMS:
+            continue
+        if "from ranx" in block and find_spec("ranx") is None:
+            continue  # ranx is no dependency: it brings numba, which holds numpy back
+        exec(compile(block, page, "exec"), names)
+
+
+def test_the_example_package_installs_and_brings_its_strategy(tmp_path, monkeypatch):
+    source = shutil.copytree(
+        EXAMPLES / "ward_rag", tmp_path / "source"
+    )  # a build writes beside what it builds
+    install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-build-isolation",
+        "--no-deps",
+        "--target",
+    ]
+    subprocess.run([sys.executable, *install, str(tmp_path / "site"), str(source)], check=True)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    (entry,) = [one for one in entry_points(group="rag_core.strategies") if one.module == "ward_rag"]
+    strategy = entry.load()
+    module = sys.modules[entry.module]
+    monkeypatch.delitem(sys.modules, entry.module)
+    check_stage(module.EveryOther())
+    check_strategy(strategy)
+    (shown,) = [block for block in blocks("docs/strategies.md") if block.startswith("# ward_rag.py")]
+    assert (
+        shown.partition("\n")[2]
+        == (EXAMPLES / "ward_rag" / "ward_rag.py").read_text("utf-8").partition("\n\n")[2]
+    )
+
+
+def test_the_examples_are_typed(tmp_path):
+    check = [
+        "-m",
+        "mypy",
+        "--strict",
+        "--cache-dir",
+        str(tmp_path),
+        str(EXAMPLES / "ward_rag" / "ward_rag.py"),
+    ]
+    ran = subprocess.run([sys.executable, *check], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
