@@ -46,20 +46,20 @@ class _Compared(NamedTuple):
     wording: NDArray[np.float64]
 
 
-def grams(text: str) -> Counter[str]:
-    """How often each four letters in a row occur within the words of a text, without accents, a space at either end.
+def grams(word: str) -> list[str]:
+    """Each four letters in a row of a word with a space at either end; a word of one letter has three.
 
-    Misspelt words and other forms of a word share most of theirs. A word of one letter has three.
+    Misspelt words and other forms of a word share most of theirs.
 
-    >>> grams("RhD, rhd")
-    Counter({' rhd': 2, 'rhd ': 1, 'rhd,': 1, 'hd, ': 1})
+    >>> grams("rhd")
+    [' rhd', 'rhd ']
     """
-    words = [f" {word} " for word in without_accents(text).split()]
-    return Counter(word[i : i + GRAM] for word in words for i in range(max(len(word) - GRAM + 1, 1)))
+    padded = f" {word} "
+    return [padded[i : i + GRAM] for i in range(max(len(padded) - GRAM + 1, 1))]
 
 
 class Wording:
-    """The letters of some questions, in `grams`. Thread-safe.
+    """The letters of some questions, without accents, in the `grams` of their words. Thread-safe.
 
     A gram weighs (1 + ln tf) · (1 + ln((1 + N) / (1 + df))), as in scikit-learn's TfidfVectorizer(analyzer="char_wb",
     ngram_range=(4, 4), sublinear_tf=True).
@@ -67,26 +67,29 @@ class Wording:
 
     def __init__(self, questions: Iterable[str]) -> None:
         places: dict[str, int] = {}
-        words, counts, sizes = array("i"), array("i"), array("i")
+        read: dict[str, list[int]] = {}  # most words are in many questions
+        found, sizes = array("q"), array("q")
         for question in questions:
-            counted = grams(question)
-            words.extend([places.setdefault(gram, len(places)) for gram in counted])
-            counts.extend(counted.values())
-            sizes.append(len(counted))
-        row = np.repeat(np.arange(len(sizes)), sizes)
-        column = np.array(words, np.intp)
+            before = len(found)
+            for word in without_accents(question).split():
+                if word not in read:
+                    read[word] = [places.setdefault(gram, len(places)) for gram in grams(word)]
+                found.extend(read[word])
+            sizes.append(len(found) - before)
+        self._places, self._size = places, len(sizes)
+        rows = np.repeat(np.arange(self._size), sizes)
+        pairs, counts = np.unique(np.array(found) * self._size + rows, return_counts=True)
+        column, self._rows = np.divmod(pairs, max(self._size, 1))  # a gram's questions side by side
         containing = np.bincount(column, minlength=len(places))
-        self._idf = 1 + np.log((1 + len(sizes)) / (1 + containing))
-        weights = (1 + np.log(np.array(counts, float))) * self._idf[column]
-        weights /= np.sqrt(np.bincount(row, weights**2, len(sizes)))[row]
-        order = np.argsort(column, kind="stable")  # a gram's questions side by side
-        self._places, self._rows, self._weights = places, row[order], weights[order]
+        self._idf = 1 + np.log((1 + self._size) / (1 + containing))
+        weights = (1 + np.log(counts)) * self._idf[column]
+        self._weights = weights / np.sqrt(np.bincount(self._rows, weights**2, self._size))[self._rows]
         self._starts = np.concatenate(([0], np.cumsum(containing)))
-        self._size = len(sizes)
 
     def cosines(self, question: str) -> NDArray[np.float64]:
         """(questions,) the cosine of a question's grams to each one's, 0 to 1."""
-        known = {self._places[gram]: n for gram, n in grams(question).items() if gram in self._places}
+        counted = Counter(gram for word in without_accents(question).split() for gram in grams(word))
+        known = {self._places[gram]: n for gram, n in counted.items() if gram in self._places}
         weights = {place: (1 + math.log(n)) * float(self._idf[place]) for place, n in known.items()}
         length = math.hypot(*weights.values()) or 1.0
         found = np.zeros(self._size)
