@@ -24,7 +24,7 @@ from rag_core.values.sources import age_note, age_years, home_pages, is_old, sou
 SCALES = {
     "cosine": declared("cosine"), "bm25": "BM25", "rrf": "RRF", "weighted_cosine": declared("weighted cosine"),
     "mmr": "MMR", "cross_encoder": declared("cross-encoder"), "offline_scorer": declared("offline scorer"),
-    "known_questions": declared("score with known questions"), "judge": declared("judge"), "s_final": "S_final",
+    "likeness": declared("likeness to known questions"), "known_questions": declared("score with known questions"), "judge": declared("judge"), "s_final": "S_final",
     "external": declared("external"), "postprocessor": declared("postprocessor"),
 }  # fmt: skip
 SCALE_HELP = {
@@ -52,6 +52,10 @@ SCALE_HELP = {
     "offline_scorer": declared(
         "The offline scorer's score for query and passage; no cross-encoder or language model is involved."
     ),
+    "likeness": declared(
+        "How like the question is to those that the passage is known to answer: the mean of the cosines of their "
+        "embeddings and of their letters."
+    ),
     "known_questions": declared(
         "The score before, standardised over the list, plus the weighted likeness of the question to those that "
         "the passage is known to answer. Compare only within one list."
@@ -62,7 +66,7 @@ SCALE_HELP = {
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
 TERMS = {
     "cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity"),
-    "standardised": declared("standardised score"), "known questions": declared("likeness to known questions"),
+    "standardised": declared("standardised score"), "known questions": SCALES["likeness"],
 }  # fmt: skip
 
 

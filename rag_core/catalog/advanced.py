@@ -425,7 +425,7 @@ ENSEMBLE = Recipe(
         ),
         Number(
             "asked_weight",
-            20,
+            15,
             "Weight, after reranking, of the likeness to the known questions, beside the standardised score.",
             min=0,
             max=40,

@@ -165,13 +165,16 @@ class AskedQuestions(Protocol):
     """The questions that passages of the corpus are known to answer."""
 
     def search(self, question: str, k: int) -> Sequence[Hit]:
-        """The k passages with the questions nearest to one, by cosine; each hit's note is its nearest question."""
+        """The k passages whose questions are most like one; each hit's note is its nearest question."""
 
     def of(self, passage: str) -> Sequence[Asked]:
         """The questions of a passage, by its id."""
 
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
         """How like a question is to those of each passage, by id, up to 1; None for a passage without any."""
+
+    def wording(self, question: str) -> float:
+        """The cosine of a question's letters to those of the nearest known one, 0 to 1."""
 
     def knows(self, question: str, passages: Sequence[str]) -> bool:
         """Whether one of the passages, by id, is known to answer this very question."""

@@ -62,7 +62,7 @@ class RerankByQuestions(RerankStage):
         asked = ctx.services.asked
         if asked is None:
             return ranking.hits
-        found = asked.likeness(ctx.as_searched(ranking.query.text), [hit.id for hit in ranking])
+        found = asked.likeness(ctx.as_read(ranking.query.text), [hit.id for hit in ranking])
         known = [one for one in found if one is not None]
         usual = math.fsum(known) / len(known) if known else 0.0
         scores = [hit.score for hit in ranking]

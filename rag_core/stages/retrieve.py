@@ -107,7 +107,7 @@ class Bm25(_IndexRetriever):
 
 @dataclass(frozen=True)
 class Asked(Retriever):
-    """The passages with the questions that are nearest to the query, by cosine; each vote names the question.
+    """The passages with the questions that are most like the query; each vote names the nearest question.
 
     People or a model wrote down what each passage answers (doc2query, Nogueira et al. 2019; HyPE; QuOTE, arXiv
     2502.10976): a question is more like a question than like the text that answers it.
@@ -123,7 +123,7 @@ class Asked(Retriever):
     """
 
     name: ClassVar[str] = "asked"
-    scale: ClassVar[Scale] = "cosine"
+    scale: ClassVar[Scale] = "likeness"
     waits: ClassVar[bool] = True
     k: int = 5
     alone: bool = False
@@ -137,7 +137,7 @@ class Asked(Retriever):
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         asked = ctx.services.asked
         if asked is not None:
-            return asked.search(ctx.as_searched(query.text), self.k)
+            return asked.search(ctx.as_read(query.text), self.k)
         if self.alone:
             ctx.warn(Message("No questions are known that this corpus's passages answer."))
         return ()

@@ -27,6 +27,7 @@ Scale = Literal[
     "mmr",
     "cross_encoder",
     "offline_scorer",
+    "likeness",  # to known questions
     "known_questions",
     "judge",
     "s_final",

@@ -89,7 +89,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "rerank": True,
         "k_rerank": 100,
         "asked": True,
-        "asked_weight": 20.0,
+        "asked_weight": 15.0,
         "k_final": 8,
         "deduplicate": True,
         "answer_prompt": "answer",
