@@ -17,30 +17,47 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, ValidationError
 
 from ..language.analysis import LANGUAGES, language_of
 from ..language.patterns import Pattern, Term, readings, terms_of
 from ..values.errors import DataError, unreadable
 from ..values.message import Message
 from .benchmark import KINDS, URGENCY, Benchmark, Question, passage_key
+from .limits import shorten
 
 TIED = 2  # grade of the documents of a new question's passages
 
 Why = Literal["harmful", "off-topic"]
 
-_QUESTION_KEYS = {"id", "text", "language", "kind", "level", "demo", "must", "must_not"}
-_OWN_KEYS = {"text", "language", "kind", "level"}
-_MUST_KEYS = {"says", "any", "passages"}
-_MUST_NOT_KEYS = {"says", "any", "why"}
+Text = Annotated[str, Field(pattern=r"\S")]
+
+
+def _pattern(written: object) -> Pattern:
+    if not isinstance(written, str):
+        raise ValueError("a pattern is a text")
+    try:
+        return Pattern.parse(written)
+    except DataError as error:
+        raise ValueError(str(error)) from error
+
+
+Passages = Annotated[tuple[Annotated[str, Field(pattern=r"^.+:\d+$")], ...], Field(min_length=1)]
+Patterns = Annotated[
+    tuple[Annotated[Pattern, PlainValidator(_pattern)], ...], Field(validation_alias="any", min_length=1)
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """Something an answer can say, in a reader's words, recognised by any of its patterns in one sentence."""
 
-    says: str
-    patterns: tuple[Pattern, ...]
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    says: Text
+    patterns: Patterns
 
     def said_in(self, text: Sequence[tuple[Term, ...]]) -> bool:
         """Whether one of the sentences says it; see `sentence_terms`."""
@@ -51,7 +68,7 @@ class Statement:
 class Needed(Statement):
     """A statement that an acceptable answer contains; its passages are named by document id and position."""
 
-    passages: tuple[str, ...]
+    passages: Passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,109 +130,56 @@ def read_answer_set(path: Path, judged: Benchmark) -> AnswerSet:
     except (OSError, ValueError) as error:  # includes TOMLDecodeError, which names the line
         raise unreadable(path, error, Message("Check that it is UTF-8 and TOML.")) from error
     listed = rows.get("question")
-    if not _is_tables(listed) or not listed or len(rows) > 1:
+    if not isinstance(listed, list) or not listed or len(rows) > 1:
         raise DataError(f"{path} is not a list of questions.", "Begin each question with [[question]].")
     known = {question.id: question for question in judged.questions}
     answers: dict[str, JudgedAnswer] = {}
     for number, row in enumerate(listed, start=1):
-        one = _Reader(path, row.get("id") or f"number {number}").answer(row, known)
-        if one.question.id in answers:
-            raise DataError(f"{path}: question {one.question.id!r} occurs twice.", "Remove one of the two.")
+        where = row.get("id", number) if isinstance(row, dict) else number
+        try:
+            one = _Row.model_validate(row).judged(known)
+            if one.question.id in answers:
+                raise ValueError("it occurs twice")
+        except ValueError as error:
+            fix = "Correct it; data/answers/dev.toml of the built-in collection shows the form."
+            raise DataError(f"{path}, question {where!r}: {_reason(error)}.", fix) from error
         answers[one.question.id] = one
     return AnswerSet(answers, hashlib.sha256(content).hexdigest()[:16])
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads one question's table and says where a fault is."""
+class _Row(BaseModel):
+    """One question's table; text, language, kind and level are those of a new question."""
 
-    path: Path
-    where: object
+    model_config = ConfigDict(extra="forbid")
 
-    def answer(self, row: Mapping[str, Any], known: Mapping[str, Question]) -> JudgedAnswer:
-        self._keys(row, _QUESTION_KEYS, "the question")
-        identity = self._text(row, "id", "the question")
-        demo = row.get("demo", False)
-        if not isinstance(demo, bool):
-            raise self._fault("`demo` is not true or false.", "Write demo = true, or leave it out.")
-        own = identity not in known
-        if not own and (again := ", ".join(sorted(_OWN_KEYS & row.keys()))):
-            fix = "Leave them out, or use an id that no judged question has."
-            raise self._fault(f"it repeats the {again} of a judged question.", fix)
-        return JudgedAnswer(
-            self._own_question(identity, row) if own else known[identity],
-            tuple(self._needed(one) for one in self._tables(row, "must")),
-            tuple(self._unwanted(one) for one in self._tables(row, "must_not")),
-            own,
-            demo,
-        )
+    id: Text
+    text: Text = ""
+    language: str = ""
+    kind: str = ""
+    level: str = "routine"
+    demo: StrictBool = False
+    must: tuple[Needed, ...] = ()
+    must_not: tuple[Unwanted, ...] = ()
 
-    def _own_question(self, identity: str, row: Mapping[str, Any]) -> Question:
-        if not _OWN_KEYS & row.keys():
-            fix = "Correct the id, or give the new question text, language, kind and level."
-            raise self._fault("no judged question of this split has this id.", fix)
-        keys = ("text", "language", "kind")
-        text, language, kind = (self._text(row, key, "a new question") for key in keys)
-        level = row.get("level", "routine")
-        if language not in LANGUAGES or kind not in KINDS or level not in URGENCY:
-            ways = (", ".join(allowed) for allowed in (LANGUAGES, KINDS, URGENCY))
-            fix = "Languages: {}; kinds: {}; levels: {}.".format(*ways)
-            raise self._fault(f"language {language!r}, kind {kind!r} or level {level!r} is not valid.", fix)
-        return Question(identity, text, language, kind, level)
-
-    def _needed(self, row: Mapping[str, Any]) -> Needed:
-        self._keys(row, _MUST_KEYS, "a statement of `must`")
-        says, patterns = self._statement(row)
-        passages = self._texts(row, "passages", says)
-        for passage in passages:
-            document, _, position = passage.rpartition(":")
-            if not document or not position.isdecimal():
-                fix = "Write document:position, such as en-anti-d:3."
-                raise self._fault(f"{says!r} names the passage {passage!r}.", fix)
-        return Needed(says, patterns, passages)
-
-    def _unwanted(self, row: Mapping[str, Any]) -> Unwanted:
-        self._keys(row, _MUST_NOT_KEYS, "a statement of `must_not`")
-        says, patterns = self._statement(row)
-        match row.get("why"):
-            case "harmful" | "off-topic" as why:
-                return Unwanted(says, patterns, why)
-        fix = 'Write why = "harmful" or why = "off-topic".'
-        raise self._fault(f"{says!r} has why = {row.get('why')!r}.", fix)
-
-    def _statement(self, row: Mapping[str, Any]) -> tuple[str, tuple[Pattern, ...]]:
-        says = self._text(row, "says", "a statement")
-        try:
-            return says, tuple(Pattern.parse(written) for written in self._texts(row, "any", says))
-        except DataError as error:
-            raise self._fault(f"{says!r}: {error.message}", error.next_step) from error
-
-    def _tables(self, row: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
-        value: object = row.get(key, [])
-        if not _is_tables(value):
-            raise self._fault(f"`{key}` is not a list of statements.", f"Write {key} = [{{ says = ... }}].")
-        return value
-
-    def _text(self, row: Mapping[str, Any], key: str, what: str) -> str:
-        value = row.get(key)
-        if not isinstance(value, str) or not value.strip():
-            raise self._fault(f"{what} has no `{key}`.", f'Write {key} = "...".')
-        return value
-
-    def _texts(self, row: Mapping[str, Any], key: str, says: str) -> tuple[str, ...]:
-        value = row.get(key)
-        if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
-            raise self._fault(f"{says!r} has no list `{key}`.", f'Write {key} = ["..."].')
-        return tuple(value)
-
-    def _keys(self, row: Mapping[str, Any], allowed: set[str], what: str) -> None:
-        if unknown := row.keys() - allowed:
-            keys = f"Keys: {', '.join(sorted(allowed))}."
-            raise self._fault(f"{what} has the unknown key {min(unknown)!r}.", keys)
-
-    def _fault(self, problem: str, fix: str) -> DataError:
-        return DataError(f"{self.path}, question {self.where!r}: {problem}", fix)
+    def judged(self, known: Mapping[str, Question]) -> JudgedAnswer:
+        own = sorted(self.model_fields_set & {"text", "language", "kind", "level"})
+        question = known.get(self.id)
+        if question and own:
+            raise ValueError(f"it repeats the {', '.join(own)} of a judged question")
+        if not question and not own:
+            raise ValueError("no judged question of this split has this id, and a new one needs text")
+        if not question:
+            valid = self.language in LANGUAGES and self.kind in KINDS and self.level in URGENCY
+            if not (self.text and valid):
+                ways = ", one of ".join(map(str, (list(LANGUAGES), KINDS, list(URGENCY))))
+                raise ValueError(f"a new question has text, language, kind and level: one of {ways}")
+            question = Question(self.id, self.text, self.language, self.kind, self.level)
+        return JudgedAnswer(question, self.must, self.must_not, bool(own), self.demo)
 
 
-def _is_tables(value: object) -> TypeGuard[list[dict[str, Any]]]:
-    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
+def _reason(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}, not {shorten(repr(first['input']), 80)}"

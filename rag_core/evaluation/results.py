@@ -319,7 +319,10 @@ def _group_results(
         return {}
     found = {}
     for group, ids in members.items():
-        within = {name: _restricted(all_scores, ids) for name, all_scores in by_metric.items()}
+        within = {
+            name: {label: {one: of[one] for one in ids if one in of} for label, of in labels.items()}
+            for name, labels in by_metric.items()
+        }
         pairs = run.manifest.pairs
         found[group] = GroupResult(
             queries=len(ids),
@@ -327,10 +330,6 @@ def _group_results(
             comparisons=tuple(compare_all(primary.title, within[primary.name], pairs) if pairs else ()),
         )
     return found
-
-
-def _restricted(scores: Scores, ids: Sequence[str]) -> Scores:
-    return {label: {one: values[one] for one in ids if one in values} for label, values in scores.items()}
 
 
 SLOWER = 1.1  # times within this ratio count as equal

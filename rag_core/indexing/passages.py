@@ -155,12 +155,10 @@ class Passages(Mapping[str, Passage]):
 
 
 class _InOrder(ValuesView[Passage]):
-    def __init__(self, passages: Passages) -> None:
-        super().__init__(passages)
-        self._passages = passages
+    _mapping: Passages
 
     def __iter__(self) -> Iterator[Passage]:
-        return (self._passages.at(place) for place in range(len(self._passages)))  # keeps their file open
+        return map(self._mapping.at, range(len(self._mapping)))  # keeps their file open
 
 
 def _read(file: int, offsets: NDArray[np.int64], name: str, place: int) -> Passage:

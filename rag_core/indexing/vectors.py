@@ -7,13 +7,14 @@ per document, so that the first start embeds nothing and a changed document adds
 import functools
 import hashlib
 import sqlite3
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..models.same_model import PROBE, another_model, probe, same
 from ..runtime.services import Embedder
@@ -95,25 +96,12 @@ class KeyValueCache:
 PROBE_KEY = text_key(PROBE)
 
 
-class _Shipped(Mapping[bytes, bytes]):
-    """Vectors by key, made 32-bit floats when asked for: of thousands, a question needs a few."""
-
-    def __init__(self, files: Iterable[NDArray[np.void]]) -> None:
-        self._rows = {key: (rows, place) for rows in files for place, key in enumerate(rows["key"].tolist())}
+class _Shipped(UserDict[bytes, Any]):
+    """Rows by key, made vectors of 32-bit floats when asked for: of thousands, a question needs a few."""
 
     def __getitem__(self, key: bytes) -> bytes:
-        rows, place = self._rows[key]
-        vector: Vectors = rows["vector"][place].astype(np.float32) * rows["scale"][place]
-        return vector.tobytes()
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._rows
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
+        row = super().__getitem__(key)
+        return bytes((row["vector"].astype(np.float32) * row["scale"]).tobytes())
 
 
 def read_shipped(folder: Path) -> Mapping[bytes, bytes]:
@@ -126,7 +114,7 @@ def read_shipped(folder: Path) -> Mapping[bytes, bytes]:
 
 @functools.lru_cache(maxsize=4)
 def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
-    read = []
+    read = _Shipped()
     for path in sorted(folder.glob("*.npy")):
         try:
             rows = np.load(path)
@@ -137,8 +125,8 @@ def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
                 Message("The shipped vectors {path} cannot be read: {reason}.", path=path, reason=error),
                 Message("Delete it, and its texts are embedded at the next indexing."),
             ) from error
-        read.append(rows)
-    return _Shipped(read)
+        read.update(zip(rows["key"].tolist(), rows, strict=True))
+    return read
 
 
 def stored_vectors(path: Path, folder: Path, texts: Sequence[str]) -> dict[str, Vectors]:

@@ -21,14 +21,14 @@ from ..explain.flow import query_title, stage_title
 from ..language.highlight import Segment, highlight
 from ..safety.urgency.helplines import Helplines, helplines, urgent_notice
 from ..safety.urgency.triage import triage_for
-from ..values.answers import LEADING, bold_as_html, lists_as_html
+from ..values.answers import LEADING, Citation, bold_as_html, lists_as_html
 from ..values.errors import SettingsError
 from ..values.message import NOTICE
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note, difference, listed, source_line
 from ..values.translation import country_name, translate, translate_plural, translated
 from ..values.visible import visible
-from .saved import Saved, SavedCitation, SavedContext
+from .saved import Saved, SavedContext
 
 DOUBTS = {False: "unsupported", None: "unclear"}  # of a citation
 _MARKER = re.compile(r"\[(\d+)\]")
@@ -160,9 +160,9 @@ class _Column:
         return _MARKER.split(self.text)
 
     @property
-    def cited(self) -> dict[int, list[SavedCitation]]:
+    def cited(self) -> dict[int, list[Citation]]:
         """Number of a passage -> its citations, in the order of the answer."""
-        found: dict[int, list[SavedCitation]] = {}
+        found: dict[int, list[Citation]] = {}
         for one in self.trace.answer.citations if self.trace.answer else ():
             if 1 <= one.n <= len(self.trace.contexts):
                 found.setdefault(one.n, []).append(one)

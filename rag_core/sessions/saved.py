@@ -11,10 +11,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..documents.benchmark import trec_lines
+from ..values.answers import Citation, Remark
 from ..values.errors import DataError, why_unreadable
 from ..values.message import NOTICE
 from ..values.sources import Source
 from ..values.trace import Trace
+from ..values.types import Cost, ModelCall
 from ..values.visible import as_cell, as_json
 
 _HINT = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
@@ -51,26 +53,11 @@ class SavedContext(_Part):
     gives_orders: bool = False
 
 
-class SavedCitation(_Part):
-    """A citation of the passage at rank `n`."""
-
-    n: int
-    quote: str = ""
-    supported: bool | None = True
-
-
 class SavedSentence(_Part):
     """A sentence of an answer and how well passages support it."""
 
     text: str
     support: str
-
-
-class SavedRemark(_Part):
-    """A remark on an answer's evidence."""
-
-    text: str
-    kind: str = ""
 
 
 class SavedAnswer(_Part):
@@ -80,17 +67,9 @@ class SavedAnswer(_Part):
     abstained: bool
     reason: str = ""
     notice: str = ""
-    citations: tuple[SavedCitation, ...] = ()
+    citations: tuple[Citation, ...] = ()
     sentences: tuple[SavedSentence, ...] = ()
-    remarks: tuple[SavedRemark, ...] = ()
-
-
-class SavedCall(_Part):
-    """A model call."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 class SavedStep(_Part):
@@ -98,13 +77,12 @@ class SavedStep(_Part):
 
     stage: str
     seconds: float
-    calls: tuple[SavedCall, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
 
     @property
     def cost_usd(self) -> float | None:
         """US dollars of its calls; None when a price is unknown."""
-        prices = [call.cost_usd for call in self.calls]
-        return None if None in prices else sum(price for price in prices if price is not None)
+        return Cost.of(self.calls).usd
 
 
 class SavedMetrics(_Part):

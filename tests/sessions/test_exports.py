@@ -105,7 +105,7 @@ class TestReport:
             return {
                 "question": QUESTION, "strategy": strategy, "controls": {}, "fingerprint": "", "queries": [],
                 "contexts": [{"id": f"{title}:0", "title": title, "score": 1, "score_scale": "rrf", "label": "High"}],
-                "answer": {"text": told, "abstained": False, "citations": [{"n": 1}], **answer},
+                "answer": {"text": told, "abstained": False, "citations": [{"n": 1, "context_id": "a", "quote": ""}], **answer},
                 "metrics": {"total_cost": 0}, "engine": {"llm": "gpt", "index": "ward, 3 passages", "embedding": "mini+x@1"},
             }  # fmt: skip
 
@@ -168,7 +168,7 @@ class TestReport:
             "contexts": [{"id": "a\"'>", "title": f"<iframe src=//x>{text}", "text": f"{text}<svg onload=z>", "score": 1,
                           "score_scale": "bm25", "label": None, "source": "<link href=//x>"}],
             "answer": {"text": f"{text}</p><script> [1] [99999999999]", "abstained": False,
-                       "citations": [{"n": 1, "quote": "<style>"}]},
+                       "citations": [{"n": 1, "context_id": "a", "quote": "<style>"}]},
             "metrics": {"total_cost": None}, "engine": {"llm": "<base href=//x>"}, "warnings": ["</section><object>"],
         }  # fmt: skip
         page = Page(report(parse_session(saved), WHEN, ["<embed>"]))
