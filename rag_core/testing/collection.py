@@ -175,8 +175,8 @@ def _by_rule(prompt: Prompt) -> str:
     if prompt.template.reply is not None or prompt.purpose == "judge":
         score = round(100 * len(shared) / max(1, len({*_words(question)})))
         shape = prompt.template.reply.model_fields if prompt.template.reply else {}
-        filled = {name: filled(one.annotation, score, f"A score of {score}.") for name, one in shape.items()}
-        return json.dumps(filled or {"score": score, "reason": f"{len(shared)} words shared."})
+        reply = {name: filled(one.annotation, score, f"A score of {score}.") for name, one in shape.items()}
+        return json.dumps(reply or {"score": score, "reason": f"{len(shared)} words shared."})
     if sources:
         first = next(iter(sources)).passage.text.partition(". ")[0].rstrip(".")
         return f"{first} [1]."
