@@ -68,6 +68,7 @@ class Document:
         hidden: what its file hides from readers; in neither title nor text.
         questions: (heading, question) that its file says its sections answer; the first section without a heading.
         metadata: (name, value) to filter by, several for a list (`metadata_of`).
+        pieces: the texts of its passages, if a program has cut it; otherwise its sections are cut.
     """
 
     id: str
@@ -81,6 +82,7 @@ class Document:
     patient: str = ""
     questions: tuple[tuple[str, str], ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
+    pieces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:

@@ -405,6 +405,7 @@ def _metadata(document: Document, reading: SourceFiles) -> dict[str, Any]:
         "whole": reading.whole,
         # only where it is said, so that no other document has to be indexed again
         **({"patient": document.patient} if document.patient else {}),
+        **({"pieces": list(document.pieces)} if document.pieces else {}),
         **({"metadata": [list(pair) for pair in document.metadata]} if document.metadata else {}),
     }
 

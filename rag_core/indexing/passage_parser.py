@@ -83,7 +83,9 @@ class PassageParser(NodeParser):
 
     def _passages(self, document: BaseNode) -> Iterator[BaseNode]:
         metadata = document.metadata
-        if metadata["whole"]:
+        if pieces := metadata.get("pieces"):
+            sections = [Section("", text) for text in pieces]
+        elif metadata["whole"]:
             sections = [Section("", text) for text in blocks(document.get_content(), LONGEST_WHOLE)]
         else:
             sections = list(self._fitting(self._sections(document), metadata["title"], metadata["language"]))

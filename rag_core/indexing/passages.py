@@ -158,7 +158,7 @@ class _InOrder(ValuesView[Passage]):
     _mapping: Passages
 
     def __iter__(self) -> Iterator[Passage]:
-        return map(self._mapping.at, range(len(self._mapping)))  # keeps their file open
+        return (self._mapping.at(place) for place in range(len(self._mapping)))  # keeps their file open
 
 
 def _read(file: int, offsets: NDArray[np.int64], name: str, place: int) -> Passage:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from .write_report import Progress, no_progress
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
+    from llama_index.core.schema import TransformComponent
 
 GIVEN = "given"  # the root of documents that a program holds
 NO_TEXT = Message("it has no text (a scan needs OCR first)")
@@ -131,6 +132,18 @@ def read_given(documents: Iterable[Document | LlamaDocument]) -> SourceFiles:
         add_documents(reading, document.id, [as_seen(document)])
     reading.documents.sort(key=lambda document: document.id)
     return reading
+
+
+def cut_by(transformations: Sequence[TransformComponent], documents: Iterable[Document]) -> list[Document]:
+    """The documents with the texts of the nodes that LlamaIndex's node parsers make of each."""
+    from llama_index.core.ingestion import run_transformations
+    from llama_index.core.schema import Document as LlamaDocument
+
+    def pieces(one: Document) -> tuple[str, ...]:
+        nodes = run_transformations([LlamaDocument(id_=one.id, text=one.text)], transformations)
+        return tuple(text for node in nodes if (text := node.get_content().strip()))
+
+    return [replace(one, pieces=pieces(one)) for one in documents]
 
 
 def _from_llama_index(given: LlamaDocument) -> Document:

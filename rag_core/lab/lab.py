@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -17,7 +17,7 @@ from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedO
 from ..models.same_model import ProbedEmbedder
 from ..offline import NAME as OFFLINE
 from ..offline.asked import AskedIndex
-from ..pipeline.stream import Event, calls_of, collect, stream
+from ..pipeline.stream import Event, awaited, calls_of, collect, stream
 from ..runtime.context import Context
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Services
@@ -303,6 +303,18 @@ class Lab:
         """One strategy on one question, with controls and more (`set_up`); raises RagError."""
         (outcome,) = collect(self.stream(question, [set_up(strategy, **values)]))
         return _trace(outcome)
+
+    def astream(
+        self, question: str, columns: Sequence[SetupSpec], **options: Any
+    ) -> AsyncGenerator[Event, None]:
+        """`stream`, each event awaited; ending it early stops the run."""
+        stop = threading.Event()
+        return awaited(self.stream(question, columns, stop=stop, **options), stop)
+
+    async def arun(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
+        """`run`, awaited; cancelling it stops the run."""
+        events = [event async for event in self.astream(question, [set_up(strategy, **values)])]
+        return _trace(collect(iter(events))[0])
 
     def compare(
         self,

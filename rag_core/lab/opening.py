@@ -25,6 +25,7 @@ from ..indexing import (
     WriteReport,
     clear_staged,
     context_template,
+    cut_by,
     no_progress,
     read_given,
     read_path,
@@ -59,6 +60,7 @@ from .lab import Lab
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document as LlamaDocument
+    from llama_index.core.schema import TransformComponent
 
 MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twice the time of the passages
 OUR_DATA = Settings.model_fields["data"].default  # any other folder of data may be anybody's
@@ -252,6 +254,7 @@ def index(
     chunk_size: int | None = None,
     overlap: int | None = None,
     embed_model: BaseEmbedding | None = None,
+    transformations: Sequence[TransformComponent] = (),
     settings: Settings | None = None,
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
@@ -273,6 +276,8 @@ def index(
         chunk_size: the most word pieces of a passage, 0 for the default; by default as it is.
         overlap: the most word pieces that a passage repeats from the one before it; by default as it is.
         embed_model: a LlamaIndex model in place of the settings'.
+        transformations: LlamaIndex node parsers, which cut the documents in place of the lab; the text of a node is a
+            passage, however long.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a provider's model writes, when the
             passages are indexed already.
 
@@ -290,6 +295,8 @@ def index(
     )
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
     engines = engines.with_models(settings, {}, embed_model)
+    if transformations:
+        reading.documents = cut_by(transformations, reading.documents)
     store = corpus_store(settings, corpus, engines, consent)
     now = store.chunking
     reading.chunking = Chunking(

@@ -1,6 +1,5 @@
 """One question through one strategy in the order LlamaIndex responses need: passages, then the answer."""
 
-import asyncio
 import threading
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any, Protocol
@@ -12,7 +11,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from ..catalog import StrategySpec
 from ..models.events import callback_manager
 from ..pipeline.strategy import Strategy
-from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
+from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, awaited
 from ..prompts.prompt import NO_EVIDENCE
 from ..runtime.run import using
 from ..values.errors import Stopped
@@ -104,14 +103,9 @@ class StrategyRun:
         if answer and answer.notice:  # known only now
             yield f"\n\n{answer.notice}"
 
-    async def pieces_async(self) -> AsyncGenerator[str, None]:
+    def pieces_async(self) -> AsyncGenerator[str, None]:
         """The same, each piece awaited on a thread."""
-        pieces = self.pieces()
-        try:
-            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                yield piece
-        finally:
-            self._stop.set()
+        return awaited(self.pieces(), self._stop)
 
     def response(self) -> Response:
         for _ in self.pieces():

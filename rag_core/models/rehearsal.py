@@ -63,12 +63,13 @@ def _reply(prompt: Prompt) -> str:
         return f"{prompt.template.name} {prompt.fields.get('question', '')}"
     question = f"{prompt.fields.get('question', '')} again"
     fields = prompt.template.reply.model_fields.items()
-    return json.dumps({name: _filled(field.annotation, question) for name, field in fields})
+    return json.dumps({name: filled(field.annotation, 100, question) for name, field in fields})
 
 
-def _filled(annotation: Any, text: str) -> object:
+def filled(annotation: Any, number: int, text: str) -> object:
+    """A value for a field of a reply: the number, the last of several choices, or the text."""
     if annotation in (int, float):
-        return 100
+        return number
     return get_args(annotation)[-1] if get_args(annotation) else text
 
 

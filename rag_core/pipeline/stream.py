@@ -5,8 +5,9 @@ import functools
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ..language.analysis import assuming
 from ..prompts.replies import Restart
@@ -83,6 +84,7 @@ class StoppedEarly:
 
 Event = StageStarted | StageFinished | Token | Done | Failed | StoppedEarly
 Outcome = Done | Failed | StoppedEarly  # the last event of a column
+_Item = TypeVar("_Item")
 
 
 def stream(
@@ -130,6 +132,17 @@ def stream(
             yield event
     finally:
         closed.set()
+
+
+async def awaited(items: Iterator[_Item], stop: threading.Event) -> AsyncGenerator[_Item, None]:
+    """The items of a run, each awaited on a thread; sets `stop` at the end, also when its reader ends it."""
+    import asyncio  # not with a question by words, which takes less time
+
+    try:
+        while (item := await asyncio.to_thread(next, items, None)) is not None:
+            yield item
+    finally:
+        stop.set()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class RerankByQuestions(RerankStage):
         [('cats', 1.0), ('dogs', -1.0)]
     """
 
-    weight: float = 20.0
+    weight: float = 15.0
     scale: ClassVar[str] = "known_questions"
 
     def __post_init__(self) -> None:

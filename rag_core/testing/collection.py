@@ -6,13 +6,13 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
 
 import numpy as np
 
 from ..documents.asked import Asked
 from ..indexing.bm25 import Bm25Index
 from ..language.analysis import tokens
+from ..models.rehearsal import filled
 from ..offline.asked import AskedIndex
 from ..prompts.prompt import Prompt
 from ..runtime.context import Context
@@ -175,20 +175,14 @@ def _by_rule(prompt: Prompt) -> str:
     if prompt.template.reply is not None or prompt.purpose == "judge":
         score = round(100 * len(shared) / max(1, len({*_words(question)})))
         shape = prompt.template.reply.model_fields if prompt.template.reply else {}
-        filled = {name: _filled(one.annotation, score) for name, one in shape.items()}
-        return json.dumps(filled or {"score": score, "reason": f"{len(shared)} words shared."})
+        reply = {name: filled(one.annotation, score, f"A score of {score}.") for name, one in shape.items()}
+        return json.dumps(reply or {"score": score, "reason": f"{len(shared)} words shared."})
     if sources:
         first = next(iter(sources)).passage.text.partition(". ")[0].rstrip(".")
         return f"{first} [1]."
     others = sorted((name, str(value)) for name, value in prompt.fields.items() if name != "question")
     seed = f"{prompt.template.name} {prompt.template.temperature:g} {others}"
     return f"{question.rstrip('?')} {_WORDS[hashlib.sha256(seed.encode()).digest()[0] % len(_WORDS)]}"
-
-
-def _filled(annotation: Any, score: int) -> object:
-    if annotation in (int, float):
-        return score
-    return get_args(annotation)[-1] if get_args(annotation) else f"A score of {score}."
 
 
 def sample_services(passages: Sequence[Passage] = PASSAGES, llm: ScriptedLlm | None = None) -> Services:

@@ -174,7 +174,7 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         rrf(20, rewrites=0.5),
         ("Top", "select", {"k": 100}),
         ("Rerank", "rerank", {}),
-        ("RerankByQuestions", "rerank", {"weight": 20.0}),
+        ("RerankByQuestions", "rerank", {"weight": 15.0}),
         ("Spread", "select", {"weight": 0.85}),
         ("Top", "select", {"k": 8}),
         GENERATE,

@@ -2,6 +2,7 @@
 
 import pytest
 from llama_index.core import Document as LlamaDocument
+from llama_index.core.node_parser import SentenceSplitter
 
 import rag_core
 from rag_core.documents.documents import Document
@@ -54,3 +55,25 @@ def test_passages_can_be_read_by_who_keeps_nothing_else_of_the_corpus(settings):
     rag_core.index([GLOVES, OPENING], "ward", settings=settings)
     generation = rag_core.open_lab("ward", settings=settings).index.generation
     assert [one.doc_id for one in Passages(generation).values()] == ["gloves", "sala"]
+
+
+def test_node_parsers_cut_the_documents_and_a_rebuilt_index_is_cut_alike(settings):
+    text = "Gloves lie on shelf A3. Lamps stand in bay two. Scales are in the hall. Cots are upstairs."
+    splitter = SentenceSplitter(chunk_size=8, chunk_overlap=0)
+    nodes = [node.text for node in splitter.get_nodes_from_documents([LlamaDocument(text=text)])]
+    assert len(nodes) > 1
+    note = LlamaDocument(text=text, doc_id="things", metadata={"title": "Things", "ward": "3"})
+    rag_core.index([note], "ward", settings=settings, transformations=[splitter])
+    lab = rag_core.open_lab("ward", settings=settings)
+    assert [one.text for one in lab.passages.values()] == nodes
+    assert {one.title for one in lab.passages.values()} == {"Things"}
+    assert {hit.passage.text for hit in lab.run("Where are lamps?", "bm25", where={"ward": "3"}).ranking} <= {
+        *nodes
+    }
+    (lab.index.generation / "vectors.npy").unlink()  # damage, which opening repairs
+    assert [one.text for one in rag_core.open_lab("ward", settings=settings).passages.values()] == nodes
+    assert rag_core.index([note], "ward", settings=settings, transformations=[splitter]).unchanged == [
+        "things"
+    ]
+    assert rag_core.index([note], "ward", settings=settings).changed == ["things"]  # cut by the lab again
+    assert [one.text for one in rag_core.open_lab("ward", settings=settings).passages.values()] == [text]
