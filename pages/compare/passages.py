@@ -11,8 +11,8 @@ from pages.drawing.pieces import note, tip
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
-from pages.shared.lists import with_lists
 from pages.shared.live import Column
+from pages.shared.whole_document import with_lists
 from rag_core.documents.documents import BUILTIN
 from rag_core.explain import query_title, stage_title
 from rag_core.language.highlight import highlight

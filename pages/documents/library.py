@@ -13,7 +13,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import permalink, whole_document
-from pages.shared.lists import with_lists
+from pages.shared.whole_document import with_lists
 from rag_core.lab.browsing import PassageSearch, passages_by_document, position_of, search_passages, size_of
 from rag_core.language.highlight import highlight
 

@@ -1,10 +1,10 @@
-"""One document in full, with the sentences that an answer quoted highlighted."""
+"""One document in full, with the sentences that an answer quoted highlighted; text whose dashes are lists, as HTML."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,10 +12,11 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import t, translated
+from pages.drawing.untrusted import escape
 from pages.shared.engine import engine
-from pages.shared.lists import with_lists
 from rag_core.documents.documents import BUILTIN
-from rag_core.language.highlight import highlight
+from rag_core.language.highlight import Segment, highlight
+from rag_core.values.answers import ITEM, lines_as_html
 from rag_core.values.prompt_injection import GIVES_ORDERS, gives_orders
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _parts(document: rag_core.Document) -> Sequence[str]:
 def _orders(document: rag_core.Document) -> str:
     if not gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
         return ""
-    return f'<p class="rl-orders">{untrusted.escape(translated(GIVES_ORDERS))}</p>'
+    return f'<p class="rl-orders">{escape(translated(GIVES_ORDERS))}</p>'
 
 
 def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequence[str]) -> int:
@@ -98,9 +99,45 @@ def _body(title: str, text: str, language: str, quotes: tuple[str, ...]) -> str:
     parts = []
     for part in re.split(r"^(#{1,6} .*)$", text, flags=re.MULTILINE):
         if part.startswith("#"):
-            parts.append(f"<h4>{untrusted.escape(part.lstrip('# '))}</h4>")
+            parts.append(f"<h4>{escape(part.lstrip('# '))}</h4>")
         elif part.strip():
             segments = highlight(part.strip(), "", language, quotes)
             marked = [one._replace(matched=one.quoted, quoted=False) for one in segments]
             parts.append(f'<div class="rl-text">{with_lists(marked)}</div>')
     return "".join(parts)
+
+
+Line = list[Segment]
+
+
+def with_lists(segments: Iterable[Segment]) -> str:
+    """Segments of a text as HTML that keeps line breaks: <mark> on what matches, <u> on what is quoted."""
+    return lines_as_html(map(_drawn, _lines(segments)))
+
+
+def _drawn(line: Line) -> tuple[bool, str]:
+    """Whether a line is an item, and its pieces without its dash, which a mark may begin in; escaped and marked."""
+    found = ITEM.match("".join(piece.text for piece in line))
+    left, drawn = found.end() if found else 0, ""
+    for piece in line:
+        if rest := piece.text[left:]:
+            drawn += _piece(piece._replace(text=rest))
+        left = max(0, left - len(piece.text))
+    return found is not None, drawn
+
+
+def _piece(segment: Segment) -> str:
+    text = escape(segment.text)
+    if segment.matched:
+        text = f"<mark>{text}</mark>"
+    return f"<u>{text}</u>" if segment.quoted else text
+
+
+def _lines(segments: Iterable[Segment]) -> list[Line]:
+    """The lines of a text, each in pieces that are marked the same way throughout."""
+    lines: list[Line] = [[]]
+    for segment in segments:
+        first, *others = segment.text.split("\n")
+        lines[-1].append(segment._replace(text=first))
+        lines += [[segment._replace(text=text)] for text in others]
+    return [[piece for piece in line if piece.text] for line in lines]

@@ -14,5 +14,4 @@ from .answers import (
 from .fate import Fate, WhyNot, fates, fates_json, summary_of_fates, why_not
 from .flow import FlowColumn, flow_columns, lanes, query_title, query_weights, stage_title
 from .scores import Part, ScoreLine, decompose
-from .tipping import ControlTips, TippingPoint, tipping_points
-from .tuner import Move, Tuner, Work
+from .tipping import ControlTips, Move, TippingPoint, Tuner, Work, tipping_points

@@ -3,4 +3,4 @@
 from .embedding import LlamaEmbedder, load_embedder
 from .llm import LlamaLlm, load_openai
 from .rehearsal import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
-from .reranking import CrossEncoderReranker, Rerankers
+from .sentence_models import CrossEncoderReranker, Rerankers

@@ -8,7 +8,7 @@ from typing import Any
 from unittest import mock
 
 from ..catalog import Control, Number, Recipe, Values, format_value
-from ..explain.tuner import other_values
+from ..explain.tipping import other_values
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError, RagError
 from ..values.trace import Trace

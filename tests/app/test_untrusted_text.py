@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pages.drawing import untrusted
-from pages.shared.lists import with_lists
+from pages.shared.whole_document import with_lists
 from rag_core.language.highlight import Segment, highlight
 from rag_core.values.answers import lists_as_html
 

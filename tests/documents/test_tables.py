@@ -16,7 +16,7 @@ from openpyxl.styles import Font
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from rag_core.documents.documents import Document
-from rag_core.documents.reading.cell_formats import shown
+from rag_core.documents.reading.workbook import shown
 from rag_core.indexing import read_path
 
 HEAD = ["drug", "amount", "how"]

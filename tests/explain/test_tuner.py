@@ -9,7 +9,7 @@ from helpers.fakes import QUESTION, talker
 from helpers.silenced import silenced
 
 from rag_core.catalog import build
-from rag_core.explain import Tuner, Work, answer_changes, rank_changes, tipping_points, tuner
+from rag_core.explain import Tuner, Work, answer_changes, rank_changes, tipping, tipping_points
 from rag_core.explain.tipping import CALLS
 from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.services import Services
@@ -62,7 +62,7 @@ def test_a_control_without_a_tipping_point_because_it_calls_a_model_says_which(f
 
 
 def test_a_long_session_forgets_its_settings_and_not_the_result(full, monkeypatch):
-    monkeypatch.setattr(tuner, "MOST_KEPT", 3)
+    monkeypatch.setattr(tipping, "MOST_KEPT", 3)
     trace = retrieve(full, "hybrid_rrf")
     bench = Tuner(trace, silenced(full), full)
     lengths = [len(bench.move({"k_final": k}).trace.ranking) for k in (1, 2, 3, 4, 1, 2, 3)]

@@ -12,7 +12,7 @@ from functools import cache
 
 GATE = "pages.drawing.untrusted"
 TONGUE = "pages.drawing.translate"  # what it returns is as safe as what it is given
-LISTS = "pages.shared.lists"  # tests/app/test_lists.py shows that it escapes what is not drawn yet
+LISTS = "pages.shared.whole_document"  # tests/app/test_untrusted_text.py shows that `with_lists` escapes what is not drawn yet
 LITERAL = {f"{TONGUE}.{name}" for name in ("t", "plural", "declared")}  # take a literal message and fields
 GATES = {"html": {"escape", "bold"}, "markdown": {"label"}, "plain": {"plain", "label"}}
 HEADINGS = {
@@ -161,6 +161,8 @@ class Reader:
             return True
         dotted = self._dotted(module, call.func)
         if dotted in NUMBERS or dotted in (f"{TONGUE}.when", f"{LISTS}.with_lists"):
+            return True
+        if (module.name, dotted) == (LISTS, "with_lists"):
             return True
         if dotted in LITERAL or (module.name == TONGUE and dotted == "t"):
             return self._safe_message(module, function, call, kind)

@@ -1,8 +1,7 @@
 """The words that the reading of Spanish leaves as they are."""
 
 from rag_core.language.spanish import Gloss
-from rag_core.language.spanish.reader import _is_inside
-from rag_core.language.spanish.rules import composed
+from rag_core.language.spanish.reader import _is_inside, composed
 
 
 def unread(gloss: Gloss, text: str) -> list[str]:

@@ -130,7 +130,7 @@ class TestLoading:
         assert (scorer.name, scorer.scale) == ("offline-scorer", "offline_scorer")
 
     def test_a_name_that_is_nowhere_is_a_missing_resource(self, scorer, monkeypatch):
-        monkeypatch.setattr("rag_core.models.reranking.hub_reachable", lambda: False)
+        monkeypatch.setattr("rag_core.models.sentence_models.hub_reachable", lambda: False)
         with pytest.raises(MissingResource, match=r"nobody/nothing") as missing:
             Rerankers(Settings(reranker="nobody/nothing"), scorer).of_settings()
         assert "RAG_RERANKER" in missing.value.next_step
@@ -185,7 +185,7 @@ class TestAColumnsOwn:
         def never(name: str) -> CrossEncoderReranker:
             raise AssertionError(f"{name} was opened")
 
-        monkeypatch.setattr("rag_core.models.reranking._cross_encoder", never)
+        monkeypatch.setattr("rag_core.models.sentence_models._cross_encoder", never)
         elsewhere = str(folder.parent)
         found = from_address({"s": ["ensemble"], "1.reranker": [elsewhere]}, ("bm25",), fewest=1)
         (refused,) = collect(choosing.stream(self.ASKED, found.columns))

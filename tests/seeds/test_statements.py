@@ -329,7 +329,7 @@ def test_models_the_sources_name_are_asked_by_their_names(server, store, index, 
 )
 def test_the_sources_rerankers_are_loaded_by_their_names(name, monkeypatch):
     """Here, where no model hub answers, the message names the one that is missing."""
-    monkeypatch.setattr("rag_core.models.reranking.hub_reachable", lambda: False)
+    monkeypatch.setattr("rag_core.models.sentence_models.hub_reachable", lambda: False)
     monkeypatch.setenv("RAG_RERANKER", name)
     with pytest.raises(MissingResource, match=name):
         Rerankers(read_settings(), None).of_settings()

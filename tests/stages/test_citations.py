@@ -12,8 +12,8 @@ from rag_core.cli import show
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Dense, Generate, Retrieve
+from rag_core.stages.answer import reconciled
 from rag_core.stages.citations import MARKER, claims, resolve_citations
-from rag_core.stages.grounding import reconciled
 from rag_core.testing import ScriptedLlm
 from rag_core.values.answers import Answer, Citation, Grounded
 from rag_core.values.markers import without_markers, without_references

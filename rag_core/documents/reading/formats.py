@@ -167,8 +167,7 @@ def _documents(file: File) -> Iterable[Document]:
 
             return [file.document(*read_word(_archive(file), file.limits.depth))]
         case ".csv":
-            from .delimited import csv_rows
-            from .tables import row_documents, with_reports
+            from .tables import csv_rows, row_documents, with_reports
 
             return with_reports(row_documents(csv_rows(file.text), file.path.stem, file.name), file.name)
         case ".xlsx":
