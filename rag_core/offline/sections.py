@@ -74,7 +74,7 @@ class Section:
     def quotation(self) -> str:
         passage, best = self.hit.passage, self.best
         if self.alone and not points_back(best.text):  # "any of these signs" needs the signs
-            lead = "" if best.lead is None else f"{self.sentences[best.lead].text} "
+            lead = "" if best.lead is None else f"{self.sentences[best.lead].text}\n\n- "
             return f"{lead}**{best.text}** [{best.n}]"
         return f"{quoted(passage.text, passage.language, best.text)} [{best.n}]"
 

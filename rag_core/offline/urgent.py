@@ -84,10 +84,10 @@ class Urgent:
             return False
         return not (self.triage.signs and all(self._of_another_patient(each) for each in section))
 
-    def directness(self, said: Sequence[Sentence], before: str = "") -> int:
+    def directness(self, said: Sequence[Sentence], before: str = "") -> float:
         """How directly sentences that belong together say what to do now about the question's signs.
 
-        2 for each sign that they name, 1 less if they also name others, 1 more for the emergency number where triage
+        2 for each sign that they name, up to 1 less the more others they name, 1 more for the emergency number where triage
         gives it; 1 if only their headings name a sign; 0 if they call for no help or less than needed, or are for
         other signs, worse signs beside it, or another patient.
 
@@ -99,15 +99,15 @@ class Urgent:
         wanted = signs_of(self.triage)
         meant = f"{before} {text}" if points_back(last.text) else text
         if named := sum(sign.named_in(meant) for sign in wanted):
-            others = any(sign.named_in(text) for sign in signs() if sign not in wanted)
+            others = sum(sign.named_in(text) for sign in signs() if sign not in wanted)
             if self.triage.level == "same_day" and others and not urges_today(text):
                 return 0
             number = calls_emergency(self.triage.action.partition(";")[0]) and calls_emergency(text)
-            return 2 * named - others + number
+            return 2 * named - others / (1 + others) + number
         above = f"{last.context} {last.heading}"
-        return int(self.names_sign(above) and not is_conditional(text))
+        return float(self.names_sign(above) and not is_conditional(text))
 
-    def directnesses(self, section: Sequence[Sentence]) -> list[int]:
+    def directnesses(self, section: Sequence[Sentence]) -> list[float]:
         """How directly each sentence of a source, with the lead-in of its list, says what to do now; see `directness`."""
         if not self.triage.urgent:
             return [0] * len(section)

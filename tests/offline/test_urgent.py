@@ -66,6 +66,24 @@ def test_what_to_do_now_is_marked_wherever_it_stands_in_its_section():
     assert answer(question, [hit("a", f"{cure} {call}")]) == f"{cure} **{call}** [1]"
 
 
+def test_what_to_do_is_marked_where_it_names_the_fewest_other_signs():
+    fever = "A fever of 38 °C or more needs hospital at once."
+    also = "Fever with a fit, heavy bleeding or chest pain needs hospital at once."
+    worse = "Fever with chest pain needs hospital at once."
+    for text in (f"{also} {fever} {worse}", f"{worse} {also} {fever}"):
+        assert f"**{fever}**" in answer("20 weeks pregnant with a fever of 39", [hit("a", text)])
+    assert f"**{worse}**" in answer("20 weeks pregnant with a fever of 39", [hit("a", f"{also} {worse}")])
+
+
+def test_of_a_second_source_one_item_of_a_list_is_quoted_as_such():
+    question = "Had the baby five days ago and I've soaked three thick pads in two hours"
+    call = "Call the emergency number at once if the bleeding soaks a pad in an hour."
+    lead, item = "Call the emergency number for any of these.", "The bleeding soaks a pad in an hour."
+    listed = hit("b", f"The blood is red for some days.\n\n{lead}\n\n- {item}\n- You have a fit.")
+    first = hit("a", call, title="Heavy bleeding after birth")
+    assert answer(question, [first, listed]) == f"**{call}** [1]\n\n{lead}\n\n- **{item}** [2]"
+
+
 def test_a_section_that_says_what_to_do_now_comes_before_one_that_only_names_the_sign():
     soaked = "Had the baby five days ago and I've soaked three thick pads in two hours"
     usual = "The bleeding is red for some days, then pink, and can last up to about six weeks."
