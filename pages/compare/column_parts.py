@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import asking, bills, how_it_got_here, passages, presenter, queries, without
+from pages.compare import asking, costs, how_it_got_here, passages, presenter, queries, without
 from pages.compare.answers import finished
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, plural, problem, t, translated
@@ -211,7 +211,7 @@ class ColumnView:
                 how_it_got_here.how_it_got_here(
                     trace,
                     f"{run.id}.{position}",
-                    lambda: untrusted.draw(stages(column) + bills.made_by(trace)),
+                    lambda: untrusted.draw(stages(column) + costs.made_by(trace)),
                 )
             else:
                 with st.expander(translated(how_it_got_here.TITLE)):
@@ -232,7 +232,7 @@ class ColumnView:
         column, outdated = self.column, ""
         shown = escape(setups.title(column.setup))
         if column.trace:
-            took = escape(bills.headline(column.trace))
+            took = escape(costs.headline(column.trace))
             far = f'<span class="rl-took" title="{took}">{took}</span>'
         else:
             states = [_state(column, place) for place in range(len(column.strategy.stages))]
@@ -266,7 +266,7 @@ class ColumnView:
         elif words and not blind:
             said = f'<p class="rl-twin">{escape(words)}</p>{said}'
         self._put("answer", said)
-        self._put("paid", "" if blind else bills.paid(column))
+        self._put("paid", "" if blind else costs.paid(column))
         self._put("warnings", "" if blind else warnings(column))
         listed = passages.passages(
             column, position, self.run.question, self.also, blind=blind, most=_fewest(self.run) if blind else None,

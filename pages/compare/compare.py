@@ -9,7 +9,6 @@ import rag_core
 from pages.compare import (
     across,
     asking,
-    bills,
     column_parts,
     costs,
     export,
@@ -236,7 +235,7 @@ def _results(
 
 def _below(run: Comparison) -> None:
     """What covers all columns: what each found that the others did not, time, cost."""
-    traces, cost = run.traces, bills.cost_note(run.calls)
+    traces, cost = run.traces, costs.cost_note(run.calls)
     history_sync.unkept(run)
     if presenter.blind():
         return

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import rag_core
-from pages.compare.bills import of_purpose
+from pages.compare.costs import of_purpose
 from pages.drawing.pieces import note
 from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape

@@ -10,7 +10,7 @@ import pytest
 from helpers.in_process import text
 
 import rag_core
-from pages.compare import across, bills, column_parts, passages, queries
+from pages.compare import across, column_parts, costs, passages, queries
 from pages.shared.engine import Admission, Engine
 from pages.shared.history_sync import Comparisons
 from pages.shared.live import Column, LiveRun
@@ -290,12 +290,12 @@ class TestCost:
             [RERANKED, RERANKED],
         )
         assert run.wait(10)
-        assert f"${0.001 + 0.02 + 0.0004:.4f}." in bills.cost_note(run.calls)
+        assert f"${0.001 + 0.02 + 0.0004:.4f}." in costs.cost_note(run.calls)
 
     def test_calls_of_unknown_price_are_counted_beside_the_known_sum_and_what_ran_here_is_free(self):
-        note = bills.cost_note((self.call(0.25), self.call(None), self.call(None)))
+        note = costs.cost_note((self.call(0.25), self.call(None), self.call(None)))
         assert "$0.2500 and 2 calls of unknown price" in note
-        assert "$0. No paid model was called." in bills.cost_note((self.call(0.0),))
+        assert "$0. No paid model was called." in costs.cost_note((self.call(0.0),))
 
 
 class TestComparisons:

@@ -10,7 +10,7 @@ from helpers.in_process import ask, explain, html, text
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.compare import bills
+from pages.compare import costs
 from pages.compare.costs import REUSED, waterfall
 from pages.shared.live import Column
 from pages.shared.wording import money
@@ -57,7 +57,7 @@ def test_below_an_answer_each_part_has_its_tokens_its_price_and_its_time():
         rag_core.Step("Generate", "answer", {}, State.start("q"), 1.25, (unread,)),
     )
     trace = rag_core.Trace("q", "multi_query", {}, "0" * 12, steps)
-    drawn = bills.paid(column(trace))
+    drawn = costs.paid(column(trace))
     rows = [
         re.findall(r">([^<>]+)</t[hd]>", "<i>" + row.partition("</i>")[2]) for row in drawn.split("<tr>")[1:]
     ]
@@ -70,7 +70,7 @@ def test_below_an_answer_each_part_has_its_tokens_its_price_and_its_time():
     assert re.findall(r"rl-of-(\w+)\" style=\"flex-grow: ([\d.]+)", drawn) == [
         ("rewrite", "0.2500"), ("retrieval", "0.1250"), ("answer", "0.6250"),
     ]  # fmt: skip
-    assert bills.headline(trace) == "2.00 s · n/a"
+    assert costs.headline(trace) == "2.00 s · n/a"
 
 
 def test_the_line_at_the_top_says_what_the_money_went_to_and_what_others_had_paid_for():
@@ -84,14 +84,14 @@ def test_the_line_at_the_top_says_what_the_money_went_to_and_what_others_had_pai
     )
     trace = rag_core.Trace("q", "multi_query", {}, "0" * 12, steps)
     # 0.002 and 0.006 of 0.008; 0.5 + 1.25 s
-    assert bills.headline(trace) == "1.75 s · $0.008000: Rewriting 25%, Answer 75% · reused: Retrieval"
-    assert ">reused</td><td>$0</td><td>reused</td>" in bills.paid(column(trace))
+    assert costs.headline(trace) == "1.75 s · $0.008000: Rewriting 25%, Answer 75% · reused: Retrieval"
+    assert ">reused</td><td>$0</td><td>reused</td>" in costs.paid(column(trace))
 
 
 @every_recipe
 def test_the_parts_have_their_room_before_and_their_figures_after(full, recipe):
     strategy = recipe.build()
-    before, after = bills.paid(Column(strategy)), bills.paid(column(strategy.run(QUESTION, full)))
+    before, after = costs.paid(Column(strategy)), costs.paid(column(strategy.run(QUESTION, full)))
     names = r'"rl-of-(\w+)"></i>'
     assert (
         re.findall(names, before)
@@ -104,8 +104,8 @@ def test_the_parts_have_their_room_before_and_their_figures_after(full, recipe):
 
 def test_a_model_without_a_price_is_named(full, prices):
     trace = build("multi_query").run(QUESTION, full)
-    assert "told: its price is not known." in bills.notes(trace, prices)
-    assert "≈: tokens counted here" in bills.notes(trace, prices)  # the fake counts its embeddings here
+    assert "told: its price is not known." in costs.notes(trace, prices)
+    assert "≈: tokens counted here" in costs.notes(trace, prices)  # the fake counts its embeddings here
 
 
 def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full, prices):
@@ -115,9 +115,9 @@ def test_the_bill_names_the_date_of_a_price_and_its_age_once_it_is_old(full, pri
     months = prices.get("gpt-4o").months_old()
     assert months >= 17  # in November 2026
     old = f"gpt-4o: $2.50 in, $10.00 out per million tokens, on 2025-06-01 ({months} months old: check it)."
-    assert old in bills.notes(dated, prices)
+    assert old in costs.notes(dated, prices)
     today = PriceList({"gpt-4o": replace(prices.get("gpt-4o"), date=datetime.now(UTC).date())})
-    assert "check it" not in bills.notes(dated, today)
+    assert "check it" not in costs.notes(dated, today)
 
 
 @pytest.mark.parametrize(

@@ -135,11 +135,6 @@ class TestWhatIsOutside:
         hosted = Settings(llm="offline", openai_base_url=there, embedding="openai:text-embedding-3-small")
         assert hosted.outside == ("there.example",)
 
-    def test_a_chroma_server_elsewhere_is_since_it_gets_the_vectors_of_questions(self):
-        assert Settings(vectors="http://127.0.0.1:8000").outside == ()
-        elsewhere = Settings(vectors="https://token@there.example/ward/texts")
-        assert (elsewhere.outside, elsewhere.free) == (("there.example",), True)
-
     def test_a_proxy_takes_a_loopback_address_outside(self, monkeypatch):
         here = Settings(openai_base_url="http://localhost:11434/v1")
         monkeypatch.setenv("http_proxy", "http://proxy.example:3128")

@@ -38,7 +38,7 @@ from rag_core.stages import (
 )
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
-from rag_core.values.types import Hit, Query, Ranking, State
+from rag_core.values.types import Hit, Query, Ranking
 
 REWRITE = Template("test rewrite", "rewrite", "", "Reword: {text}")
 
@@ -416,51 +416,3 @@ def test_rewrites_are_in_the_trace_with_origin_and_weight(services):
     assert [query["text"] for query in trace.as_json()["queries"]] == ["who lives here?", "CATS", "DOGS"]
     assert [call.purpose for call in trace.steps[0].calls] == ["rewrite", "rewrite"]
     assert trace.question == "who lives here?"
-
-
-def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(services):
-    strategy = Strategy(
-        "mine", (Reword(("fish", "dogs")), Retrieve((Dense(k=2),)), ReciprocalRankFusion(k=9))
-    )
-    trace = strategy.run("cats", replace(services, llms={"rewrite": Told(UPPER)}))
-    searched = trace.steps[1].after.rankings
-    assert [ranking.query.text for ranking in searched] == ["cats", "FISH", "DOGS"]
-    assert [len(ranking) for ranking in searched] == [2, 2, 2]
-    weights = {"cats": 1.0, "FISH": 0.5, "DOGS": 0.5}
-    for hit in trace.ranking:
-        votes = [vote for vote in hit.votes if vote.stage == "Dense"]
-        assert hit.score == pytest.approx(
-            sum(weights[vote.query] / (9 + vote.rank) for vote in votes), abs=1e-15
-        )
-
-
-def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(services):
-    strategy = Strategy(
-        "mine", (Reword(("birds swim",)), Retrieve((Dense(k=6),)), Overlap(), ReciprocalRankFusion())
-    )
-    trace = strategy.run("dogs bark", replace(services, llms={"rewrite": Told(UPPER)}))
-    by_query = {ranking.query.text: ranking for ranking in trace.steps[2].after.rankings}
-    best = {
-        text: (ranking.hits[0].passage.doc_id, ranking.hits[0].score) for text, ranking in by_query.items()
-    }
-    assert best == {"dogs bark": ("b", 2.0), "BIRDS SWIM": ("c", 2.0)}
-    for ranking in by_query.values():
-        assert [hit.scale for hit in ranking] == ["cross_encoder"] * 6
-        assert [hit.votes[-1].rank for hit in ranking] == [1, 2, 3, 4, 5, 6]
-        assert {(hit.votes[-1].stage, hit.votes[-1].query) for hit in ranking} == {
-            ("Overlap", ranking.query.text)
-        }
-
-
-def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(services):
-    trace = Strategy("mine", (Retrieve((Dense(k=6),)), Overlap())).run("zebra", services)
-    assert [hit.passage.doc_id for hit in trace.ranking] == list("abcdef")
-    assert {hit.score for hit in trace.ranking} == {0.0}
-
-
-def test_a_state_is_never_changed_by_a_later_stage(services):
-    trace = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": ScriptedLlm("Yes [1].")}))
-    states: list[State] = [step.after for step in trace.steps]
-    assert [len(state.rankings) for state in states] == [2, 1, 1, 1, 1]
-    assert [len(state.ranking) for state in states[1:]] == [len(states[1].ranking), 3, 2, 2]
-    assert [state.answer is None for state in states] == [True, True, True, True, False]

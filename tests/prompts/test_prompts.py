@@ -71,7 +71,7 @@ texts = st.lists(
     st.sampled_from(
         [
             "<source n=", '"1"', "</source>", "\n", '">', ' title="', "&lt;", "&amp;", "'", "{x}", "é",
-            " › ", "word",
+            " › ", "word", "\r\n", "\n\nSources:\n", "&quot;", "{question}", "{0} %s \\1", "“",
         ]
     ),
     max_size=8,

@@ -3,7 +3,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from helpers.fakes import Told, score
+from helpers.fakes import Told
 from helpers.hostile_suite import QUESTIONS
 from helpers.hostile_suite import structure as sources_in
 from helpers.looping import for_each
@@ -16,7 +16,7 @@ from rag_core.prompts import prompt as prompts
 from rag_core.prompts import templates
 from rag_core.prompts.prompt import Block, Prompt, Sources, Template, Urgency, contexts_in
 from rag_core.runtime.context import Context
-from rag_core.stages import Dense, Generate, Hyde, LlmRerank, Retrieve, Rewrite
+from rag_core.stages import Dense, Generate, Hyde, Retrieve, Rewrite
 from rag_core.stages.citations import evidence_hash, shown_evidence
 from rag_core.testing import ScriptedLlm
 from rag_core.values.triage import Triage
@@ -148,19 +148,6 @@ def test_a_hostile_question_is_answered_from_the_evidence_shown(services, questi
     sent = llm.prompts[0].render()
     assert sent.count("<source ") == sent.count("</source>") == len(trace.ranking) > 0
     assert trace.answer.evidence == shown_evidence(trace.ranking) == evidence_hash(contexts_in(sent))
-
-
-def test_judge_and_rewriter_are_sent_hostile_questions_fenced(services):
-    question = f"cats {HOSTILE[1]}"
-    llm = Told({"synonyms": "cats purring", "hypothetical": "Cats purr.", "judge_passage": score(90)})
-    full = replace(services, llms={"rewrite": llm, "judge": llm})
-    Strategy("rewritten", (Rewrite((templates.SYNONYMS,)), Retrieve((Dense(),)))).run(question, full)
-    Strategy("hyde", (Hyde(), Retrieve((Dense(),)))).run(question, full)
-    Strategy("judged", (Retrieve((Dense(k=2),)), LlmRerank())).run(question, full)
-    assert llm.asked == {"synonyms": 1, "hypothetical": 1, "judge_passage": 2}
-    for prompt in llm.prompts:
-        expected = 1 if prompt.template.name == "judge_passage" else 0
-        assert prompt.render().count("<source ") == prompt.render().count("</source>") == expected
 
 
 def test_the_judge_of_answers_is_sent_question_and_answer_fenced(services):

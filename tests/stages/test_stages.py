@@ -339,6 +339,15 @@ def test_retrieval_does_not_begin_once_the_run_was_stopped(retriever):
     assert plane.searched == []
 
 
+@for_each(("k1", "b"), [(0.0, 0.75), (3.0, 0.75), (1.5, 0.0), (1.5, 1.0)])
+def test_bm25_searches_by_its_k1_and_b(k1, b):
+    """What they do to a score is compared with rank_bm25 in tests/language/test_analysis.py."""
+    context = sample_context()
+    found = Bm25(5, k1, b).search(Query("stable horses"), context)
+    expected = context.services.index.lexical("stable horses", 5, k1, b)
+    assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in expected]
+
+
 @for_each(("copies", "warned"), [(2, True), (5, False)])
 def test_bm25_says_where_the_words_of_a_question_weigh_nothing(copies, warned):
     """Of 4 passages 2 have the word: idf = ln(2.5 / 2.5) = 0; of 7 passages 2: ln(5.5 / 2.5) > 0."""
