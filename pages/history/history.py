@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import language, plural, problem, t, translated, when
-from pages.shared import account
+from pages.shared import account, wording
 from pages.shared.engine import engine
 from pages.shared.history_sync import comparisons, history
 from pages.shared.live import LETTERS
@@ -72,7 +72,7 @@ def _filters() -> tuple[str, str, tuple[date, ...]]:
     words = left.text_input(t("Words in the question"), key="questions.words", persist_state="session")
     strategy = untrusted.choose(
         t("Strategy"), ["", *rag_core.RECIPES],
-        lambda name: translated(rag_core.RECIPES[name].title) if name else t("Any strategy"), "questions.strategy",
+        lambda name: wording.strategy(name) if name else t("Any strategy"), "questions.strategy",
         persist_state="session", place=middle,
     )  # fmt: skip
     days = right.date_input(t("From and to (UTC)"), value=[], key="questions.days", persist_state="session")
@@ -84,7 +84,7 @@ def _row(kept: History, entry: Entry) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"asked.{entry.id}"):
             with st.container(gap=None):
                 st.markdown(untrusted.label(entry.question))
-                strategies = ", ".join(map(_title, entry.strategies))
+                strategies = ", ".join(map(wording.strategy, entry.strategies))
                 if missing := len(entry.strategies) - entry.finished:
                     strategies += t(" · {count} without a result", count=missing)
                 untrusted.say(t("{when} UTC · {strategies}", when=when(entry.asked), strategies=strategies))
@@ -114,14 +114,16 @@ def _answers(kept: History, identity: str) -> None:
         words = (
             answer.written if answer else column.text or problem(column.error) or translated(column.stopped)
         )
-        columns.setdefault(words, []).append(f"{letter} · {_title(column.strategy)}")
+        columns.setdefault(words, []).append(f"{letter} · {wording.strategy(column.strategy)}")
     for words, names in columns.items():
         untrusted.draw(
             f'<div class="rl-answered"><h3>{untrusted.escape(", ".join(names))}</h3>'
             f'<div class="rl-answer">{lists_as_html(untrusted.bold(words))}</div></div>'
         )
     if asked.best is not None:
-        best = [f"{LETTERS[place]} · {_title(asked.columns[place].strategy)}" for place in asked.best]
+        best = [
+            f"{LETTERS[place]} · {wording.strategy(asked.columns[place].strategy)}" for place in asked.best
+        ]
         answers = answer_differences([column.trace for column in asked.columns])
         told = listed(best, language()) or t("none is good enough")
         if answers.is_tie(asked.best):
@@ -129,10 +131,6 @@ def _answers(kept: History, identity: str) -> None:
         elif len(best) > 1:
             told = t("{columns} (the same answer)", columns=told)
         untrusted.say(t("Vote while names were hidden: {vote}", vote=told))
-
-
-def _title(strategy: str) -> str:
-    return translated(rag_core.RECIPES[strategy].title) if strategy in rag_core.RECIPES else strategy
 
 
 @untrusted.errors()

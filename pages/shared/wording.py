@@ -89,8 +89,8 @@ def step(name: str) -> str:
 
 
 def strategy(name: str) -> str:
-    """The title of a strategy."""
-    return translated(rag_core.RECIPES[name].title)
+    """The title of a strategy; the name of one that is no longer there."""
+    return translated(rag_core.RECIPES[name].title) if name in rag_core.RECIPES else name
 
 
 _log = logging.getLogger(__name__)

@@ -20,9 +20,11 @@ IRON, ZINC = '{"_id": "1", "text": "Iron."}', '{"_id": "2", "text": "Zinc."}'
         ("a.json", f'[\n  {IRON},\n  {{"_id": "3", "text": "a}},\n  {ZINC}\n]\n', "line 3: not JSON (Unterminated string starting at). "),
         ("a.json", f'[\n {{\n  "_id": 3\n  "text": {{}}\n }},\n {{\n  "_id": "1", "text": "Iron."\n }},\n {ZINC}\n]', "line 2: not JSON (Expecting ',' delimiter). "),
         ("a.jsonl", '{\n"_id": "1",\n"text": "Iron."\n}\n{\n"_id": "2",\n"text": "Zinc."\n}\nnull', "line 9: not a JSON object. "),
+        ("a.json", f"[{IRON},\n{ZINC},", "line 2: not JSON"),
+        ("a.json", f"[{IRON},\n{ZINC}] {{}}", "line 2: not JSON"),
         ("a.json", f"[{IRON}, {ZINC}, {{]", "line 1: not JSON (Expecting property name enclosed in double quotes). "),
     ],
-    ids=["null", "null text", "cut off", "an id again", "several", "null in an array", "an open string", "a comma", "as jq writes", "one line"],
+    ids=["null", "null text", "cut off", "an id again", "several", "null in an array", "an open string", "a comma", "as jq writes", "cut between rows", "more behind it", "one line"],
 )  # fmt: skip
 def test_a_row_that_cannot_be_read_is_told_with_its_line_and_the_others_are_read(
     tmp_path, name, content, told

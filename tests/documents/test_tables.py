@@ -70,7 +70,7 @@ def with_parts(
         ("room|floor|key\nbath|2|blue\n", ["room: bath\nfloor: 2\nkey: blue"]),
         ("room;size\nbath;2,5 m\nsink;1,5 m\n", ["room: bath\nsize: 2,5 m", "room: sink\nsize: 1,5 m"]),
         ("Rooms, ward 4\nroom;floor\nbath;2\n", ["room: bath\nfloor: 2"]),
-        ("text\nRest, often.\nDrink, eat.\n", ["Rest, often.", "Drink, eat."]),
+        ("text\nRest; drink, often.\nDrink, eat.\n", ["Rest; drink, often.", "Drink, eat."]),
         ("room\nbath, sink\nbed\nchair\n", ["room: bath, sink", "room: bed", "room: chair"]),
     ],
     ids=["sep", "sep in quotes", "pipes", "decimal commas", "comma above", "text alone", "a stray comma"],

@@ -28,12 +28,6 @@ def hostile(lab: Lab, documents: Path, hostile_home: Path) -> Lab:
     return open_lab("hostile", settings=settings, documents=documents, engines=lab.engines)
 
 
-def test_no_passage_has_what_its_file_hides(hostile):
-    assert len(hostile.index.passages) > len(DOCUMENTS)
-    for passage in hostile.index.passages.values():
-        assert not HIDDEN.search(passage.indexed_text), passage.id
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_answer_quotes_an_order(hostile, strategy):
     """Asked for what is planted, and about what the documents are about."""

@@ -328,7 +328,9 @@ _SHORTEST_PART = 3  # letters; shorter stems are chance
 
 def readings(word: str) -> Iterator[Reading]:
     """Simpler forms of a word, the likeliest first."""
-    yield from _without_pronouns(word)
+    for pattern in _WITH_PRONOUNS:  # tomármelo is tomar, acérquese is acerque
+        if (found := pattern.fullmatch(word)) and found["verb"] != word:
+            yield Reading(plain(found["verb"]), after=_OBJECTS.get(found["object"], ""))
     for pattern, forms, before in _ENDINGS:
         for form in forms:
             stem, changed = pattern.subn(form, word)
@@ -336,13 +338,6 @@ def readings(word: str) -> Iterator[Reading]:
                 yield Reading(stem, before)
     if vos := _VOSEO.search(word):  # tenés, podés, tomá
         yield Reading(word[: vos.start()] + plain(vos[1]) + "r")
-
-
-def _without_pronouns(word: str) -> Iterator[Reading]:
-    """The verb without the pronouns at its end: tomármelo is tomar, acérquese is acerque."""
-    for pattern in _WITH_PRONOUNS:
-        if (found := pattern.fullmatch(word)) and found["verb"] != word:
-            yield Reading(plain(found["verb"]), after=_OBJECTS.get(found["object"], ""))
 
 
 _COGNATES = [(re.compile(f"{pattern}$"), english) for pattern, english in _WRITTEN["cognates"]]
