@@ -163,7 +163,7 @@ def _document(fields: list[Any]) -> Document:
     sources = tuple(Source(*source) for source in sent.sources)
     marks = tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in sent.marks)
     pairs = {name: tuple(map(tuple, getattr(sent, name))) for name in ("questions", "metadata")}
-    told = replace(sent, sources=sources, marks=marks, hidden=tuple(sent.hidden), **pairs)
+    told = replace(sent, sources=sources, marks=marks, hidden=tuple(sent.hidden), pieces=(), **pairs)
     return _with_language(told)
 
 
