@@ -220,7 +220,6 @@ class ColumnView:
                         untrusted.draw(queries.before_failure(column.steps, column.error))
 
     def draw(self) -> None:
-        """Bring the column up to date."""
         if "status" in self._places:
             self._draw_status()
         self._draw_results()

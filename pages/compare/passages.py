@@ -185,7 +185,6 @@ class _Shown:
         return whole_document.find(trace.corpus, hit.passage.doc_id) if trace and self.quotes(hit) else None
 
     def drawer(self, hit: rag_core.Hit) -> str:
-        """The name of its drawer."""
         return f"c{self.position:d}-d{self.ranks[hit.id]:d}"
 
 

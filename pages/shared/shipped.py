@@ -17,6 +17,7 @@ from pages.drawing import untrusted
 from pages.drawing.pieces import note
 from pages.drawing.translate import declared, t, translated
 from pages.drawing.untrusted import escape
+from pages.shared import wording
 from rag_core.documents.documents import BUILTIN
 from rag_core.values.places import DATA
 
@@ -119,10 +120,6 @@ def whether_real(found: ev.Results) -> str:
     return t("No: {verdict} {count:,} questions.", verdict=verdict, count=pair.n)
 
 
-def _title(name: str) -> str:
-    return escape(translated(rag_core.RECIPES[name].title))
-
-
 def _best_first() -> list[str]:
     known = rag_core.RECIPES.keys() & _measured()["strategies"]  # one of a package has not been measured
     return sorted(known, key=lambda name: (-_score(name)["mean"], name))
@@ -131,9 +128,14 @@ def _best_first() -> list[str]:
 def _line() -> str:
     measured, names = _measured(), _best_first()
     about = " ".join(map(translated, (ABOUT, measured["judged_by"], MEANING)))
-    best = ", ".join(f"{_title(name)} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
+    best = ", ".join(
+        f"{escape(wording.strategy(name))} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED]
+    )
     told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)
-    rows = "".join(f"<tr><td>{_title(name)}</td><td>{escape(_written(name))}</td></tr>" for name in names)
+    rows = "".join(
+        f"<tr><td>{escape(wording.strategy(name))}</td><td>{escape(_written(name))}</td></tr>"
+        for name in names
+    )
     return (
         f'<details class="rl-shipped"><summary>{told}</summary><table class="rl-table"><thead><tr>'
         f"<th>{t('Strategy')}</th><th>{t('nDCG@10, mean and 95 % interval')}</th></tr></thead>"

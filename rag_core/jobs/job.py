@@ -35,7 +35,6 @@ class RunningMean:
     total: float = 0.0
 
     def plus(self, score: float) -> RunningMean:
-        """The mean with one more score."""
         return RunningMean(self.count + 1, self.total + score)
 
     @property

@@ -445,5 +445,4 @@ def _as_given(field: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _variable(field: str) -> str:
-    """The environment variable of a setting."""
     return field.upper() if field.lower().startswith(OPENAI) else f"RAG_{field.upper()}"
