@@ -1,7 +1,6 @@
 """The colours of the app, each for light and for dark; style sheet, charts and Streamlit's theme take them from here.
 
-`tests/app/test_palette.py` computes the contrast of every pair in `PAIRS` by the WCAG 2.x formula, and compares
-`.streamlit/config.toml`.
+`tests/app/test_palette.py` computes their contrast by the WCAG 2.x formula, and compares `.streamlit/config.toml`.
 """
 
 import streamlit as st
@@ -33,16 +32,6 @@ PALETTE: dict[str, tuple[str, str]] = {  # name -> light, dark
     "worse": ("#e3b7a8", "#6d3527"),
     "grey": ("#6b7776", "#93a19f"),
 }
-TEXT_PAIRS = (  # text, its background: at least 4.5 to 1
-    ("text", "background"), ("text", "surface"), ("muted", "background"), ("muted", "surface"),
-    ("accent", "background"), ("accent", "surface"), ("on-accent", "accent"), ("on-danger", "danger"),
-    ("danger", "background"), ("text", "danger-soft"), ("warn-text", "warn-soft"), ("notice-text", "notice-soft"), ("text", "mark"),
-    ("background", "text"), ("text", "better"), ("text", "worse"),
-)  # fmt: skip
-SHAPE_PAIRS = tuple(  # lines and marks that carry meaning: at least 3 to 1
-    (name, "background")
-    for name in ("good", "warn-line", "transform", "retrieve", "fuse", "rerank", "select", "grey")
-)
 
 
 def colour(name: str) -> str:

@@ -155,13 +155,13 @@ def _by_label(given: Sequence[str], labels: Sequence[str], option: str) -> dict[
     return {**({} if common is None else dict.fromkeys(labels, common)), **own}
 
 
-def assignments(pairs: Sequence[str], option: str = "--set") -> dict[str, str]:
-    """Control -> value, from texts CONTROL=VALUE."""
+def assignments(pairs: Sequence[str], option: str = "--set", form: str = "NAME=VALUE") -> dict[str, str]:
+    """Name -> value, from texts NAME=VALUE."""
     values = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint=option)
+        if not equals or not name.strip():
+            raise ConfigError(f"{option} {pair} is not {form}.")
         values[name.strip()] = value.strip()
     return values
 
@@ -178,14 +178,8 @@ def parse_pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
 
 
 def parse_run_files(pairs: list[str]) -> dict[str, Path]:
-    """Label -> run file, from texts LABEL=FILE; raises ConfigError if one has no label or no file."""
-    files = {}
-    for pair in pairs:
-        label, equals, path = pair.partition("=")
-        if not equals or not label:
-            raise ConfigError(f"--run-file {pair} is not LABEL=FILE.", "Write other=path/to/other.trec.")
-        files[label] = Path(path)
-    return files
+    """Label -> run file, from texts LABEL=FILE."""
+    return {label: Path(path) for label, path in assignments(pairs, "--run-file", "LABEL=FILE").items()}
 
 
 def cleared(question: str, *, redacting: bool, sending: bool, country: str | None = None) -> str:

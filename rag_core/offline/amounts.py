@@ -1,11 +1,11 @@
 """Numbers with their units in a comparable form: "1 g" is "1000 mg" and "one in ten" is "10 %"."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..language.quantities import NUMBER_WORDS, TENS, THOUSANDS, UNITS, plain_number
+from ..language.spanish.reader import composed, plain
 
 
 class Quantity(NamedTuple):
@@ -33,12 +33,6 @@ _WRITTEN = {
 }  # fmt: skip
 
 
-def _plain(text: str) -> str:
-    """Lower case without accents, ñ apart."""
-    folded = unicodedata.normalize("NFD", text.lower().replace("ñ", "\0"))
-    return "".join(char for char in folded if not unicodedata.combining(char)).replace("\0", "ñ")
-
-
 def _number_words(code: str) -> re.Pattern[str]:
     """Numbers from two to ninety-nine in words."""
     units = "|".join(word for word, value in NUMBER_WORDS[code].items() if 0 < value < 10)
@@ -46,9 +40,9 @@ def _number_words(code: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:({'|'.join(TENS[code])})(?:(?:[\s-]|\s+y\s+)({units}))?|({'|'.join(alone)}))\b")
 
 
-_NAMES = {_plain(word): unit for word, unit in _WRITTEN.items()}
+_NAMES = {plain(word.lower()): unit for word, unit in _WRITTEN.items()}
 # with its accents and capitals, to be shown
-_SPELT = {_plain(word): word for word in _WRITTEN} | {"°c": "°C", "ºc": "°C", "mmhg": "mmHg"}
+_SPELT = {plain(word.lower()): word for word in _WRITTEN} | {"°c": "°C", "ºc": "°C", "mmhg": "mmHg"}
 _UNIT = "|".join(sorted(map(re.escape, _NAMES), key=len, reverse=True))
 _UNITS = rf"(?:{_UNIT})(?:/(?:{_UNIT}))?(?![^\W\d_])|%"
 
@@ -71,10 +65,10 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
 
     The unit of a range belongs to both ends. Digits in names (B12, COVID-19) are no quantities.
     """
-    plain = _plain(unicodedata.normalize("NFC", text))
+    folded = plain(composed(text).lower())
     if language in _WORDS:
-        plain = _WORDS[language].sub(lambda match: _value(match, _VALUES[language]), plain)
-    plain = _ONE.sub("1", plain)
+        folded = _WORDS[language].sub(lambda match: _value(match, _VALUES[language]), folded)
+    folded = _ONE.sub("1", folded)
     found: set[Quantity] = set()
 
     def take_share(match: re.Match[str]) -> str:
@@ -89,7 +83,7 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
             found.add(_quantity(number, match[3] or ""))
         return " "
 
-    rest = _FIRST.sub(take, _SHARE.sub(take_share, plain))
+    rest = _FIRST.sub(take, _SHARE.sub(take_share, folded))
     return frozenset(found), rest
 
 

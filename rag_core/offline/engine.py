@@ -4,7 +4,6 @@ Deterministic; it uses a prompt's template name and fields instead of its text.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,24 +18,18 @@ from ..values.translation import translate
 from ..values.triage import ROUTINE
 from ..values.types import ModelCall
 from .memory import MeteredEmbedder
-from .quotable import Sentence, read_sources, sentences_in
+from .quotable import read_sources, sentences_in
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
-from .sections import MIN_COSINE, Sections
+from .sections import Sections
 from .urgent import Urgent
 
 BETWEEN = "\n\n"  # sections of an answer
-NO_ANSWER = "No answer was found in the context."
 # Judging multiplies the odds of relevance by this, since a dropped passage is lost. More than nine in ten relevant
 # dev passages then reach RAG-MSR's S_final >= 0.5; of the irrelevant ones among a dense top 8, 31 % do not in
 # English and 17 % in Spanish.
 JUDGE_ODDS_FACTOR = 3.0
 HYPOTHETICAL_SENTENCES = 3  # per hypothetical passage
-READ_OUT = 3  # sentences that answer a text prompt
-
-_QUESTION = re.compile(r"(?:query|question)(?: is as follows)?:[ \t]*(\S.*)", re.IGNORECASE)
-_FENCED = re.compile(r"^-{5,}$(.*?)^-{5,}$", re.MULTILINE | re.DOTALL)
-_EXISTING_ANSWER = re.compile(r"existing answer:[ \t]*(\S.*)", re.IGNORECASE)
 
 Fields = Mapping[str, Any]
 
@@ -94,14 +87,6 @@ class OfflineEngine:
             case _:
                 form: Form = fields.get("form", Form())
                 yield rewriter.rewrite(template, fields["question"], form.kind)
-
-    def read_out(self, prompt: str) -> str:
-        """The sentences that answer a prompt of text alone, as LlamaIndex's synthesizers send it."""
-        question, found = _read_text(prompt)
-        sections = Sections(self._reader)
-        if sections.near(question, found) < MIN_COSINE:
-            return NO_ANSWER
-        return " ".join(one.text for one in sections.closest(question, found, READ_OUT))
 
     def _answer(self, asked: Urgent, sources: Sources, sections: Sections) -> Iterator[str]:
         rated = self._scorer.relevance(asked.question, sources.hits) if self._scorer else None
@@ -163,21 +148,3 @@ def _analysis(question: str) -> str:
 def _context_of(title: str, document: str) -> str:
     lead = next(iter(sentences(document, language_of(document))), "")
     return f"{title}: {lead}" if title and lead else title or lead
-
-
-def _read_text(prompt: str) -> tuple[str, list[Sentence]]:
-    """The question and context of a text prompt, as sent by LlamaIndex's synthesizers.
-
-    The question follows "Query:", "Question:" or "... query is as follows:", or is the last line; the context
-    is between lines of dashes, or before the question. An answer to be refined is context too.
-    """
-    marked = _QUESTION.findall(prompt)
-    lines = [line.strip() for line in prompt.splitlines() if line.strip() and not line.strip().endswith(":")]
-    question = (marked or lines or [""])[-1].strip()
-    fenced = _FENCED.findall(prompt)
-    previous = [answer for answer in _EXISTING_ANSWER.findall(prompt) if answer.strip() != NO_ANSWER]
-    parts = [*previous, *fenced] if fenced else [prompt.rpartition(question)[0] if question else ""]
-    paragraphs = [part for text in parts for part in re.split(r"\n\s*\n", text) if part.strip()]
-    return question, [
-        sentence for n, paragraph in enumerate(paragraphs, start=1) for sentence in sentences_in(n, paragraph)
-    ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from ..models.events import start_chat_event
 from ..models.openai.errors import to_provider_error
@@ -15,9 +13,6 @@ from ..values.pricing import PriceList
 from ..values.types import ModelCall
 from . import NAME
 from .engine import OfflineEngine
-
-if TYPE_CHECKING:
-    from .llama import OfflineLLM
 
 
 class OfflineLlm:
@@ -35,13 +30,6 @@ class OfflineLlm:
         self.key = f"{NAME} at {self.provider}{configuration and f', {configuration}'}"
         self._engine = engine
         self._prices = prices
-
-    @functools.cached_property
-    def model(self) -> OfflineLLM:
-        """The same as a language model of LlamaIndex."""
-        from .llama import OfflineLLM
-
-        return OfflineLLM(self._engine)
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply a section at a time, then the calls for its embeddings and its own.

@@ -172,14 +172,6 @@ class Sections:
                 chosen.append(int(i))
         return [sentences[i] for i in sorted(chosen[skip:])]
 
-    def near(self, question: str, sentences: Sequence[Sentence]) -> float:
-        """The cosine of the nearest sentence; -1 without one."""
-        if not sentences:
-            return -1.0
-        return float(
-            (self._embed([one.text for one in sentences]) @ self._embed([question], kind="query")[0]).max()
-        )
-
     def read(self, urgent: Urgent, asked: Sequence[str], sources: Sources) -> list[Section]:
         """The sources that have sentences, in order; `asked` are the question's parts, at least one."""
         wanted = self._embed([urgent.question, *asked], language_of(urgent.question), "query")

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from helpers.small import ROOT
 
-from pages.drawing.palette import PALETTE, SHAPE_PAIRS, TEXT_PAIRS
+from pages.drawing.palette import PALETTE
 
 THEMES = ("light", "dark")
 STYLE = (ROOT / "pages/frame/style.css").read_text(encoding="utf-8")
@@ -16,6 +16,17 @@ STREAMLIT = {
     "blueTextColor": "text", "blueBackgroundColor": "surface",  # of st.info
     "yellowTextColor": "notice-text", "yellowBackgroundColor": "notice-soft",  # of st.warning
 }  # fmt: skip
+
+TEXT_PAIRS = (  # text, its background: at least 4.5 to 1
+    ("text", "background"), ("text", "surface"), ("muted", "background"), ("muted", "surface"),
+    ("accent", "background"), ("accent", "surface"), ("on-accent", "accent"), ("on-danger", "danger"),
+    ("danger", "background"), ("text", "danger-soft"), ("warn-text", "warn-soft"), ("notice-text", "notice-soft"), ("text", "mark"),
+    ("background", "text"), ("text", "better"), ("text", "worse"),
+)  # fmt: skip
+SHAPE_PAIRS = tuple(  # lines and marks that carry meaning: at least 3 to 1
+    (name, "background")
+    for name in ("good", "warn-line", "transform", "retrieve", "fuse", "rerank", "select", "grey")
+)
 
 
 def luminance(colour: str) -> float:

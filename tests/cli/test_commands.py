@@ -122,6 +122,8 @@ def test_a_question_that_cannot_be_asked_is_one_line(ready, rag, question, words
         (["compare", "q", "--strategies", "bm25", "--set", "hybrid_rrf.k_final=1"], ["hybrid_rrf.k_final"]),
         (["index", ".", "--corpus", "../notes"], ["'../notes' is not a valid corpus name"]),
         (["query", "q", "--corpus", "a/b"], ["'a/b' is not a valid corpus name"]),
+        (["query", "q", "--set", "k_final"], ["--set k_final is not NAME=VALUE"]),
+        (["query", "q", "--where", "=3"], ["--where =3 is not NAME=VALUE"]),
     ],
 )
 def test_an_unknown_name_or_a_value_out_of_range_is_wrong_usage_in_one_line_that_says_what_is_allowed(
@@ -134,7 +136,6 @@ def test_an_unknown_name_or_a_value_out_of_range_is_wrong_usage_in_one_line_that
     "arguments",
     [
         ["query"],
-        ["query", "q", "--set", "k_final"],
         ["query", "q", "--unknown"],
         ["compare", "q"],
         ["index", "folder"],

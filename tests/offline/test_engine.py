@@ -5,14 +5,11 @@ from pathlib import Path
 import pytest
 from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
 from helpers.looping import for_each
-from llama_index.core import get_response_synthesizer
-from llama_index.core.schema import NodeWithScore, TextNode
 
 from rag_core import RECIPES, Trace
 from rag_core.documents.benchmark import read_builtin
 from rag_core.language.analysis import language_of
 from rag_core.offline.engine import OfflineEngine
-from rag_core.offline.llama import OfflineLLM
 from rag_core.offline.llm import OfflineLlm
 from rag_core.prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_PASSAGE, PassageJudgement, Sources, Template
 from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY_TEMPLATES, Form
@@ -97,46 +94,6 @@ class TestQuoting:
         llm = OfflineLlm(engine, PriceList({}))
         (piece,) = [piece for piece in llm.stream(prompt, lambda: True) if isinstance(piece, str)]
         assert piece == f"**{NEAR}** [1]"
-
-
-class TestBehindLlamaIndex:
-    @pytest.fixture
-    def real(self, lab) -> OfflineLLM:
-        return OfflineLLM(OfflineEngine(lab.engines.embedder))
-
-    ASKED = "When is anti-D given?"
-    TEXTS = (
-        "Anti-D is given within 72 hours of the birth. It is an injection into a muscle.",
-        "Paella is cooked in a wide pan over an open fire. Rice and saffron are its main parts.",
-    )
-
-    @pytest.mark.parametrize("mode", ["compact", "tree_summarize", "refine"])
-    @pytest.mark.parametrize("streaming", [False, True])
-    def test_its_synthesizers_get_sentences_of_the_nodes_and_nothing_else(self, real, mode, streaming):
-        synthesizer = get_response_synthesizer(llm=real, response_mode=mode, streaming=streaming)
-        nodes = [NodeWithScore(node=TextNode(text=text), score=1.0) for text in self.TEXTS]
-        response = synthesizer.synthesize(self.ASKED, nodes=nodes)
-        text = "".join(response.response_gen) if streaming else str(response)
-        assert "Anti-D is given within 72 hours of the birth." in text
-        for sentence in re.split(r"(?<=\.)\s+", text.strip()):
-            assert any(sentence in source for source in self.TEXTS)
-
-    @pytest.mark.parametrize("mode", ["compact", "tree_summarize", "refine"])
-    def test_its_synthesizers_are_told_when_the_nodes_hold_no_answer(self, real, mode):
-        synthesizer = get_response_synthesizer(llm=real, response_mode=mode)
-        nodes = [NodeWithScore(node=TextNode(text=self.TEXTS[1]), score=1.0)]
-        assert str(synthesizer.synthesize(self.ASKED, nodes=nodes)) == "No answer was found in the context."
-
-    def test_complete_and_stream_complete_say_the_same(self, real):
-        prompt = f"{self.TEXTS[0]}\n\n{self.TEXTS[1]}\n\nQuestion: {self.ASKED}\nAnswer:"
-        whole = real.complete(prompt).text
-        pieces = list(real.stream_complete(prompt))
-        assert whole.startswith("Anti-D is given within 72 hours")
-        assert "".join(piece.delta for piece in pieces) == pieces[-1].text == whole
-
-    @pytest.mark.parametrize("prompt", ["", "\n", "Answer:", "Hello"])
-    def test_a_prompt_without_question_or_context_has_no_answer(self, real, prompt):
-        assert real.complete(prompt).text == "No answer was found in the context."
 
 
 @pytest.fixture(scope="module")
