@@ -341,7 +341,7 @@ def test_an_emergency_has_a_sign(text):
         ("my baby is 5 weeks old and I have a fever of 39", "Go to the maternity unit or hospital now"),
         (
             "the cord is hanging out of my vagina",
-            "on the knees, chest down to them, head low and bottom high",
+            "kneel with chest and head down and the bottom up",
         ),
     ],
 )
