@@ -1,11 +1,24 @@
-"""What Compare says of a question and of an address; the page is drawn without a browser."""
+"""What Compare says, drawn without a browser: of a question, an address, a country, an emergency, and what differs."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from urllib.parse import parse_qs
 
 import pytest
+from helpers.behaviours import Reply
 from helpers.browser import ENGLISH
-from helpers.in_process import ask, html, press
+from helpers.in_process import ask, html, press, text
+from streamlit.testing.v1 import AppTest
 
 import rag_core
+from pages.drawing.pieces import dial
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
+from rag_core.documents.benchmark import read_builtin
+from rag_core.evaluation import kind_of, quality_of, read_answers, verdict_of
+from rag_core.evaluation.manifest import BUILTIN_DATA
+from rag_core.evaluation.verdicts import assess
+from rag_core.values.profile import Profile
 
 
 def test_a_question_that_cannot_be_asked_is_told_in_one_line_and_the_results_stay(drawn):
@@ -107,3 +120,240 @@ def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn):
     message = next(one for one in drawn.text_area if one.label == "User message")
     assert message.disabled
     assert any("The offline engine reads a prompt's name and fields" in one.value for one in drawn.caption)
+
+
+TWINS = "¿Pasadas cuántas horas del parto ya no se recomienda iniciar el ácido tranexámico?"
+ALIKE = "EPDS cut-off"  # every strategy quotes the one section that has it
+MANY = "How can a pregnant mother of a toddler lower her risk of catching cytomegalovirus?"
+OFFER = "Replace C by a strategy that answers differently"
+
+
+def strips(app: AppTest) -> list[str]:
+    drawn = [one.proto.body for one in app.get("html") if 'class="rl-apart"' in one.proto.body]
+    return [text(body.partition("<p>")[2].partition("</p>")[0]) for body in drawn]
+
+
+def heads(app: AppTest) -> list[str]:
+    """The status lines of the columns, as words."""
+    return [text(one) for one in re.findall(r'<div class="rl-status">.*?</div>', html(app))]
+
+
+def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(drawn):
+    drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
+    ask(drawn.run(), TWINS)
+    assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]
+    said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
+    assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
+    assert '<p class="rl-twin">The same in B and C</p>' in said[1]
+    folded = said[2].partition('<details class="rl-fold"><summary>The same as in B</summary>')[2]
+    assert 'class="rl-answer' in folded
+    before = drawn.session_state["run"]
+    press(drawn, OFFER)
+    after = drawn.session_state["run"]
+    assert after.id != before.id
+    assert after.question == TWINS
+    assert [one.strategy for one in after.columns[:2]] == [one.strategy for one in before.columns[:2]]
+    assert after.wait(60)
+    drawn.run()
+    answers = [trace.answer.written for trace in after.traces]
+    assert len(set(answers)) == 3
+    assert "rl-fold" not in html(drawn)
+    assert OFFER not in [one.label for one in drawn.button]
+
+
+def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn):
+    ask(drawn.run(), ALIKE)
+    assert strips(drawn) == ["A, B and C give the same answer."]
+    before = drawn.session_state["run"].id
+    press(drawn, OFFER)
+    assert "No other strategy answers this question differently." in [one.value for one in drawn.caption]
+    assert drawn.session_state["run"].id == before
+    assert OFFER not in [one.label for one in drawn.button]  # it would find none again
+
+
+def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
+    drawn.query_params["s"] = ["simple_semantic", "bm25", "ensemble"]
+    ask(drawn.run(), MANY)
+    (strip,) = strips(drawn)
+    (whole,) = [one.proto.body for one in drawn.get("html") if 'class="rl-together"' in one.proto.body]
+    assert '<li class="rl-some"><b class="rl-by">B</b>' in whole
+    assert "Only B names 50 %, 4 days, 14 days and 1 more." in strip  # it names 3 weeks too
+    assert "…" not in strip
+
+
+def test_columns_that_decline_are_told_and_nothing_is_offered(drawn):
+    ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
+    assert strips(drawn) == []  # the verdict says so
+    assert OFFER not in [one.label for one in drawn.button]
+
+
+def test_time_and_cost_stand_at_the_head_unless_names_are_hidden(drawn):
+    ask(drawn.run(), ALIKE)
+    assert all(re.search(r"\d (ms|s) · \$0", head) for head in heads(drawn))
+    drawn.session_state["presenting"] = True
+    drawn.run()
+    assert heads(drawn) == []
+    assert OFFER not in [one.label for one in drawn.button]
+
+
+def test_the_table_begins_with_what_a_column_did_not_find(drawn):
+    ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")
+    table = re.search(r'<table class="rl-table rl-found">.*?</table>', html(drawn))
+    assert table
+    rows = [
+        re.findall(r'<td class="rl-rank[^>]*>(.*?)</td>', row) for row in table[0].split("<tr class=")[1:]
+    ]
+    missing = ["–" in map(text, row) for row in rows]
+    assert missing == sorted(missing, reverse=True)
+    assert any(missing)
+    lost = re.findall(r'data-press="([^"]+)" aria-label="How C lost', table[0])
+    assert len(lost) == sum("–" in text(row[2]) for row in rows) > 0
+    drawn.button(key=lost[0]).click().run()
+    assert not drawn.exception
+    way = text(html(drawn)).rpartition("C · ")[2]
+    assert "Never retrieved: BM25: rank 9" in way
+    ranks = [sum(text(row[place]) != "–" for row in rows) for place in range(3)]
+    assert ranks == [len(trace.ranking) for trace in drawn.session_state["run"].traces]
+
+
+CORD = "When is the cord clamped after birth?"
+
+
+def first_answer(app: AppTest) -> str:
+    return html(app).partition('class="rl-said')[2].partition('class="rl-passages"')[0]
+
+
+def test_a_passage_shows_whose_it_is_how_old_and_what_differs(drawn):
+    ask(drawn.run(), "Who is offered a swab for group B streptococcus?")
+    cards = html(drawn).split('<details class="rl-passage')[1:]
+    summary, _, body = next(one for one in cards if "guidance differs" in one).partition("</summary>")
+    assert "ACOG 2020 (US) · RCOG 2017 (UK)" in text(summary)  # before it is opened
+    assert re.search(r"\d+ years old", summary)
+    assert "Guidance differs: ACOG 2020 (US) says one thing, RCOG 2017 (UK) another." in text(body)
+    assert "Newest source from 2020" in text(body)
+
+
+def test_the_chosen_country_leads(drawn):
+    ask(drawn.run(), CORD)
+    assert "NICE 2023 (UK) say one thing, ACOG 2020 (US) another." in text(first_answer(drawn))
+    assert "For the country you chose" not in first_answer(drawn)
+    drawn.selectbox(key="country").set_value("US").run()
+    assert html(drawn).count('class="rl-changed"') == 3
+    assert "911 (United States)" in text(html(drawn))
+    ask(drawn, CORD)
+    assert "For the country you chose (US), ACOG 2020 applies." in text(first_answer(drawn))
+    assert 'class="rl-changed"' not in html(drawn)
+    answer = first_answer(drawn).partition(" data-said>")[2]
+    assert "<b>ACOG advises a delay" in answer
+    assert drawn.query_params["country"] in ("US", ["US"])
+
+
+TOLD = "measuring questions"
+
+
+def test_its_metrics_stand_below_the_columns_as_the_command_line_has_them(drawn, lab):
+    question = read_builtin(lab.settings.data, "dev").measured[0].text
+    app = ask(drawn.run(), question)
+    (line,) = re.findall(rf'<p class="rl-note">[^<]*{TOLD}.*?</p>', html(app))
+    for column in app.session_state["run"].columns:
+        quality = quality_of(column.trace, lab.settings)
+        recall, precision, mrr, ndcg = quality.values()
+        k = len(column.trace.ranking)
+        assert (
+            f"Recall@{k} {recall:.2f}, Precision@{k} {precision:.2f}, MRR@{k} {mrr:.2f}, nDCG@{k} {ndcg:.2f}"
+            in text(line)
+        )
+        taught = replace(column.trace, engine={**column.trace.engine, "taught": "1"})
+        assert quality_of(taught, lab.settings) is None  # it may have been this question
+    assert TOLD not in html(ask(app, f"{question} And why?"))
+
+
+def test_an_answer_to_a_question_with_a_judged_answer_has_its_verdict(lab):
+    judged = read_builtin(lab.settings.data, "dev")
+    answers = read_answers(BUILTIN_DATA, judged, lab.settings)
+    assert answers is not None
+    one = next(one for one in answers.answers.values() if one.demo and not one.own)
+    trace = lab.run(one.question.text, "bm25")
+    relevant = {name for name, grade in judged.qrels[one.question.id].items() if grade}
+    assert verdict_of(trace, lab.settings) == assess(one, trace, relevant).verdict
+    assert kind_of(one.question.text.upper(), lab.settings) == one.question.kind
+    other = lab.run("What is the capital of France?", "bm25")
+    assert (verdict_of(other, lab.settings), kind_of(other.question, lab.settings)) == (None, "")
+
+
+DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
+BREATHING = "I am struggling to breathe at rest, 30 weeks"
+
+
+def did_they_say(shown: str) -> list[str]:
+    """The last cell of each row below "Did they say what to do now?"."""
+    table = shown.partition("rl-safety")[2].partition("</table>")[0].partition("<tbody>")[2]
+    return [text(row.rpartition("<td")[2].partition(">")[2]) for row in table.split("</tr>")[:-1]]
+
+
+def test_an_offline_answer_to_an_emergency_stands_below_and_begins_with_what_to_do(drawn):
+    ask(drawn.run(), DESPAIR)
+    shown = html(drawn)
+    notice = re.search(r'class="rl-urgent[^>]*lang="es"', shown)
+    assert "No está sola." in shown[notice.end() :]
+    assert notice.start() < shown.index(" data-said")
+    assert "rl-buried" not in shown
+    assert len(did_they_say(shown)) == 3
+    assert set(did_they_say(shown)) <= {"yes", "yes, by our notice"}
+    for of_ours in shown.split('class="rl-notice"')[1:]:
+        assert text("<p " + of_ours).startswith("Aviso de esta demostración")
+    assert "lloran por" not in shown
+
+
+def test_a_model_that_buries_the_action_is_outlined_and_counted(start, server):
+    server.choose = lambda body: Reply("Breathlessness is common [1]. Call the emergency number now [1].")
+    app = ask(start(OPENAI_BASE_URL=server.url).run(), BREATHING)
+    shown = html(app)
+    assert shown.count("rl-buried") == 3
+    assert shown.count("This answer does not begin with what to do now.") == 3
+    assert did_they_say(shown) == ["no"] * 3
+
+
+def test_documents_about_another_subject_have_no_notice_above_the_results(drawn, monkeypatch):
+    monkeypatch.setattr("pages.shared.corpora.profile", lambda name: Profile("bicycles"))
+    ask(drawn.run(), BREATHING)
+    assert "Results for:" in html(drawn)
+    assert "rl-urgent" not in html(drawn)
+
+
+def test_the_banner_asks_for_the_country_and_then_has_a_number_to_call(drawn):
+    ask(drawn.run(), BREATHING)
+    assert "tel:" not in html(drawn)
+    drawn.selectbox(key="country.urgent").set_value("ES").run()
+    banner = html(drawn).partition('class="rl-urgent')[2].partition("</div>")[0]
+    assert 'Emergency number in Spain: <a href="tel:112">112</a>.' in banner
+    assert drawn.selectbox(key="country").value == "ES"
+    assert "country.urgent" not in [one.key for one in drawn.selectbox]
+
+
+@pytest.mark.parametrize(
+    ("said", "called"),
+    [
+        ("116 123 (Samaritans) / 111, option 2 (NHS)", ["116123", "111"]),
+        ("1800 737 732 (1800RESPECT)", ["1800737732"]),
+        ("1-833-852-6262", ["18338526262"]),
+        ("*4141", ["*4141"]),
+    ],
+)
+def test_every_phone_number_is_a_link_that_calls_it(said, called):
+    drawn = dial(said)
+    assert re.findall(r'href="tel:([^"]*)"', drawn) == called
+    assert text(drawn) == said
+
+
+def test_the_banner_goes_with_an_urgent_question_to_the_document(drawn):
+    drawn.session_state["country"] = "GB"
+    ask(drawn.run(), BREATHING)
+    address = unescape(html(drawn).partition('href="documents?')[2].partition('"')[0])
+    for name, values in parse_qs(address).items():
+        drawn.query_params[name] = values
+    drawn.switch_page("pages/documents/documents.py").run()
+    assert not drawn.exception
+    banner = html(drawn).partition('class="rl-urgent')[2].partition("</div>")[0]
+    assert "tel:999" in banner
+    assert BREATHING not in text(html(drawn))

@@ -1,6 +1,7 @@
-"""One comparison in a real browser: the question, the results, and what a changed setting reruns."""
+"""One comparison in a real browser: its results, how they are read, a second question, another session, a source."""
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -17,7 +18,7 @@ from helpers.browser import (
     strategy_boxes,
     wait_until_drawn,
 )
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, expect
 
 pytestmark = pytest.mark.browser
 
@@ -184,4 +185,187 @@ def test_a_desktop_at_200_percent_has_tabs_and_paper_has_all_columns_and_no_butt
     assert lines.count() > 0
     cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML)"
     assert lines.evaluate_all(cut) == []
+    visit.context.close()
+
+
+# what was put into the live region since the page was loaded
+SPOKEN = """window.spoken = [];
+new MutationObserver(changes => changes.forEach(({target, addedNodes}) => {
+  if (target.id === 'rl-heard') addedNodes.forEach(line => window.spoken.push(line.textContent));
+})).observe(document, {childList: true, subtree: true});"""
+
+# a timer as long as the one after which the page's script reads, and begun later: it ends later
+READ = "new Promise(read => setTimeout(read, 300))"
+
+
+@pytest.fixture
+def desk(browser: Browser, app: str) -> Iterator[Visit]:
+    visit = Visit(browser, app, width=1440, height=900)
+    yield visit
+    visit.context.close()
+
+
+def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_each_other(desk):
+    page = desk.page
+    page.add_init_script(SPOKEN)
+    page.add_init_script(SHIFTS)
+    page.reload()
+    expect(page.locator(".rl-dot")).to_be_attached()
+    expect(page.locator(".st-key-card2")).to_be_attached()
+    wait_until_drawn(page)
+    desk.pick(ENGLISH)
+    desk.run()
+    since = moved_by_run(page)
+    desk.wait_until_done()
+    for answer in page.locator(".rl-answer").all():
+        assert answer.bounding_box()["y"] < 430  # below what differs and the rewrites, in the upper half
+    expect(page.locator(".rl-found")).to_be_attached()  # what stands below the columns comes last
+    assert_still(page, since)
+
+    page.wait_for_function("window.spoken.length >= 3")
+    answers = page.locator(".rl-answer").all_inner_texts()
+    for answer in answers:  # columns may give the same one
+        said = sum(answer in text for text in page.evaluate("window.spoken"))
+        assert said == sum(answer in other for other in answers)
+    expect(page.locator("#rl-heard p")).to_have_count(0)  # once spoken, they are no longer met on the page
+    assert len(page.evaluate("window.spoken")) == 3
+    page.reload()
+    desk.wait_until_done()
+    page.evaluate(READ)
+    assert page.evaluate("window.spoken") == []
+
+    # a passage is one tab stop, and lights up in every column that found it
+    one = page.locator(".rl-passage", has_text=re.compile("also in [ABCD]")).first
+    same = re.search(r"rl-same-\d+", one.get_attribute("class"))[0]
+    places = page.locator(f".rl-passage.{same}")
+    assert places.count() > 1
+    page.mouse.move(0, 0)
+
+    def outlined() -> list[str]:
+        return places.evaluate_all("found => found.map(one => getComputedStyle(one).outlineStyle)")
+
+    assert set(outlined()) == {"none"}
+    one.hover()
+    assert set(outlined()) == {"solid"}
+    page.mouse.move(0, 0)
+    assert set(outlined()) == {"none"}
+    places.last.locator("summary").focus()
+    assert set(outlined()) == {"solid"}
+
+    found = page.locator(".rl-found tbody tr")
+    expect(found.first).to_contain_text("–")  # what a column did not find comes first
+    found.first.locator(".rl-rank:not(.rl-absent) button").first.click()
+    expect(page.locator(".rl-card:popover-open .rl-text")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    summaries = page.locator(".rl-passages").first.locator("summary")
+    summaries.first.focus()
+    page.keyboard.press("Tab")
+    expect(summaries.nth(1)).to_be_focused()
+
+
+# every 20 ms: the question the results name, the words shown as results, ids that stand twice
+WATCH = """() => {
+  window.looks = [];
+  setInterval(() => {
+    const ids = [...document.querySelectorAll('[id]')].map(one => one.id);
+    const shown = [...document.querySelectorAll('.rl-answer, .rl-box, .rl-title')];
+    window.looks.push({
+      question: [...document.querySelectorAll('.rl-question')].map(one => one.innerText).join(' '),
+      shown: shown.filter(one => one.checkVisibility()).map(one => one.innerText),
+      twice: ids.filter((id, place) => ids.indexOf(id) !== place),
+    });
+  }, 20);
+}"""
+
+
+def test_nothing_of_the_first_run_is_seen_under_the_second_question_until_the_browser_goes_back(visit):
+    page = visit.page
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    expect(page.locator(".rl-paid td", has_text="$0")).not_to_have_count(0)
+    first = set(page.locator(".rl-answer, .rl-title").all_inner_texts())
+    page.evaluate(WATCH)
+    visit.type(SPANISH)
+    visit.run()
+    expect(visit.results_for(SPANISH)).to_have_count(1)
+    visit.wait_until_done()
+    expect(page.locator(".rl-paid td", has_text="$0")).not_to_have_count(0)
+    first -= set(page.locator(".rl-answer, .rl-title").all_inner_texts())
+    looks = page.evaluate("window.looks")
+    assert any(first & set(look["shown"]) for look in looks)  # before Run was pressed
+    assert any(SPANISH in look["question"] for look in looks)
+    for look in looks:
+        assert not (SPANISH in look["question"] and first & set(look["shown"])), look
+        assert look["twice"] == []
+
+    page.go_back()
+    expect(visit.results_for(ENGLISH)).to_have_count(1)
+    expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
+    expect(visit.results_for(SPANISH)).to_have_count(0)
+
+
+def test_sessions_never_see_each_other_but_by_an_address(browser, app):
+    first, second = Visit(browser, app), Visit(browser, app)
+    first.pick(ENGLISH)
+    second.pick(SPANISH)
+    first.run()
+    second.run()
+    first.wait_until_done()
+    second.wait_until_done()
+    ours, theirs = (visit.page.locator(".rl-passages").first.inner_text() for visit in (first, second))
+    assert "contractions" in ours
+    assert "cesárea" in theirs
+    assert "cesárea" not in ours
+    assert "contractions" not in theirs
+    expect(first.results_for(ENGLISH)).to_have_count(1)
+    expect(second.results_for(SPANISH)).to_have_count(1)
+
+    third = Visit(browser, app)
+    expect(third.page.locator(".rl-question")).to_have_count(0)
+    expect(third.page.get_by_label("Question", exact=True)).to_have_value("")
+    third.page.goto(second.page.url)
+    expect(third.results_for(SPANISH)).to_have_count(1, timeout=60_000)
+    expect(third.page.locator(".rl-passage")).to_have_count(5 + 5 + 8)
+    third.assert_clean()
+    third.context.close()
+    first.context.close()
+    second.context.close()
+
+
+QUESTION = "When is anti-D given?"
+
+
+def heading_of(mark: Locator) -> Locator:
+    """The heading of the section that a sentence stands in."""
+    return mark.locator("xpath=ancestor::div[contains(@class, 'rl-text')]/preceding-sibling::h4[1]")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_source_opens_at_the_quoted_sentence_below_its_heading(browser, app, width, height):
+    visit = Visit(browser, f"{app}/?s=bm25&s=hybrid_rrf", width, height)
+    page = visit.page
+    visit.type(QUESTION)
+    visit.run()
+    visit.wait_until_done(2)
+    page.locator(".rl-cite").first.click()
+    page.locator(".rl-card:popover-open").get_by_role("button", name="Read it in the whole document").click()
+    drawer = page.locator(".rl-drawer:popover-open")
+    quoted = drawer.locator("mark").first
+    expect(quoted).to_be_focused()
+    expect(quoted).to_be_in_viewport(ratio=1)
+    expect(heading_of(quoted)).to_be_in_viewport(ratio=1)
+    sentence = quoted.text_content() or ""
+    assert sentence in (page.locator(".st-key-card0 .rl-answer").text_content() or "")
+    link = drawer.get_by_role("link", name="Open it on the page Documents").get_attribute("href")
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    visit.assert_clean()
+
+    page.goto(f"{app}/{link}")
+    quoted = page.locator("#quoted")
+    expect(quoted).to_be_in_viewport(ratio=1, timeout=ANSWER_MS)
+    expect(quoted).to_have_text(sentence)
+    expect(heading_of(quoted)).to_be_in_viewport(ratio=1)
     visit.context.close()

@@ -1,11 +1,14 @@
-"""Columns that fail: one banner says whose model failed and offers two ways on; each shows what was sent."""
+"""Compare with a model server: columns that fail, prompts that are edited, and questions with private data."""
 
+import json
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
+import pytest
 from helpers.behaviours import Drop, Reply, Status
 from helpers.browser import ENGLISH
-from helpers.in_process import ask, html, press, text
+from helpers.in_process import ask, explain, html, press, text, visitor
 from helpers.openai_server import OpenAIServer, role_of
 from streamlit.testing.v1 import AppTest
 
@@ -114,3 +117,115 @@ def test_an_unexpected_error_is_told_without_its_class_and_logged(caplog):
     failed = rag_core.RagError("bm25: stage Broken failed: RuntimeError: no such thing")
     failed.__cause__ = RuntimeError("no such thing")
     assert wording.reason(failed) == "Something unexpected went wrong: no such thing"
+
+
+MINE = "In one sentence: {question}\n\n{sources}"
+ORIGINAL = "Question: {question}\n\n{urgency}Sources:\n{sources}\n\nAnswer with citations:"
+BACK = "Back to the original"
+
+
+def panel(app: AppTest) -> AppTest:
+    """The app with the settings of the first column open."""
+    return app.button(key="settings.0").click().run()
+
+
+def message(app: AppTest):
+    return next(one for one in app.text_area if one.label == "User message")
+
+
+def labels(app: AppTest) -> list[str]:
+    return [one.label for one in app.button]
+
+
+def test_a_prompt_is_edited_checked_sent_and_read(start, server):
+    server.choose = lambda body: Reply("It is given at 28 weeks [1].", usage=(900, 12))
+    app = start(OPENAI_BASE_URL=server.url)
+    app.query_params["s"] = ["bm25", "simple_semantic"]
+    panel(app.run())
+    assert message(app).value == ORIGINAL
+    message(app).set_value("Say something about {question}").run()
+    assert ["is missing {sources}" in one.value for one in app.error] == [True]
+    assert "changed: answer prompt" not in html(app)
+    message(app).set_value(MINE).run()
+    assert not app.error
+    assert BACK in labels(app)
+
+    ask(app, ENGLISH)
+    assert "changed: answer prompt" in html(app)
+    sent = [request.messages[1][1] for request in server.requests]
+    (edited,) = [one for one in sent if one.startswith(f"In one sentence: {ENGLISH}")]
+    prompt = explain(app, 0, "Prompts").partition('class="rl-prompt"')[2]
+    summary, _, messages = prompt.partition("</summary>")
+    assert "900 tokens in, 12 out, counted by the provider" in text(summary)
+    assert unescape(messages.split("<pre")[2].partition(">")[2].partition("</pre>")[0]) == edited
+    address = dict(app.query_params)
+
+    again = visitor()  # as after a reload
+    for name, values in address.items():
+        again.query_params[name] = values
+    panel(again.run())
+    assert f"Results for: {ENGLISH}" in text(html(again))
+    assert message(again).value == MINE
+    next(one for one in again.button if one.label == BACK).click().run()
+    assert message(again).value == ORIGINAL
+    assert BACK not in labels(again)
+
+
+PRIVATE = "Ewa Nowak, b. 1986-04-30, tel. 07700 900854: severe headache and flashing lights at 39+6, is induction safe?"
+REDACTED = (
+    "[name and date of birth], tel. [phone]: severe headache and flashing lights at 39+6, is induction safe?"
+)
+PENDING, URGENT = 'class="rl-pending"', "This may be an emergency."
+
+
+@pytest.fixture
+def external(start: Callable[..., AppTest], server: OpenAIServer) -> AppTest:
+    """The app with a model at 0.0.0.0: this machine, but no loopback address, and so external."""
+    server.choose = lambda body: Reply("Go in at once [1].")
+    # a question declined on weak evidence would send nothing
+    return start(OPENAI_BASE_URL=server.url.replace("127.0.0.1", "0.0.0.0"), RAG_ABSTAIN="off").run()
+
+
+def sent(server: OpenAIServer) -> list[str]:
+    return [json.dumps(request.body, ensure_ascii=False) for request in server.requests]
+
+
+def test_the_person_chooses_before_anything_is_sent(external, server):
+    assert "questions are sent to 0.0.0.0" in text(html(external))
+    ask(external, PRIVATE)
+    shown = html(external)
+    held = shown.partition(PENDING)[2].partition("</div>")[0]
+    assert PRIVATE in text(held)
+    assert "<mark>Ewa Nowak, b. 1986-04-30</mark>" in held
+    assert "<mark>07700 900854</mark>" in held
+    assert held.count("<mark>") == 2
+    assert "a name with a date of birth and a phone number" in text(held)
+    assert URGENT in shown
+    assert server.requests == []
+
+    press(external, "Redact and run")
+    shown = html(external)
+    assert f"Results for: {REDACTED}" in text(shown)
+    assert PENDING not in shown
+    assert shown.count('role="alert"') == 1  # the drawers of documents repeat its words
+    assert external.text_area(key="question").value == REDACTED
+    assert len(sent(server)) == 6  # three answers, and the three rewrites of multi-query
+    assert all(REDACTED in body and "Nowak" not in body and "07700" not in body for body in sent(server))
+
+    server.requests.clear()
+    ask(external, PRIVATE)
+    assert PENDING in html(external)
+    assert server.requests == []
+    press(external, "Send as typed")
+    assert f"Results for: {PRIVATE}" in text(html(external))
+    assert len(sent(server)) == 6  # three answers, and the three rewrites of multi-query
+    assert all("Ewa Nowak" in body for body in sent(server))
+    ask(external, PRIVATE)  # its choice is known
+    assert PENDING not in html(external)
+
+
+def test_with_the_offline_engine_nothing_leaves_and_nobody_asks(drawn):
+    assert "nothing you ask leaves this machine" in text(html(drawn.run()))
+    ask(drawn, PRIVATE)
+    assert f"Results for: {PRIVATE}" in text(html(drawn))
+    assert PENDING not in html(drawn)

@@ -1,3 +1,5 @@
+"""What is kept of questions and documents, listed, forgotten and deleted by `rag history` and `rag forget`."""
+
 import io
 import os
 import subprocess
@@ -11,6 +13,7 @@ from helpers.processes import open_store, word_engines
 from helpers.small import ROOT, WordEmbedder
 
 import rag_core
+from rag_core import NOTICE
 from rag_core.indexing import read_path
 from rag_core.runtime.services import Services
 from rag_core.sessions.history import Asked, AskedColumn, History
@@ -159,3 +162,57 @@ def test_an_unknown_corpus_is_one_line_that_names_what_is_indexed(ward, home, ra
     assert "No corpus is named 'nots'" in ran.err
     assert f"notes, {ward}" in ran.err
     assert len(documents(home)) == 2
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> History:
+    """The history that the command opens, with two questions."""
+    history = History.opened(Settings(home=tmp_path / "home"))
+    assert history
+    for day, text in ((4, "Where do cats sleep?"), (5, "Do dogs\x1b[2J bark?")):
+        column = AskedColumn("bm25", {})
+        history.add(Asked(f"id{day}", datetime(2026, 5, day, 12, tzinfo=UTC), text, (column,)))
+    return history
+
+
+def test_it_lists_the_latest_first(rag, two):
+    ran = rag("history")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("2026-05-05 12:00 Do dogs␛[2J bark?")
+    assert "bm25 · 0 of 1 finished · id5" in lines[1]
+    assert lines[2] == "2026-05-04 12:00 Where do cats sleep?"
+
+
+def test_json_and_filters(rag, two):
+    assert rag("history", "--words", "CATS", "--json").json == {
+        "notice": NOTICE,
+        "questions": [
+            {"id": "id4", "asked": "2026-05-04T12:00:00+00:00", "question": "Where do cats sleep?",
+             "strategies": ["bm25"], "finished": 0}
+        ],
+    }  # fmt: skip
+    assert [one["id"] for one in rag("history", "--since", "2026-05-05", "--json").json["questions"]] == [
+        "id5"
+    ]
+    assert rag("history", "--strategy", "hyde").out == "No question fits.\n"
+    assert rag("history", "--until", "tomorrow").code == 2
+
+
+def test_deleting(rag, two, monkeypatch):
+    assert rag("history", "--delete", "nothing").code == 1
+    assert rag("history", "--delete", "id4").out == "1 question deleted.\n"
+    monkeypatch.setattr(
+        "rag_core.cli.kept.agreed", lambda asked: not asked.startswith("Delete 1 question from ")
+    )
+    assert rag("history", "--delete", "all").code == 1
+    assert two.count() == 1
+    assert rag("history", "--delete", "all", "--yes").out == "1 question deleted.\n"
+    assert rag("history").out == "No question is kept.\n"
+
+
+def test_off_says_so(rag, monkeypatch):
+    monkeypatch.setenv("RAG_HISTORY", "off")
+    ran = rag("history")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert "RAG_HISTORY is off" in ran.err
