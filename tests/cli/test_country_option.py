@@ -69,12 +69,6 @@ class TestNotice:
         swept = rag("sweep", "--data", str(beir), "--strategy", "bm25", "--vary", "k1=1,2", "--json")
         assert swept.json["notice"] == NOTICE
 
-    def test_answers_for_ragas(self, rag, beir, tmp_path):
-        ragas = tmp_path / "answers.jsonl"
-        checked = rag("answers", "--data", str(beir), "--strategies", "bm25", "--ragas", str(ragas), "--json")
-        assert checked.json["notice"] == NOTICE
-        assert {json.loads(line)["notice"] for line in ragas.read_text("utf-8").splitlines()} <= {NOTICE}
-
 
 URGENT = "34 weeks, the worst headache of my life and flashing lights"
 NO_WISH_TO_LIVE = "Desde que nació mi bebé lloro todo el día y no quiero vivir"

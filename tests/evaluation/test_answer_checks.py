@@ -56,6 +56,7 @@ class TestAbstentions:
         assert found.precision == wilson(1, 2)
         assert found.recall == wilson(1, 2)
         assert found.answered == wilson(3, 4)
+        assert found.wrongly_declined == wilson(1, 4)
 
     def test_a_share_without_cases_is_none(self):
         answered_all = AnswerScores.of({"o1": checked(False)}, {"o1"}).abstention

@@ -8,7 +8,7 @@ import pytest
 
 from rag_core.documents.benchmark import Benchmark, Question
 from rag_core.evaluation import trust
-from rag_core.evaluation.answer_scores import AbstentionFigures, AnswerCheck, CheckedAnswer
+from rag_core.evaluation.answer_scores import AnswerCheck, CheckedAnswer
 from rag_core.evaluation.answers import AnswerReport
 from rag_core.evaluation.statistics import wilson
 from rag_core.evaluation.trust import SafetyReport, measure_abstention, outside_of, urgent_only
@@ -192,13 +192,6 @@ def test_the_shares_count_what_was_asked_and_leave_failures_out():
     assert rows[2]["checks"]["s"] == {"failure": "It hung."}
     failed = replace(report, checks={"s": {"c": report.checks["s"]["c"]}})
     assert failed.as_json()["strategies"]["s"] == {"found": None, "leads": None, "by_notice": None}
-
-
-def test_the_shares_are_those_of_the_counts():
-    found = AbstentionFigures({(True, True): 8, (True, False): 2, (False, True): 1, (False, False): 39})
-    shares = [found.precision, found.recall, found.wrongly_declined]
-    assert [(one.mean, one.n) for one in shares if one] == [(8 / 9, 9), (0.8, 10), (0.025, 40)]
-    assert found.recall == wilson(8, 10)
 
 
 INSIDE = Question("i", "When is anti-D given in pregnancy?", "en", "clear", "routine")

@@ -10,7 +10,9 @@ from rag_core.evaluation import (
     bill_of_verdicts,
     column_verdicts,
     estimates,
+    kind_of,
     read_answers,
+    verdict_of,
     verdicts_by_model,
     would_answer,
 )
@@ -61,6 +63,10 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab):
         (verdict,) = column_verdicts([trace], lab.settings)
         assert (verdict.basis, verdict.kind) == ("judged", JUDGED[found.verdict])
         assert verdict.lacks == (found.missing[0] if found.missing else "")
+        assert verdict_of(trace, lab.settings) == found.verdict
+        assert kind_of(one.question.text.upper(), lab.settings) == one.question.kind
+    other = lab.run(OTHER, "bm25")
+    assert (verdict_of(other, lab.settings), kind_of(other.question, lab.settings)) == (None, "")
 
 
 @pytest.mark.parametrize(

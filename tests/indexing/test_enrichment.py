@@ -1,7 +1,5 @@
 """Contexts of passages: what they say, what they cost, and the enriched index beside the plain one."""
 
-import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +18,6 @@ from rag_core.indexing import (
     LlmEnricher,
     OfflineEnricher,
     SourceFiles,
-    text_key,
 )
 from rag_core.indexing.enrich import (
     BATCH,
@@ -192,27 +189,6 @@ class TestIndex:
         other.enriched.follow(plain(other, DOCUMENTS[:2]), Stamp())
         assert len(enriched(store).passages) == 2
         assert len(first.passages) == 6
-
-    def test_an_index_written_before_there_were_contexts_still_opens(self, store):
-        generation = plain(store).generation
-        manifest = json.loads((generation / "manifest.json").read_text())
-        for name in ("enricher", "without_context"):
-            del manifest[name]
-        (generation / "manifest.json").write_text(json.dumps(manifest))
-        assert CorpusIndex.open(generation).manifest.enricher == ""
-
-    def test_vectors_kept_by_an_earlier_version_are_used(self, tmp_path):
-        embedder = WordEmbedder()
-        vectors, _ = embedder.embed(["Cats\nCats purr."])
-        (tmp_path / "vectors").mkdir()
-        with sqlite3.connect(tmp_path / "vectors" / "words-1.sqlite") as database:
-            database.execute("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB)")
-            row = (text_key("Cats\nCats purr."), vectors[0].tobytes())
-            database.execute("INSERT INTO vectors VALUES (?, ?)", row)
-        store = CorpusStore(tmp_path, "animals", embedder)
-        documents = [Document("a", "Cats", "en", "Cats purr."), Document("b", "Dogs", "en", "Dogs bark.")]
-        assert store.update(SourceFiles("test", documents)).embedded == 1
-        assert store.update(SourceFiles("test", documents[:1])).embedded == 0
 
 
 class TestDamage:
