@@ -178,7 +178,7 @@ def _people(run: Comparison) -> Iterator[str]:
 
 
 def _preferred(run: Comparison) -> Counter[int]:
-    """The columns that a room prefers, with the number of its votes; none before it is told the result."""
+    """How many votes of the room each column has; none until the room has seen the result."""
     opened: Room | None = st.session_state.get(room.ROOM)
     answered = {place: one.trace for place, one in enumerate(run.columns) if one.trace and one.trace.answer}
     try:

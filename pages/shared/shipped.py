@@ -108,7 +108,7 @@ def draw(corpus: str) -> None:
 
 
 def whether_real(found: ev.Results) -> str:
-    """Whether the strategy that measured best is told apart from the one it is compared with, in a sentence."""
+    """A sentence that says whether the best strategy really differs from the one it is compared with."""
     from pages.shared import claims  # with the libraries of measuring
 
     entries = _measured()["manifest"]["strategies"]

@@ -177,27 +177,17 @@ def query(
     A plain query runs hybrid_rrf. The flags of Query System with Contextual Retrieval (--search-type, --vector-weight,
     --bm25-weight, --transform, --rerank) run contextual instead.
     """
-    values: dict[str, object] = dict(assignments(set_ or []))
-    flags = {
-        "search_type": search_type,
-        "vector_weight": vector_weight,
-        "bm25_weight": bm25_weight,
-        "transform": transform,
-        "rerank": rerank,
-    }
-    given = {name: value for name, value in flags.items() if value is not None}
-    if strategy is None:
-        strategy = FLAGGED if given else DEFAULT
-    if given and strategy != FLAGGED:
-        raise typer.BadParameter(
-            f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
-        )
-    asked = (
-        values
-        | given
-        | ({} if model is None else {"model": model})
-        | {"where": assignments(where or [], "--where")}
+    values = assignments(set_ or [])
+    strategy, given = _flagged(
+        strategy,
+        search_type=search_type,
+        vector_weight=vector_weight,
+        bm25_weight=bm25_weight,
+        transform=transform,
+        rerank=rerank,
     )
+    chosen = {} if model is None else {"model": model}
+    asked = {**values, **given, **chosen, "where": assignments(where or [], "--where")}
     column = _column(strategy, asked)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
@@ -226,6 +216,16 @@ def query(
             show.show_fates(trace)
         if prompts:
             show.show_prompts(trace)
+
+
+def _flagged(strategy: str | None, **flags: object) -> tuple[str, dict[str, object]]:
+    """The strategy that a query runs, and those of `FLAGGED`'s flags that were given, which choose it."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    chosen = (FLAGGED if given else DEFAULT) if strategy is None else strategy
+    if given and chosen != FLAGGED:
+        flag = next(iter(given)).replace("_", "-")
+        raise typer.BadParameter(f"--{flag} is an option of {FLAGGED}, not of {chosen}")
+    return chosen, given
 
 
 @app.command()

@@ -168,12 +168,9 @@ def replayed(found: Sequence[Replayed]) -> None:
 
 def report_json(report: Report) -> dict[str, Any]:
     """An indexing report as JSON."""
+    plain = ("corpus", "added", "changed", "removed", "unchanged")
     return {
-        "corpus": report.corpus,
-        "added": report.added,
-        "changed": report.changed,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
+        **{name: getattr(report, name) for name in plain},
         "failed": [{"file": file, "reason": reason} for file, reason in report.failed],
         "skipped": [{"file": file, "reason": reason} for file, reason in report.skipped],
         "hidden": [{"document": document, "text": text} for document, text in report.hidden],

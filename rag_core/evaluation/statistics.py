@@ -130,12 +130,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     1. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
     1979.
     """
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for i, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - i)))
-        adjusted[index] = largest
-    return adjusted
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
+    return [float(value) for value in adjusted]
 
 
 def minimum_detectable(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> float:

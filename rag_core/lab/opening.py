@@ -143,24 +143,9 @@ def open_lab(
             Message("{error} Until then, questions use the current index.", error=error.sentence)
         )
     if damage and not isinstance(damage, IndexOutdated):  # which an update brings about, and no fault
-        lab.warnings.append(Message("{damage} It has been rebuilt.", damage=damage.message))
+        lab.warnings.append(_rebuilt(damage.message))
     if report.failed:
-        failures = Message.joined(
-            (
-                Message("{file}: {reason}", file=file, reason=reason)
-                for file, reason in report.failed[:SHOWN_FAILURES]
-            ),
-            "; ",
-        )
-        lab.warnings.append(
-            Message(
-                "Not in corpus {corpus!r} ({count}): {failures}{end}",
-                corpus=corpus,
-                count=len(report.failed),
-                failures=failures,
-                end="" if failures.endswith(".") else ".",
-            )
-        )
+        lab.warnings.append(_not_indexed(report))
     if corpus != BUILTIN and (report.added or report.changed):  # the built-in corpus ships its own
         embed_sentences(lab.index, engines, settings, progress)
     lab.calls += report.calls
@@ -168,6 +153,24 @@ def open_lab(
         lab.warnings += _enriched_too(store, lab, engines, progress)
     progress("ready", 1, 1)
     return lab
+
+
+def _rebuilt(damage: str) -> Message:
+    return Message("{damage} It has been rebuilt.", damage=damage)
+
+
+def _not_indexed(report: Report) -> Message:
+    """How many files are not in the corpus, and why the first of them are not."""
+    shown = report.failed[:SHOWN_FAILURES]
+    told = (Message("{file}: {reason}", file=file, reason=reason) for file, reason in shown)
+    failures = Message.joined(told, "; ")
+    return Message(
+        "Not in corpus {corpus!r} ({count}): {failures}{end}",
+        corpus=report.corpus,
+        count=len(report.failed),
+        failures=failures,
+        end="" if failures.endswith(".") else ".",
+    )
 
 
 def corpus_store(
@@ -204,9 +207,7 @@ def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Prog
     except (IndexBusy, StorageError) as error:
         return [error.message]
     lab.calls += written.embeddings if written else ()
-    damage = (
-        Message("{damage} It has been rebuilt.", damage=written.damage) if written and written.damage else ""
-    )
+    damage = _rebuilt(written.damage) if written and written.damage else ""
     return [told for told in (damage, note) if told]
 
 

@@ -26,7 +26,7 @@ class WordPieces:
         self._model = model
         self._vocabulary = model.vocabulary
         self._mean = model.mean_of_words()
-        # of the pieces met so far; memory that nobody has written to takes no room
+        # the vectors of the pieces met so far; zeros that were never written take no memory
         self._table = np.zeros(model.word_table.shape, np.float32)
         self._met = np.zeros(len(self._table), bool)
         # judged for the label, for the evidence and for the answer

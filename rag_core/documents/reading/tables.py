@@ -122,7 +122,7 @@ class _Ahead:
 
 
 def _side(row: Row, start: int, end: int) -> Row:
-    """The part of a row that belongs to one of two tables; what the row reports is told with the left one."""
+    """The part of a row that belongs to one of two adjacent tables; the left one keeps the row's reports."""
     covered = {at - start: text for at, text in row.covered.items() if start <= at < end}
     reports = [] if start else row.reports
     return Row(row.cells[start:end], covered, reports, row.hidden, row.grouped)
