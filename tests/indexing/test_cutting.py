@@ -6,7 +6,7 @@ import re
 import pytest
 from helpers.looping import for_each
 from helpers.small import WordEmbedder
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llama_index.core.schema import Document as LlamaDocument
 
@@ -61,6 +61,7 @@ def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section):
 
 
 @given(SECTIONS)
+@example(numbered([("list", [20, 20, 20])]))
 def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concludes(section):
     text, _, lists = section
     parts = [set(re.findall(r"\w+", part)) for part in cut(text, "en", SIZE, count)]
