@@ -13,7 +13,7 @@ from pages.compare import asking, presenter
 from pages.compare.passages import same
 from pages.drawing import untrusted
 from pages.drawing.pieces import note, opener, presser
-from pages.drawing.translate import language, problem, t
+from pages.drawing.translate import language, t
 from pages.drawing.untrusted import bold, escape, label
 from pages.shared import controls, corpora, setups, wording
 from pages.shared.engine import engine
@@ -158,11 +158,10 @@ def _safe_cell(text: str, *, missed: bool) -> str:
 
 
 NAMED = 3  # sections or figures of an answer; more are counted
-REFUSED = "apart.refused"  # the question that no other strategy was found for, and what is said of it
 
 
 def draw_differences(run: Comparison, best: int = 0) -> None:
-    """Draw what differs, all answers as one in the order of column `best`, and the way out, once all end."""
+    """Draw what differs, and all answers as one in the order of column `best`, once all end."""
     found = answer_differences([column.trace for column in presenter.seen(run)])
     blind = presenter.blind()
     # strategies close to each other often agree, which would give names away; who declines the verdict says
@@ -177,13 +176,22 @@ def draw_differences(run: Comparison, best: int = 0) -> None:
         f"</summary><p>{sentences}</p>{whole}</details>"
     )
     untrusted.draw(strip if sentences or whole else "")
-    twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
-    question, refused = st.session_state.get(REFUSED, ("", ""))
-    if question == run.question:
-        untrusted.say(refused)
-    elif twins and engine().free and not presenter.on():  # where it costs, nothing is answered only to see
-        words = t("Replace {column} by a strategy that answers differently", column=LETTERS[twins[-1]])
-        st.button(label(words), key="apart.replace", on_click=_replace, args=(run, twins[-1]))
+
+
+def offer_other(run: Comparison) -> None:
+    """Offer a strategy that answers differently, if one does, in place of a column whose answer another gives too.
+
+    To know, strategies answer the question, once for a comparison.
+    """
+    twins = [columns[-1] for columns in run.differences.same if columns[-1] < controls.columns()]
+    if not twins or not engine().free or presenter.on():  # where it costs, nothing is answered only to see
+        return
+    place = twins[-1]
+    if place not in run.others:
+        run.others[place] = _other(run, run.columns[place].setup)
+    if setup := run.others[place]:
+        words = t("Replace {column} by a strategy that answers differently", column=LETTERS[place])
+        st.button(label(words), key="apart.replace", on_click=_replace, args=(run, place, setup))
 
 
 def alike(columns: Sequence[Column]) -> list[tuple[str, bool]]:
@@ -213,26 +221,26 @@ def letters(columns: Iterable[int]) -> str:
     return escape(listed([LETTERS[place] for place in columns], language()))
 
 
-def _replace(run: Comparison, place: int) -> None:
-    twin = run.columns[place]
+def _replace(run: Comparison, place: int, setup: rag_core.Setup) -> None:
+    setups.put(place, setup)
+    st.session_state[asking.NOW] = run.question
+
+
+def _other(run: Comparison, twin: rag_core.Setup) -> rag_core.Setup | None:
+    """What to run instead of `twin`; None if every other strategy gives an answer that is there, or fails."""
     shown = {column.strategy.name for column in run.columns}
-    refused = t("No other strategy answers this question differently.")
-    try:
-        for name in (*controls.DEFAULT_COLUMNS, *rag_core.RECIPES):
-            setup = replace(twin.setup, strategy=rag_core.build(name))
-            if name not in shown and _differs(run, setup):
-                setups.put(place, setup)
-                st.session_state[asking.NOW] = run.question
-                return
-    except rag_core.RagError as error:
-        refused = problem(error)
-    st.session_state[REFUSED] = run.question, refused
+    names = dict.fromkeys((*controls.DEFAULT_COLUMNS, *rag_core.RECIPES))
+    found = (replace(twin, strategy=rag_core.build(name)) for name in names if name not in shown)
+    return next((setup for setup in found if _differs(run, setup)), None)
 
 
 def _differs(run: Comparison, setup: rag_core.Setup) -> bool:
     """Whether a column would give an answer that no column gives yet."""
-    lab = engine().wait(setup.corpus or run.corpus)
-    (trace,) = lab.compare(run.question, [setup], country=run.country)
+    try:
+        lab = engine().wait(setup.corpus or run.corpus)
+        (trace,) = lab.compare(run.question, [setup], country=run.country)
+    except rag_core.RagError:
+        return False
     found = answer_differences([*(column.trace for column in run.columns), trace])
     last = len(run.columns)
     return last not in found.declined and not any(last in columns for columns in found.same)

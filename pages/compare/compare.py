@@ -211,7 +211,7 @@ def _results(
         history_sync.opened(run, named=not presenter.blind())
         if not running:
             column_parts.draw_failures(run)
-        verdict.draw(run)
+        beside = verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
     alike = across.alike(seen) if run.over else [("", False)] * len(seen)
@@ -231,6 +231,9 @@ def _results(
         st.rerun()  # disables Stop and draws the charts
     with below:
         _below(run)
+    if beside:
+        with beside:  # last: the page is there while it is found out
+            across.offer_other(run)
 
 
 def _below(run: Comparison) -> None:

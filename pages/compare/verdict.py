@@ -86,18 +86,21 @@ MISSED = ("partly", "misses", "declines", "harmful", "by_notice", "buries")  # w
 ORDER = [*SENTENCES]
 
 
-def draw(run: Comparison) -> None:
-    """Draw the verdict and what differs; while columns are still running, the room for it."""
+def draw(run: Comparison) -> DeltaGenerator | None:
+    """Draw the verdict and what differs; while columns are still running, the room for it.
+
+    Returns the place beside them for what takes longer to know, if anything may stand there.
+    """
     with st.container(key="verdict", gap="xsmall"):
         if not run.over:
             untrusted.draw(f'<p class="rl-verdict">{t("Which answer is better will stand here.")}</p>')
             with _row():
                 untrusted.draw('<p class="rl-missed">&nbsp;</p>')
-            return
+            return None
         if presenter.blind():
             with _row():
                 across.draw_differences(run)
-            return
+            return None
         from rag_core import evaluation as ev  # not with the first page
 
         columns = presenter.seen(run)
@@ -126,6 +129,7 @@ def draw(run: Comparison) -> None:
                 presenter.ballot(run)
             best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
             across.draw_differences(run, best[0] if best else 0)
+            return st.container(key="other")
 
 
 def _row() -> DeltaGenerator:
