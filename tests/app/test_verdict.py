@@ -46,6 +46,14 @@ def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(d
     assert verdict(app).startswith("A, B and C answer. Judged")
 
 
+def test_a_section_that_was_found_and_not_quoted_was_lost_by_the_answer(drawn):
+    app = ask(drawn.run(), CONTRACTIONS)
+    assert "“How to time contractions” answers it. B had it at 1 and did not quote it." in text(html(app))
+    way = text(html(press(app, "How it was lost")))
+    assert "MMR #1Answer #1 ✕ not quotedHad it at 1 and did not quote it." in way
+    assert way.count("not quoted") == 1  # A and C quote it
+
+
 def test_any_other_question_has_an_estimate_that_says_how_often_such_were_right(drawn, lab):
     told = verdict(ask(drawn.run(), IBUPROFEN))
     assert re.match(r"[ABC]((, B)? and [BC])? probably answers?\.", told)
