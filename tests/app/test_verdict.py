@@ -68,6 +68,10 @@ def test_an_urgent_question_is_told_by_what_each_begins_with_and_who_lost_that_s
     )
     why = text(html(app)).partition("“The baby moves less: what to do at once” says what to do now. ")[2]
     assert why.startswith("A never found it. B lost it: cut by MMR")
+    assert "C is best" in [one.label for one in app.button]
+    ask(app, "I've had a pounding headache since this morning and everything looks blurry, 35 weeks")
+    assert verdict(app).startswith("A, B and C begin with our own notice of what to do now. Urgent")
+    assert "C is best" not in [one.label for one in app.button]  # all give one answer
 
 
 def test_columns_that_decline_are_told_once(drawn):
@@ -93,9 +97,9 @@ def test_where_nothing_judges_people_vote_beside_it_and_change_their_vote(start,
     run = app.session_state["run"]
     assert verdict(app) == "Not judged: which answer is better?"
     labels = [one.label for one in app.button if str(one.key).startswith("vote.")]
-    assert labels == ["A", "B", "C", "Equally good", "None is good enough"]
+    assert labels == ["A is best", "B is best", "C is best", "Equally good", "None is good enough"]
     walks = next(place for place, trace in enumerate(run.traces) if trace.answer.written == "Walk.")
-    press(app, "ABC"[walks])
+    press(app, f"{'ABC'[walks]} is best")
     assert run.best == (walks,)
     assert verdict(app) == f"Voted best here: {'ABC'[walks]}."
     press(app, "Equally good")
