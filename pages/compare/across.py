@@ -19,7 +19,6 @@ from pages.shared import controls, corpora, setups, wording
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.explain import Quoted, answer_differences, together
-from rag_core.offline.urgent import SafetyCheck
 from rag_core.values.sources import listed
 from rag_core.values.trace import SharedPassage, shared_passages
 
@@ -131,30 +130,6 @@ def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
         return ""
     told = t("One of the lab's measuring questions; by its judgements, which language models made:")
     return f'<p class="rl-note">{escape(told)} {"; ".join(found)}.</p>'
-
-
-def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
-    """Which strategies, by name, found what to do now, and whether their answers begin with it."""
-    rows = ""
-    for name, check in checks:
-        found = t("found, rank {rank}", rank=check.rank) if check.rank else t("not found")
-        if not check.signs:
-            found = t("unknown: no single sign was recognised")
-        begins = (t("yes, by our notice") if check.by_notice else t("yes")) if check.leads else t("no")
-        missed = bool(check.signs) and check.rank is None
-        rows += (
-            f'<tr><th scope="row">{escape(name)}</th>{_safe_cell(found, missed=missed)}'
-            f"{_safe_cell(begins, missed=not check.leads)}</tr>"
-        )
-    return (
-        f'<table class="rl-safety"><thead><tr><th scope="col">{t("Strategy")}</th>'
-        f'<th scope="col">{t("Passage that says what to do now")}</th>'
-        f'<th scope="col">{t("Answer begins with what to do")}</th></tr></thead><tbody>{rows}</tbody></table>'
-    )
-
-
-def _safe_cell(text: str, *, missed: bool) -> str:
-    return f'<td class="rl-missed">{escape(text)}</td>' if missed else f"<td>{escape(text)}</td>"
 
 
 NAMED = 3  # sections or figures of an answer; more are counted

@@ -25,7 +25,6 @@ from pages.drawing.untrusted import escape
 from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups, shipped
 from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
-from rag_core.offline.urgent import check_safety
 
 
 def main() -> None:
@@ -247,12 +246,6 @@ def _below(run: Comparison) -> None:
         return
     seen = presenter.seen(run)
     names = _names(run, len(run.columns))
-    if any(trace.triage.urgent for trace in traces):
-        st.subheader(t("Did they say what to do now?"), anchor=False)
-        found = zip(names, seen, strict=True)
-        untrusted.draw(
-            across.safety_table([(name, check_safety(one.trace)) for name, one in found if one.trace])
-        )
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(across.lights(seen))
     untrusted.draw(across.table(seen, names))
