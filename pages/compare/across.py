@@ -143,14 +143,15 @@ def draw_differences(run: Comparison, best: int = 0) -> None:
     found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
     merged = () if blind else together([column.trace for column in presenter.seen(run)], best)
     sentences = bold(" ".join(found.in_words(language(), NAMED)))
+    told = f"<p>{sentences}</p>" if sentences else ""
     answers = {column for quoted in merged for one in quoted.statements for column in one.columns}
     differ = any(len(one.columns) < len(answers) for quoted in merged for one in quoted.statements)
     whole = "".join(_quoted(quoted, len(answers)) for quoted in merged) if differ else ""
-    strip = (
-        f'<details class="rl-apart"{" open" if blind else ""}><summary>{t("What differs between the answers")}'
-        f"</summary><p>{sentences}</p>{whole}</details>"
-    )
-    untrusted.draw(strip if sentences or whole else "")
+    if whole:
+        title = t("What differs between the answers")
+        untrusted.draw(f'<details class="rl-apart"><summary>{title}</summary>{told}{whole}</details>')
+    elif told:
+        untrusted.draw(f'<div class="rl-apart">{told}</div>')
 
 
 def offer_other(run: Comparison) -> None:

@@ -45,6 +45,7 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
 def test_where_no_other_strategy_answers_differently_none_is_offered(drawn):
     ask(drawn.run(), ALIKE)
     assert strips(drawn) == ["A, B and C give the same answer."]
+    assert "What differs" not in html(drawn)  # nothing to open
     run = drawn.session_state["run"]
     assert run.others == {2: None}  # looked for once
     assert OFFER not in [one.label for one in drawn.button]
