@@ -46,11 +46,8 @@ def test_where_no_other_strategy_answers_differently_none_is_offered(drawn):
     ask(drawn.run(), ALIKE)
     assert strips(drawn) == ["A, B and C give the same answer."]
     assert "What differs" not in html(drawn)  # nothing to open
-    run = drawn.session_state["run"]
-    assert run.others == {2: None}  # looked for once
+    assert drawn.session_state["run"].others == {2: None}  # looked for once
     assert OFFER not in [one.label for one in drawn.button]
-    run.others[2] = run.columns[0].setup
-    assert OFFER in [one.label for one in drawn.run().button]
 
 
 def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
@@ -61,12 +58,6 @@ def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
     assert '<li class="rl-some"><b class="rl-by">B</b>' in whole
     assert "Only B names 50 %, 4 days, 14 days and 1 more." in strip  # it names 3 weeks too
     assert "…" not in strip
-
-
-def test_columns_that_decline_are_told_and_nothing_is_offered(drawn):
-    ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
-    assert strips(drawn) == []  # the verdict says so
-    assert OFFER not in [one.label for one in drawn.button]
 
 
 def test_time_and_cost_stand_at_the_head_unless_names_are_hidden(drawn):

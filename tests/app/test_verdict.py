@@ -31,9 +31,14 @@ def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(
     assert "B lost it: cut by MMR: too similar to passage" in text(html(app))
 
 
-def test_the_section_is_the_one_that_says_what_is_left_out(drawn):
+def test_the_section_is_the_one_that_says_what_is_left_out_and_may_be_found_and_not_quoted(drawn):
     told = text(html(ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")))
     assert "“Riesgos para la madre” answers it. C never found it." in told  # all begin with another
+    app = ask(drawn, CONTRACTIONS)
+    assert "“How to time contractions” answers it. B had it at 1 and did not quote it." in text(html(app))
+    way = text(html(press(app, "How it was lost")))
+    assert "MMR #1Answer #1 ✕ not quotedHad it at 1 and did not quote it." in way
+    assert way.count("not quoted") == 1  # A and C quote it
 
 
 def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(drawn):
@@ -44,14 +49,6 @@ def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(d
     press(app, "Set Variety step (MMR) to Off and run again")
     assert app.session_state["run"].columns[1].strategy.controls["mmr"] is False
     assert verdict(app).startswith("A, B and C answer. Judged")
-
-
-def test_a_section_that_was_found_and_not_quoted_was_lost_by_the_answer(drawn):
-    app = ask(drawn.run(), CONTRACTIONS)
-    assert "“How to time contractions” answers it. B had it at 1 and did not quote it." in text(html(app))
-    way = text(html(press(app, "How it was lost")))
-    assert "MMR #1Answer #1 ✕ not quotedHad it at 1 and did not quote it." in way
-    assert way.count("not quoted") == 1  # A and C quote it
 
 
 def test_any_other_question_has_an_estimate_that_says_how_often_such_were_right(drawn, lab):
@@ -74,9 +71,11 @@ def test_an_urgent_question_is_told_by_what_each_begins_with_and_who_lost_that_s
     assert "C is best" not in [one.label for one in app.button]  # all give one answer
 
 
-def test_columns_that_decline_are_told_once(drawn):
-    told = verdict(ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?"))
-    assert told.startswith("A, B and C decline, rightly: the documents do not cover this. Judged")
+def test_columns_that_decline_are_told_once_and_nothing_is_offered(drawn):
+    app = ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
+    assert verdict(app).startswith("A, B and C decline, rightly: the documents do not cover this. Judged")
+    assert 'class="rl-apart"' not in html(app)
+    assert not [one for one in app.button if one.label.startswith("Replace")]
 
 
 def test_a_vote_is_told_beside_the_verdict_and_hidden_names_hide_both(drawn):
