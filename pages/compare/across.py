@@ -13,13 +13,12 @@ from pages.compare import asking, presenter
 from pages.compare.passages import same
 from pages.drawing import untrusted
 from pages.drawing.pieces import note, opener, presser
-from pages.drawing.translate import language, problem, t
+from pages.drawing.translate import language, t
 from pages.drawing.untrusted import bold, escape, label
 from pages.shared import controls, corpora, setups, wording
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 from rag_core.explain import Quoted, answer_differences, together
-from rag_core.offline.urgent import SafetyCheck
 from rag_core.values.sources import listed
 from rag_core.values.trace import SharedPassage, shared_passages
 
@@ -133,57 +132,42 @@ def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
     return f'<p class="rl-note">{escape(told)} {"; ".join(found)}.</p>'
 
 
-def safety_table(checks: Sequence[tuple[str, SafetyCheck]]) -> str:
-    """Which strategies, by name, found what to do now, and whether their answers begin with it."""
-    rows = ""
-    for name, check in checks:
-        found = t("found, rank {rank}", rank=check.rank) if check.rank else t("not found")
-        if not check.signs:
-            found = t("unknown: no single sign was recognised")
-        begins = (t("yes, by our notice") if check.by_notice else t("yes")) if check.leads else t("no")
-        missed = bool(check.signs) and check.rank is None
-        rows += (
-            f'<tr><th scope="row">{escape(name)}</th>{_safe_cell(found, missed=missed)}'
-            f"{_safe_cell(begins, missed=not check.leads)}</tr>"
-        )
-    return (
-        f'<table class="rl-safety"><thead><tr><th scope="col">{t("Strategy")}</th>'
-        f'<th scope="col">{t("Passage that says what to do now")}</th>'
-        f'<th scope="col">{t("Answer begins with what to do")}</th></tr></thead><tbody>{rows}</tbody></table>'
-    )
-
-
-def _safe_cell(text: str, *, missed: bool) -> str:
-    return f'<td class="rl-missed">{escape(text)}</td>' if missed else f"<td>{escape(text)}</td>"
-
-
 NAMED = 3  # sections or figures of an answer; more are counted
-REFUSED = "apart.refused"  # the question that no other strategy was found for, and what is said of it
 
 
 def draw_differences(run: Comparison, best: int = 0) -> None:
-    """Draw what differs, all answers as one in the order of column `best`, and the way out, once all end."""
+    """Draw what differs, and all answers as one in the order of column `best`, once all end."""
     found = answer_differences([column.trace for column in presenter.seen(run)])
     blind = presenter.blind()
     # strategies close to each other often agree, which would give names away; who declines the verdict says
     found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
     merged = () if blind else together([column.trace for column in presenter.seen(run)], best)
     sentences = bold(" ".join(found.in_words(language(), NAMED)))
+    told = f"<p>{sentences}</p>" if sentences else ""
     answers = {column for quoted in merged for one in quoted.statements for column in one.columns}
     differ = any(len(one.columns) < len(answers) for quoted in merged for one in quoted.statements)
     whole = "".join(_quoted(quoted, len(answers)) for quoted in merged) if differ else ""
-    strip = (
-        f'<details class="rl-apart"{" open" if blind else ""}><summary>{t("What differs between the answers")}'
-        f"</summary><p>{sentences}</p>{whole}</details>"
-    )
-    untrusted.draw(strip if sentences or whole else "")
-    twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
-    question, refused = st.session_state.get(REFUSED, ("", ""))
-    if question == run.question:
-        untrusted.say(refused)
-    elif twins and engine().free and not presenter.on():  # where it costs, nothing is answered only to see
-        words = t("Replace {column} by a strategy that answers differently", column=LETTERS[twins[-1]])
-        st.button(label(words), key="apart.replace", on_click=_replace, args=(run, twins[-1]))
+    if whole:
+        title = t("What differs between the answers")
+        untrusted.draw(f'<details class="rl-apart"><summary>{title}</summary>{told}{whole}</details>')
+    elif told:
+        untrusted.draw(f'<div class="rl-apart">{told}</div>')
+
+
+def offer_other(run: Comparison) -> None:
+    """Offer a strategy that answers differently, if one does, in place of a column whose answer another gives too.
+
+    To know, strategies answer the question, once for a comparison.
+    """
+    twins = [columns[-1] for columns in run.differences.same if columns[-1] < controls.columns()]
+    if not twins or not engine().free or presenter.on():  # where it costs, nothing is answered only to see
+        return
+    place = twins[-1]
+    if place not in run.others:
+        run.others[place] = _other(run, run.columns[place].setup)
+    if setup := run.others[place]:
+        words = t("Replace {column} by a strategy that answers differently", column=LETTERS[place])
+        st.button(label(words), key="apart.replace", on_click=_replace, args=(run, place, setup))
 
 
 def alike(columns: Sequence[Column]) -> list[tuple[str, bool]]:
@@ -213,26 +197,26 @@ def letters(columns: Iterable[int]) -> str:
     return escape(listed([LETTERS[place] for place in columns], language()))
 
 
-def _replace(run: Comparison, place: int) -> None:
-    twin = run.columns[place]
+def _replace(run: Comparison, place: int, setup: rag_core.Setup) -> None:
+    setups.put(place, setup)
+    st.session_state[asking.NOW] = run.question
+
+
+def _other(run: Comparison, twin: rag_core.Setup) -> rag_core.Setup | None:
+    """What to run instead of `twin`; None if every other strategy gives an answer that is there, or fails."""
     shown = {column.strategy.name for column in run.columns}
-    refused = t("No other strategy answers this question differently.")
-    try:
-        for name in (*controls.DEFAULT_COLUMNS, *rag_core.RECIPES):
-            setup = replace(twin.setup, strategy=rag_core.build(name))
-            if name not in shown and _differs(run, setup):
-                setups.put(place, setup)
-                st.session_state[asking.NOW] = run.question
-                return
-    except rag_core.RagError as error:
-        refused = problem(error)
-    st.session_state[REFUSED] = run.question, refused
+    names = dict.fromkeys((*controls.DEFAULT_COLUMNS, *rag_core.RECIPES))
+    found = (replace(twin, strategy=rag_core.build(name)) for name in names if name not in shown)
+    return next((setup for setup in found if _differs(run, setup)), None)
 
 
 def _differs(run: Comparison, setup: rag_core.Setup) -> bool:
     """Whether a column would give an answer that no column gives yet."""
-    lab = engine().wait(setup.corpus or run.corpus)
-    (trace,) = lab.compare(run.question, [setup], country=run.country)
+    try:
+        lab = engine().wait(setup.corpus or run.corpus)
+        (trace,) = lab.compare(run.question, [setup], country=run.country)
+    except rag_core.RagError:
+        return False
     found = answer_differences([*(column.trace for column in run.columns), trace])
     last = len(run.columns)
     return last not in found.declined and not any(last in columns for columns in found.same)

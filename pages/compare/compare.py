@@ -25,7 +25,6 @@ from pages.drawing.untrusted import escape
 from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups, shipped
 from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
-from rag_core.offline.urgent import check_safety
 
 
 def main() -> None:
@@ -211,7 +210,7 @@ def _results(
         history_sync.opened(run, named=not presenter.blind())
         if not running:
             column_parts.draw_failures(run)
-        verdict.draw(run)
+        beside = verdict.draw(run)
     seen = presenter.seen(run)
     also = across.also_in(seen) if run.over else [{} for _ in seen]
     alike = across.alike(seen) if run.over else [("", False)] * len(seen)
@@ -231,6 +230,9 @@ def _results(
         st.rerun()  # disables Stop and draws the charts
     with below:
         _below(run)
+    if beside:
+        with beside:  # last: the page is there while it is found out
+            across.offer_other(run)
 
 
 def _below(run: Comparison) -> None:
@@ -244,12 +246,6 @@ def _below(run: Comparison) -> None:
         return
     seen = presenter.seen(run)
     names = _names(run, len(run.columns))
-    if any(trace.triage.urgent for trace in traces):
-        st.subheader(t("Did they say what to do now?"), anchor=False)
-        found = zip(names, seen, strict=True)
-        untrusted.draw(
-            across.safety_table([(name, check_safety(one.trace)) for name, one in found if one.trace])
-        )
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(across.lights(seen))
     untrusted.draw(across.table(seen, names))

@@ -29,6 +29,7 @@ TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("What became of each passage")
 SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
 COST = declared("Cost and time")
+UNQUOTED = declared("had it at {rank} and did not quote it.")
 KEPT = WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"  # what a reload brings back
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 MOST = 30  # lines; the table of fates has all passages
@@ -185,8 +186,16 @@ def lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
     if passage not in lab.passages:
         return t("It is not among the documents that were searched.")
     found = lab.why_not(trace, passage)
-    fate = translated(found.fate.text if found.fate else found.text)
-    return f"{fate[0].upper()}{fate[1:]}{'.' if found.fate else ''}"
+    if found.fate and found.fate.used and not quotes(trace, passage):
+        told = t(UNQUOTED, rank=found.fate.rank)
+    else:
+        told = f"{translated(found.fate.text)}." if found.fate else translated(found.text)
+    return f"{told[0].upper()}{told[1:]}"
+
+
+def quotes(trace: rag_core.Trace, passage: str) -> bool:
+    """Whether the answer cites a passage."""
+    return passage in [one.context_id for one in (trace.answer.citations if trace.answer else ())]
 
 
 def _called(passage: rag_core.Passage) -> str:

@@ -100,16 +100,15 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
 
 
 def ballot(run: Comparison, *, running: bool = False) -> None:
-    """A button for each vote, until names that were hidden are revealed."""
+    """A button for each vote, until names that were hidden are revealed; nothing on a page where all answer the same."""
     answered = tuple(place for place, column in enumerate(run.columns) if column.trace)
     found, presented = run.differences, on()
+    if not (presented or found.is_tie(answered)):
+        return
     choices = [
-        (
-            f"column{position}", t("{column} is best", column=LETTERS[position]) if presented else LETTERS[position],
-            f"{position + 1}", found.alike(place),
-        )
-        for position, place in enumerate(places(run))
-    ]  # fmt: skip
+        (f"column{position}", t("{column} is best", column=letter), f"{position + 1}", found.alike(place))
+        for position, (letter, place) in enumerate(zip(LETTERS, places(run), strict=False))
+    ]
     choices += [
         ("tie", t("Tie") if presented else t("Equally good"), KEYS["tie"], answered),
         ("none", t("None is good enough"), KEYS["none"], ()),

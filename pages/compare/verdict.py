@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.compare import across, asking, presenter, room
-from pages.compare.how_it_got_here import lost
+from pages.compare.how_it_got_here import UNQUOTED, lost, quotes
 from pages.compare.passages import same
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
@@ -86,18 +86,21 @@ MISSED = ("partly", "misses", "declines", "harmful", "by_notice", "buries")  # w
 ORDER = [*SENTENCES]
 
 
-def draw(run: Comparison) -> None:
-    """Draw the verdict and what differs; while columns are still running, the room for it."""
+def draw(run: Comparison) -> DeltaGenerator | None:
+    """Draw the verdict and what differs; while columns are still running, the room for it.
+
+    Returns the place beside them for what takes longer to know, if anything may stand there.
+    """
     with st.container(key="verdict", gap="xsmall"):
         if not run.over:
             untrusted.draw(f'<p class="rl-verdict">{t("Which answer is better will stand here.")}</p>')
             with _row():
                 untrusted.draw('<p class="rl-missed">&nbsp;</p>')
-            return
+            return None
         if presenter.blind():
             with _row():
                 across.draw_differences(run)
-            return
+            return None
         from rag_core import evaluation as ev  # not with the first page
 
         columns = presenter.seen(run)
@@ -126,6 +129,7 @@ def draw(run: Comparison) -> None:
                 presenter.ballot(run)
             best = [place for place, one in enumerate(found) if one and one.kind == "answers"]
             across.draw_differences(run, best[0] if best else 0)
+            return st.container(key="other")
 
 
 def _row() -> DeltaGenerator:
@@ -279,7 +283,7 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
         and trace.corpus == lab.corpus
         and one
         and one.kind in MISSED
-        and section.id not in [cited.context_id for cited in (trace.answer.citations if trace.answer else ())]
+        and not quotes(trace, section.id)
     }
     ways_lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
     if not ways_lost:
@@ -302,7 +306,7 @@ def _lost(found: WhyNot) -> str:
     if found.fate is None:
         return t("never found it.")
     if found.fate.used:
-        return t("had it at {rank} and quoted another first.", rank=found.fate.rank)
+        return t(UNQUOTED, rank=found.fate.rank)
     return t("lost it: {how}.", how=translated(found.fate.text))
 
 
@@ -342,6 +346,8 @@ def _steps(trace: rag_core.Trace, fate: Fate) -> str:
     rows = ""
     for place, (step, rank) in enumerate(zip(flow[: last + 2], ranks, strict=False)):
         found = f"<b>✕ {escape(t('lost here'))}</b>" if place > last else f"#{rank:d}" if rank else "–"
+        if place == len(flow) - 1 == last and not quotes(trace, fate.passage.id):
+            found += f" <b>✕ {escape(t('not quoted'))}</b>"
         rows += f"<li>{escape(translated(step.title))} {found}</li>"
     return f'<ol class="rl-way">{rows}</ol>'
 

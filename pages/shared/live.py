@@ -115,6 +115,7 @@ class Comparison:
         verdicts: on its answers without a model, in the order of `columns`; None until they are shown.
         by_model: a model's verdicts, in the order of `columns`, and the calls that they took; None until it is asked.
         without: (place, passage) -> the answer of a column without a passage, or why there is none.
+        others: place -> what would answer otherwise than its column, whose answer is another's too; None for nothing.
         later: the model calls made since it was over, for its verdicts and without a passage.
     """
 
@@ -140,6 +141,7 @@ class Comparison:
     without: dict[tuple[int, str], rag_core.Trace | rag_core.RagError] = field(
         default_factory=dict, init=False
     )
+    others: dict[int, rag_core.Setup | None] = field(default_factory=dict, init=False)
     later: tuple[rag_core.ModelCall, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:

@@ -159,14 +159,12 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     assert OFFER not in [one.label for one in drawn.button]
 
 
-def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn):
+def test_where_no_other_strategy_answers_differently_none_is_offered(drawn):
     ask(drawn.run(), ALIKE)
     assert strips(drawn) == ["A, B and C give the same answer."]
-    before = drawn.session_state["run"].id
-    press(drawn, OFFER)
-    assert "No other strategy answers this question differently." in [one.value for one in drawn.caption]
-    assert drawn.session_state["run"].id == before
-    assert OFFER not in [one.label for one in drawn.button]  # it would find none again
+    assert "What differs" not in html(drawn)  # nothing to open
+    assert drawn.session_state["run"].others == {2: None}  # looked for once
+    assert OFFER not in [one.label for one in drawn.button]
 
 
 def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
@@ -177,12 +175,6 @@ def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
     assert '<li class="rl-some"><b class="rl-by">B</b>' in whole
     assert "Only B names 50 %, 4 days, 14 days and 1 more." in strip  # it names 3 weeks too
     assert "…" not in strip
-
-
-def test_columns_that_decline_are_told_and_nothing_is_offered(drawn):
-    ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
-    assert strips(drawn) == []  # the verdict says so
-    assert OFFER not in [one.label for one in drawn.button]
 
 
 def test_time_and_cost_stand_at_the_head_unless_names_are_hidden(drawn):
@@ -270,12 +262,6 @@ DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 BREATHING = "I am struggling to breathe at rest, 30 weeks"
 
 
-def did_they_say(shown: str) -> list[str]:
-    """The last cell of each row below "Did they say what to do now?"."""
-    table = shown.partition("rl-safety")[2].partition("</table>")[0].partition("<tbody>")[2]
-    return [text(row.rpartition("<td")[2].partition(">")[2]) for row in table.split("</tr>")[:-1]]
-
-
 def test_an_offline_answer_to_an_emergency_stands_below_and_begins_with_what_to_do(drawn):
     ask(drawn.run(), DESPAIR)
     shown = html(drawn)
@@ -283,8 +269,7 @@ def test_an_offline_answer_to_an_emergency_stands_below_and_begins_with_what_to_
     assert "No está sola." in shown[notice.end() :]
     assert notice.start() < shown.index(" data-said")
     assert "rl-buried" not in shown
-    assert len(did_they_say(shown)) == 3
-    assert set(did_they_say(shown)) <= {"yes", "yes, by our notice"}
+    assert "<b>A, B and C</b> begin with what to do now." in shown
     for of_ours in shown.split('class="rl-notice"')[1:]:
         assert text("<p " + of_ours).startswith("Aviso de esta demostración")
     assert "lloran por" not in shown
@@ -296,7 +281,7 @@ def test_a_model_that_buries_the_action_is_outlined_and_counted(start, server):
     shown = html(app)
     assert shown.count("rl-buried") == 3
     assert shown.count("This answer does not begin with what to do now.") == 3
-    assert did_they_say(shown) == ["no"] * 3
+    assert "<b>A, B and C</b> do not begin with what to do now." in shown
 
 
 def test_documents_about_another_subject_have_no_notice_above_the_results(drawn, monkeypatch):

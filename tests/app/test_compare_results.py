@@ -170,6 +170,10 @@ def test_a_desktop_at_200_percent_has_tabs_and_paper_has_all_columns_and_no_butt
     page, cards = visit.page, visit.page.locator("[class*=st-key-card]")
     expect(cards.first).to_be_visible()
     expect(cards.last).to_be_hidden()
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML)"
+    chosen = page.locator(".st-key-ask input")
+    expect(chosen.filter(visible=True)).not_to_have_count(0)
+    assert chosen.evaluate_all(cut) == []
     page.locator(".rl-tabs label").last.click()
     expect(cards.first).to_be_hidden()
     expect(cards.last).to_be_visible()
@@ -183,7 +187,6 @@ def test_a_desktop_at_200_percent_has_tabs_and_paper_has_all_columns_and_no_butt
     assert page.locator(".rl-framing").bounding_box()["width"] > 500
     lines = page.locator(".rl-status, .rl-notices summary, .rl-rewrites span").filter(visible=True)
     assert lines.count() > 0
-    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML)"
     assert lines.evaluate_all(cut) == []
     visit.context.close()
 

@@ -31,9 +31,14 @@ def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(
     assert "B lost it: cut by MMR: too similar to passage" in text(html(app))
 
 
-def test_the_section_is_the_one_that_says_what_is_left_out(drawn):
+def test_the_section_is_the_one_that_says_what_is_left_out_and_may_be_found_and_not_quoted(drawn):
     told = text(html(ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")))
     assert "“Riesgos para la madre” answers it. C never found it." in told  # all begin with another
+    app = ask(drawn, CONTRACTIONS)
+    assert "“How to time contractions” answers it. B had it at 1 and did not quote it." in text(html(app))
+    way = text(html(press(app, "How it was lost")))
+    assert "MMR #1Answer #1 ✕ not quotedHad it at 1 and did not quote it." in way
+    assert way.count("not quoted") == 1  # A and C quote it
 
 
 def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(drawn):
@@ -60,11 +65,17 @@ def test_an_urgent_question_is_told_by_what_each_begins_with_and_who_lost_that_s
     )
     why = text(html(app)).partition("“The baby moves less: what to do at once” says what to do now. ")[2]
     assert why.startswith("A never found it. B lost it: cut by MMR")
+    assert "C is best" in [one.label for one in app.button]
+    ask(app, "I've had a pounding headache since this morning and everything looks blurry, 35 weeks")
+    assert verdict(app).startswith("A, B and C begin with our own notice of what to do now. Urgent")
+    assert "C is best" not in [one.label for one in app.button]  # all give one answer
 
 
-def test_columns_that_decline_are_told_once(drawn):
-    told = verdict(ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?"))
-    assert told.startswith("A, B and C decline, rightly: the documents do not cover this. Judged")
+def test_columns_that_decline_are_told_once_and_nothing_is_offered(drawn):
+    app = ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
+    assert verdict(app).startswith("A, B and C decline, rightly: the documents do not cover this. Judged")
+    assert 'class="rl-apart"' not in html(app)
+    assert not [one for one in app.button if one.label.startswith("Replace")]
 
 
 def test_a_vote_is_told_beside_the_verdict_and_hidden_names_hide_both(drawn):
@@ -85,9 +96,9 @@ def test_where_nothing_judges_people_vote_beside_it_and_change_their_vote(start,
     run = app.session_state["run"]
     assert verdict(app) == "Not judged: which answer is better?"
     labels = [one.label for one in app.button if str(one.key).startswith("vote.")]
-    assert labels == ["A", "B", "C", "Equally good", "None is good enough"]
+    assert labels == ["A is best", "B is best", "C is best", "Equally good", "None is good enough"]
     walks = next(place for place, trace in enumerate(run.traces) if trace.answer.written == "Walk.")
-    press(app, "ABC"[walks])
+    press(app, f"{'ABC'[walks]} is best")
     assert run.best == (walks,)
     assert verdict(app) == f"Voted best here: {'ABC'[walks]}."
     press(app, "Equally good")
