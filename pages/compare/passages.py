@@ -58,7 +58,8 @@ SCALE_HELP = {
     ),
     "known_questions": declared(
         "The score before, standardised over the list, plus the weighted likeness of the question to those that "
-        "the passage is known to answer. Compare only within one list."
+        "the passage is known to answer; for the leading passages also how well the words of these tell it from the "
+        "others. Compare only within one list."
     ),
     "judge": declared("The judge's relevance score for the passage, 0 to 1."),
     "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
@@ -67,6 +68,7 @@ WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first t
 TERMS = {
     "cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity"),
     "standardised": declared("standardised score"), "known questions": SCALES["likeness"],
+    "their words": declared("words of its known questions among the leading passages"),
 }  # fmt: skip
 
 

@@ -426,7 +426,7 @@ ENSEMBLE = Recipe(
         Number(
             "asked_weight",
             15,
-            "Weight, after reranking, of the likeness to the known questions, beside the standardised score.",
+            "Weight, after reranking, of the likeness to the known questions and of their words, beside the standardised score.",
             min=0,
             max=40,
             step=1,

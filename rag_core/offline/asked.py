@@ -20,13 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..documents.asked import Asked
+from ..language.analysis import language_of, tokens
 from ..runtime.services import Embedder
 from ..values.letters import without_accents
 from ..values.types import Hit, Passage, Vectors
+from .scorer import bm25_among
 
 SAME = 0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
 GRAM = 4  # letters
 NEAREST = 3  # questions of a passage whose letters are compared
+PASSAGES = 4096  # whose questions' terms are kept
 REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each of its queries several times
 
 
@@ -126,6 +129,7 @@ class AskedIndex:
         self._starts = np.searchsorted(places[self._order], np.arange(len(self._owners)))
         self._ends = np.append(self._starts[1:], len(asked))
         self._compare = functools.lru_cache(REMEMBERED)(self._compare_anew)
+        self._terms = functools.lru_cache(PASSAGES)(self._count_terms)
         self._wording = functools.cache(lambda: Wording(one.question for one in self._asked))
         self.key = asked_key(asked, embedder.key)
         self.taught = sum(1 for one in asked if one.taught)
@@ -169,6 +173,18 @@ class AskedIndex:
         """
         return self._of(self._compare(question).likeness, passages)
 
+    def words_among(self, question: str, passages: Sequence[str]) -> list[float | None]:
+        """BM25 per term of a question, each passage's questions as one text; None for a passage without any.
+
+        With the passages as the entire collection (`bm25_among`): among sections on one subject its own words weigh
+        little, and the others tell which of them is meant.
+        """
+        places = [self._place.get(identity) for identity in passages]
+        terms = dict.fromkeys(tokens(question, language_of(question)), 1.0)
+        counted = [Counter[str]() if place is None else self._terms(place) for place in places]
+        scores = (bm25_among(terms, counted) / max(len(terms), 1)).tolist()
+        return [None if place is None else score for place, score in zip(places, scores, strict=True)]
+
     def wording(self, question: str) -> float:
         """The cosine of a question's letters to those of the nearest known one, 0 to 1."""
         return float(self._compare(question).wording[[*self._places]].max(initial=0.0))
@@ -176,6 +192,11 @@ class AskedIndex:
     def knows(self, question: str, passages: Iterable[str]) -> bool:
         """Whether one of the passages is known to answer this very question."""
         return any((near or 0) >= SAME for near in self._of(self._compare(question).nearest, passages))
+
+    def _count_terms(self, place: int) -> Counter[str]:
+        """The terms of a passage's questions."""
+        rows = self._asked[self._starts[place] : self._ends[place]]
+        return Counter(term for one in rows for term in tokens(one.question, one.language))
 
     def _of(self, values: NDArray[Any], passages: Iterable[str]) -> list[float | None]:
         places = (self._place.get(identity) for identity in passages)

@@ -173,6 +173,9 @@ class AskedQuestions(Protocol):
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
         """How like a question is to those of each passage, by id, up to 1; None for a passage without any."""
 
+    def words_among(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        """How well the questions' words tell each passage, by id, from the others, at least 0; None without any."""
+
     def wording(self, question: str) -> float:
         """The cosine of a question's letters to those of the nearest known one, 0 to 1."""
 

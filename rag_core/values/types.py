@@ -170,7 +170,8 @@ class Term:
 
     Args:
         name: "cosine" to the question, "judge", "similarity": the cosine to another passage; "standardised": the score
-            before, less the list's mean and in its standard deviations; "known questions": the likeness to them.
+            before, less the list's mean and in its standard deviations; "known questions": the likeness to them;
+            "their words": how well the words of these tell the passage from the other leading ones.
         weight: negative where the value counts against the passage.
         passage: id of that other passage; otherwise empty.
     """

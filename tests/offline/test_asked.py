@@ -48,6 +48,20 @@ def test_likeness_is_the_mean_of_the_nearest_vector_and_of_the_nearest_letters()
     assert index.wording("fox") == 0.0
 
 
+def test_words_weigh_by_how_few_of_the_passages_have_them():
+    rows = [
+        Asked("cats", "en", "when do kittens eat fish"),
+        Asked("dogs", "en", "when do kittens chase mice"),
+    ]
+    embedder = BagOfWords()
+    index = AskedIndex(rows, lambda: [embedder.embed([one.question for one in rows])[0]], embedder, PASSAGES)
+    told = index.words_among("mice and kittens", ["cats", "none", "dogs"])
+    # "mous" is in one of three passages, "kitten" in two; all terms occur once, in texts of 4, 0 and 4 terms of 8/3 on average
+    one, two = (math.log(1 + (3 - n + 0.5) / (n + 0.5)) for n in (1, 2))
+    saturated = 2.5 / (1 + 1.5 * (0.25 + 0.75 * 4 / (8 / 3)))
+    assert told == [pytest.approx(two * saturated / 2), None, pytest.approx((one + two) * saturated / 2)]
+
+
 def test_only_the_question_itself_is_known(index):
     assert index.knows("do cats sleep", ["dogs", "cats"])
     assert not index.knows("do cats sleep", ["dogs", "none"])

@@ -12,10 +12,10 @@ from rag_core.values.types import Hit, State
 
 
 class Known:
-    """Cosines by passage id."""
+    """Cosines by passage id, and how well the words of its questions tell each from the others."""
 
-    def __init__(self, cosines: dict[str, float]) -> None:
-        self.cosines = cosines
+    def __init__(self, cosines: dict[str, float], words: dict[str, float] | None = None) -> None:
+        self.cosines, self.words = cosines, words or {}
 
     def search(self, question: str, k: int) -> Sequence[Hit]:
         raise NotImplementedError
@@ -23,9 +23,12 @@ class Known:
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
         return [self.cosines.get(one) for one in passages]
 
+    def words_among(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        return [self.words.get(one) for one in passages]
 
-def knowing(cosines: dict[str, float]) -> Context:
-    return Context(replace(sample_services(), asked=Known(cosines)))
+
+def knowing(cosines: dict[str, float], words: dict[str, float] | None = None) -> Context:
+    return Context(replace(sample_services(), asked=Known(cosines, words)))
 
 
 def test_each_vote_names_the_question_that_was_matched():
@@ -51,10 +54,22 @@ def test_reranking_adds_the_weighted_likeness_to_the_standardised_score():
     z = 1 / (2 / 3) ** 0.5
     # c has no known question: the mean of the others, 0.5
     assert [hit.score for hit in hits] == pytest.approx([z + 0.2, 0 + 1.8, -z + 1.0])
-    assert [term.name for term in hits[0].terms] == ["standardised", "known questions"]
+    assert [term.name for term in hits[0].terms] == ["standardised", "known questions", "their words"]
     assert [sum(one.value * one.weight for one in hit.terms) for hit in hits] == pytest.approx(
         [hit.score for hit in hits]
     )
+
+
+def test_words_of_known_questions_count_among_the_first_ten_only():
+    scores = {str(n): 12.0 - n for n in range(12)}
+    asked = dict.fromkeys(scores, 0.0)
+    hits = list(
+        RerankByQuestions(weight=4).rerank(ranking_of(scores), knowing(asked, asked | {"9": 3.0, "10": 3.0}))
+    )
+    told = {hit.id: [term.value * term.weight for term in hit.terms[2:]] for hit in hits}
+    assert told["9"] == [4 * 0.25 * 3.0]
+    assert told["10"] == told["11"] == []
+    assert max(hits, key=lambda hit: hit.score).id == "9"  # 3 more than standard scores from -1.6 to 1.6
 
 
 def test_equal_scores_are_reranked_by_the_questions_alone():
