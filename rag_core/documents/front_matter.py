@@ -1,5 +1,6 @@
 """The header of a Markdown file, within limits of size, depth and aliases."""
 
+import json
 import re
 import tomllib
 from contextlib import suppress
@@ -13,12 +14,13 @@ from .limits import MAX_HEADER, READING, LimitExceeded
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # some builds have none in C
 _FENCED = re.compile(
-    r"(?:---[ \t]*\n(?P<yaml>(?s:.*?\n)??)(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>(?s:.*?\n)??)\+\+\+)[ \t]*(?:\n|\Z)"
+    r"(?:---[ \t]*\n(?P<yaml>(?s:.*?\n)??)(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>(?s:.*?\n)??)\+\+\+"
+    r"|(?P<json>\{[ \t]*\n(?s:.*?)\n\}))[ \t]*(?:\n|\Z)"
 )
 
 
 def take_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The fields of a header of any schema, and the body: YAML between lines of "---", or above one of "...", TOML of "+++".
+    """The fields of a header of any schema, and the body: YAML between lines of "---", or above one of "...", TOML of "+++", a JSON object.
 
     A header that is no valid YAML, as with a second colon in a title, has the fields of its lines "name: value". What has no
     fields is text. Raises LimitExceeded if the header exceeds a limit; yaml.YAMLError or ValueError if it is malformed and has
@@ -26,11 +28,11 @@ def take_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """
     if not (found := _FENCED.match(text)):
         return {}, text
-    header, body = found["yaml"] or found["toml"] or "", text[found.end() :]
+    header, body = found["yaml"] or found["toml"] or found["json"] or "", text[found.end() :]
     fields: Any = {}
-    if found["toml"]:
-        with suppress(tomllib.TOMLDecodeError):
-            fields = tomllib.loads(header)
+    if found["toml"] or found["json"]:
+        with suppress(ValueError):
+            fields = tomllib.loads(header) if found["toml"] else json.loads(header)
     else:
         try:
             fields = _load(header)

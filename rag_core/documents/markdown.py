@@ -63,6 +63,7 @@ _FRACTION = re.compile(r"<sup>(\d{1,3})</sup> ?[/\u2044] ?<sub>(\d{1,3})</sub>",
 _RAISED = re.compile(r"<sup>([^<>\n]{1,100})</sup>", re.IGNORECASE)
 _RAISED_BY_SIGNS = re.compile(r"(?<=\w)\^([+\-\u2212]?\d{1,4})\^")
 _LOWERED = re.compile(r"<sub>([^<>\n]{1,100})</sub>", re.IGNORECASE)
+_ATTRIBUTES = re.compile(r" \{[#.:][^{}]*\}$")  # of a heading, as pandoc and Google Docs write them
 _LIKE_A_HEADING = re.compile(r"#+\s")
 _LOOK_BACK = 2_000  # characters in which a comment that is open is looked for
 _SAFE = str.maketrans("<&", "\ufdd0\ufdd1")  # for signs that are no markup
@@ -189,7 +190,8 @@ class _Page:
             around = ahead[0].rstrip("# \t")
             plain = [one for one in token.children or () if not one.type.startswith(("strong", "em_"))]
             signs = "#" * int(above[-1].tag[1])
-            return [f"{around}{' ' * bool(around)}{signs} {' '.join(self._text(plain).split())}"]
+            said = _ATTRIBUTES.sub("", " ".join(self._text(plain).split()))
+            return [f"{around}{' ' * bool(around)}{signs} {said}"]
         text = self._text(token.children)
         if above[0].type == "list_item_open":
             text = _TASK.sub(lambda found: "\u2610" if found[1] == " " else "\u2612", text)

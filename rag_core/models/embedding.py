@@ -162,15 +162,19 @@ class LlamaEmbedder:
         return self._as_floats(lambda: [self.model.get_query_embedding(text) for text in texts])
 
     def _as_floats(self, ask: Callable[[], list[list[float]]]) -> list[list[float]]:
-        """Vectors as the server gives them; in plain numbers where it refuses base64, for which OpenAI's client asks."""
+        """Vectors as the server gives them; in plain numbers, or unasked, where it refuses OpenAI's client its base64."""
         options = getattr(self.model, "additional_kwargs", {})
         try:
             return ask()
         except Exception as error:
-            if ENCODING in options or not rejected_option(error, (ENCODING, "base64")):
+            if "extra_body" in options or not rejected_option(error, (ENCODING, "base64")):
                 raise
+        if ENCODING in options:
+            from openai import omit
+
+            options["extra_body"] = {ENCODING: omit}
         options[ENCODING] = "float"
-        return ask()
+        return self._as_floats(ask)
 
     def _passages(self, texts: list[str]) -> list[list[float]]:
         assert self._tracker
@@ -197,9 +201,8 @@ def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
     if not lengths[0] or set(lengths) != set(lengths[:1]):
         least, most = min(lengths), max(lengths)
         said = {"model": model, "least": least, "most": most}
-        raise ProviderError(
-            Message("Model {model} returned vectors of {least} to {most} numbers.", **said), UNUSABLE
-        )
+        what = Message("Model {model} returned vectors of {least} to {most} numbers.", **said)
+        raise ProviderError(what, UNUSABLE)
     with np.errstate(over="ignore"):
         vectors = np.asarray(raw, dtype=np.float32)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -222,9 +225,8 @@ def _check_count(raw: Sequence[Sequence[float]], count: int, model: str) -> None
 
 def shortened(calls: Iterable[ModelCall]) -> str:
     """What calls note of texts that were too long for their model, counted together; empty if nothing."""
-    notes = [
-        call.note for call in calls if isinstance(call.note, Message) and "shortened" in call.note.fields
-    ]
+    messages = (call.note for call in calls if isinstance(call.note, Message))
+    notes = [note for note in messages if "shortened" in note.fields]
     count, total = (sum(note.fields[name] for note in notes) for name in ("shortened", "total"))
     return _shortened(count, total) if notes else ""
 

@@ -40,9 +40,9 @@ UNREAD = 1 / 3, 256
 # What ends a model's name: how it is packed or offered, as in llama3.2:latest, small.Q4_K_M.gguf or llama-3.1-8b:free, and
 # before that its version, as in gpt-4o-2024-08-06 or mistral-large-2411
 _OFFER = re.compile(
-    r"(?:[-:]latest|:(?:free|nitro|floor|online|extended|\d\d?)|[-.:@](?:i?q\d\w*|b?f\d\d|gguf))+$"
+    r"(?:[-:]latest|-v\d:\d|:(?:free|nitro|floor|online|extended|\d\d?)|[-.:@](?:i?q\d\w*|b?f\d\d|gguf))+$"
 )
-_VERSION = re.compile(r"[-:@](\d{4}-\d{2}-\d{2}|\d{3,8})$")
+_VERSION = re.compile(r"[-:@](\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{3,8})$")
 _AZURE = ".azure.com"  # there a model is asked for by the name that its deployment was given
 SENSELESS_USAGE = Message("the server's token counts make no sense; tokens were counted here")
 
@@ -227,8 +227,9 @@ def _is_same(name: str, other: str) -> bool:
 
 
 def _letters_and_version(name: str) -> tuple[str, str]:
-    last = re.split(r"[/\\]", name.casefold().rstrip("/\\"))[-1]
-    letters, *version = _VERSION.split(_OFFER.sub("", last))
+    # below a folder, or as in us.anthropic.claude
+    last = re.split(r"[/\\]|[a-z]+\.(?=[a-z])", _OFFER.sub("", name.casefold().rstrip("/\\")))[-1]
+    letters, *version = _VERSION.split(last)
     return re.sub(r"[\W_]", "", letters), "".join(version)
 
 

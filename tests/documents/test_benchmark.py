@@ -200,8 +200,7 @@ class TestAFolderThatIsNotWhole:
     @pytest.mark.parametrize(("missing", "name"), [("corpus", "corpus.jsonl"), ("queries", "queries.jsonl")])
     def test_a_file_is_missing(self, tmp_path, missing, name):
         error = refusal(beir(tmp_path, **{missing: None}))
-        assert error.message == f"{tmp_path} has no {name}."
-        assert "qrels/<split>.tsv" in error.next_step
+        assert error.message.startswith(f"{tmp_path / name} cannot be read")
 
     def test_the_split_is_missing_and_the_others_are_named(self, tmp_path):
         beir(tmp_path)
@@ -254,14 +253,12 @@ class TestAFolderThatIsNotWhole:
     @pytest.mark.parametrize(
         ("header", "words"),
         [
-            ("", "there is no header"),
+            ("", "the header is ''"),
             ("query-id,corpus-id,score", "the header is 'query-id,corpus-id,score'"),
             ("query-id corpus-id score", "the header is 'query-id corpus-id score'"),
             ("qid\tdocid\trel", "the header is 'qid\\tdocid\\trel'"),
             ("query-id\tcorpus-id\tscore\tnote", "the header is 'query-id\\tcorpus-id\\tscore\\tnote'"),
-            ("q2\td3\t2", "a judgement where the header should be."),
-            ("q2 0 d3 2", "a judgement where the header should be (the file looks like TREC qrels"),
-            ("q2\t0\td3\t-1", "a judgement where the header should be (the file looks like TREC qrels"),
+            ("q2 0 d3 2", "the header is 'q2 0 d3 2'"),  # as TREC has them
         ],
     )  # fmt: skip
     def test_the_header_of_the_judgements_is_wrong(self, tmp_path, header, words):

@@ -61,7 +61,7 @@ def test_what_is_shown_is_read(tmp_path, text, expected):
     ("text", "expected"),
     [
         ("Iron\\_list\n===\nA.\n\nZinc\nnow\n---\nB.", ["# Iron_list", "A.", "## Zinc now", "B."]),  # setext
-        ("# **Iron** ##\n   ## *Zinc*", ["# Iron", "## Zinc"]),
+        ("# **Iron** ## {#iron .wide}\n   ## *Zinc*\n# {a}", ["# Iron ##", "## Zinc", "# {a}"]),
         (
             "~~~\n# a\n~~~\n```\n## b\n```\n\n    # c",
             ["~~~", " # a", "~~~", "```", " ## b", "```", "    # c"],
@@ -86,11 +86,12 @@ def test_headings_and_no_other_lines_begin_with_their_signs(text, expected):
         ("---\ntitle: 'Iron: when'\n...\n", ()),  # pandoc
         ("---\r\ntitle: 'Iron: when'\r\ndate: 2025-03-07\r\n--- \r\n", ("date: 2025-03-07",)),
         ("---\ntitle: 'Iron: when'\nlayout:\n---\n", ("layout",)),  # Jekyll
+        ('{\n "title": "Iron: when",\n "tags": ["a", "b"]\n}\n', ("tags: a, b",)),  # Hugo
     ],
 )
 def test_front_matter_of_other_programs_is_no_text(tmp_path, header, told):
-    document = read_one(tmp_path, "a.md", header + "Daily.\n")
-    assert (document.title, document.text.strip(), document.hidden) == ("Iron: when", "Daily.", told)
+    document = read_one(tmp_path, "a.md", header + "# Daily\n")
+    assert (document.title, document.text.strip(), document.hidden) == ("Iron: when", "# Daily", told)
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,14 @@ def test_a_sentence_goes_on_over_a_page_without_what_stands_at_its_edges(tmp_pat
     assert set(document.hidden) == {"header or footer: Maple ward 12", "header or footer: page 1 of 2"}
 
 
+def test_two_pages_that_a_number_counts_are_enough_for_the_header_of_a_chapter(tmp_path):
+    drawn = [framed(number, "Rest.", of=9) for number in (1, 2)] + [at(72, 740, "Walk.")] * 3
+    assert (
+        words(read_one(tmp_path, "a.pdf", pages(*drawn)))
+        == "Maple ward 12 Rest. Maple ward 12 Rest. Walk. Walk. Walk."
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "second", "read"),
     [

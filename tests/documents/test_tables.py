@@ -179,8 +179,9 @@ def test_what_is_too_long_for_a_title_or_has_no_place_there_is_a_document(tmp_pa
         ("ward,2023,2024\nA,85,90\nB,70,75\n", ["ward: A\n2023: 85\n2024: 90", "ward: B\n2023: 70\n2024: 75"]),
         ("drug,week 12\niron,60 mg\n", ["drug: iron\nweek 12: 60 mg"]),
         ("drug,1,2,3\niron,6,0,6\n", ["drug: iron\n1: 6\n2: 0\n3: 6"]),
+        ('"drug","dose"\n"1","iron","6 mg"\n"2","zinc","15 mg"\n', ["column 1: 1\ndrug: iron\ndose: 6 mg", "column 1: 2\ndrug: zinc\ndose: 15 mg"]),
     ],
-    ids=["questions", "amounts", "a form's questions", "years", "weeks", "days"],
+    ids=["questions", "amounts", "a form's questions", "years", "weeks", "days", "rows that R numbers"],
 )  # fmt: skip
 def test_a_first_row_like_those_below_it_is_no_header(tmp_path, table, expected):
     assert texts(tmp_path, table) == expected
@@ -246,7 +247,7 @@ def test_columns_that_may_be_those_above_and_may_not_have_no_names_and_are_repor
     [
         ("tool,size,,room,floor\nhook,5 cm,,bath,2\nsaw,9 cm,,bed,3\naxe,8 cm,,,\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm", "tool: axe\nsize: 8 cm", "room: bath\nfloor: 2", "room: bed\nfloor: 3"]),
         ("tool,size,,tool,size\nhook,5 cm,,saw,9 cm\n", ["tool: hook\nsize: 5 cm", "tool: saw\nsize: 9 cm"]),
-        ("Tools,,,Rooms,\ntool,size,,room,floor\nhook,5 cm,,bath,2\n,,,bed,3\n", ["tool: hook\nsize: 5 cm", "room: bath\nfloor: 2", "room: bed\nfloor: 3"]),
+        ("Tools,,,Rooms,\ntool,size,,room,floor\nhook,5 cm,,bath,2\n", ["tool: hook\nsize: 5 cm", "room: bath\nfloor: 2"]),
     ],
     ids=["one longer", "a name in both", "titles"],
 )  # fmt: skip

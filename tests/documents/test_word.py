@@ -318,6 +318,13 @@ def test_a_style_hides_and_strikes_as_formatting_does(tmp_path, around, own, dir
     assert document.hidden == ((f"{told}: Give 10 mg.",) if told else ())
 
 
+def test_the_style_of_a_table_strikes_what_is_in_it(tmp_path):
+    inside = f"<w:tr><w:tc>{paragraph(run('Give 10 mg.'))}</w:tc></w:tr>"
+    table = f'<w:tbl><w:tblPr><w:tblStyle w:val="Gone"/></w:tblPr>{inside}</w:tbl>' + paragraph(run("Rest."))
+    document = read_one(tmp_path, "ward.docx", word(table, {"styles": style("Gone", STRUCK, kind="table")}))
+    assert (words(document), document.hidden) == ("Rest.", ("struck through: Give 10 mg.",))
+
+
 @pytest.mark.parametrize(
     ("direct", "expected"),
     [

@@ -16,6 +16,7 @@ from helpers.provider_lab import aimed
 from rag_core.models import load_embedder
 from rag_core.models.embedding import shortened
 from rag_core.models.llm import load_openai
+from rag_core.models.openai import client
 from rag_core.models.openai.dialects import readable
 from rag_core.models.tokenizer import count_tokens
 from rag_core.prompts.prompt import JUDGE_PASSAGE
@@ -310,6 +311,14 @@ class TestEmbeddings:
         tried = 2 if refusal.code >= 500 else 1  # the client tries a server fault again
         assert [one.body["encoding_format"] for one in base.requests] == ["base64"] * tried + ["float"] * 2
 
+    def test_where_any_way_of_writing_vectors_is_refused_none_is_named(self, base, embedder, expected):
+        refusal = Status(422, "body.encoding_format: Extra inputs are not permitted")
+        base.choose = lambda body: refusal if "encoding_format" in body else Reply()
+        for _ in range(2):
+            base.requests.clear()
+            assert np.allclose(embedder.embed(TEXTS, "passage")[0], expected)
+        assert [one.refused for one in base.requests] == [False]
+
     def test_a_short_text_that_is_refused_is_not_shortened(self, base, embedder):
         base.choose = lambda body: Status(400, "unknown dimensions")
         with pytest.raises(ProviderError, match=r"refused \(unknown dimensions\)"):
@@ -369,7 +378,8 @@ class TestSelfReports:
         ("small-7b", "/models/small-7b.Q4_K_M.gguf"), ("small-7b", "small-7b-IQ2_XS.gguf"),
         ("small-7b", "ggml-org/Small-7B-GGUF:Q4_K_M"), ("small-7b", "small-7b@q4_k_m"), ("small-7b", "small-7b:2"),
         ("org/small-7b:free", "org/small-7b"), ("small-7b", "/models/small-7b/"), ("gpt-35-turbo", "gpt-3.5-turbo-0125"),
-        ("large-latest", "large-2411"), ("gpt-4.1", "gpt-4-1-2025-04-14"),
+        ("large-latest", "large-2411"), ("gpt-4.1", "gpt-4-1-2025-04-14"), ("command-r", "command-r-08-2024"),
+        ("us.anthropic.claude-3-haiku-20240307-v1:0", "claude-3-haiku-20240307"),
     ])  # fmt: skip
     def test_a_version_of_the_same_model_is_no_other(self, base, prices, asked, answered):
         base.script.append(Events((said({"content": "Dogs bark."}, "stop", model=answered), "[DONE]")))
@@ -451,6 +461,7 @@ class TestSurroundings:
         ("HTTPS_PROXY", "carrier-pigeon://127.0.0.1", "carrier-pigeon"),
         ("SSL_CERT_FILE", "/nowhere/certificates.pem", "No such file"),
         ("SSL_CERT_DIR", "/nowhere", "no such folder"),
+        ("SSLKEYLOGFILE", "/nowhere/keys.log", "No such file"),
         ("NO_PROXY", "[::1]", "Invalid port"),
     ])  # fmt: skip
     def test_what_the_environment_gets_wrong_is_named(
@@ -459,6 +470,7 @@ class TestSurroundings:
         with monkeypatch.context() as environment:
             environment.delenv("SSL_CERT_FILE", raising=False)
             environment.setenv(variable, value)
+            client._certificates.cache_clear()
             with pytest.raises(SettingsError, match=words) as caught:
                 load_openai(Settings(), "gpt-4o", prices)
         assert variable in caught.value.message

@@ -103,7 +103,7 @@ class File:
 
 def _markdown(file: File) -> Iterator[Document]:
     text, fields = file.text, dict[str, Any]()
-    if text.startswith(("---", "+++")):
+    if text.startswith(("---", "+++", "{")):
         from ..front_matter import take_front_matter
 
         fields, body = take_front_matter(text)
@@ -118,20 +118,11 @@ def _markdown(file: File) -> Iterator[Document]:
     questions = questions_in(fields)
     own = metadata_of(fields, ("title", "questions"))
     fields.pop("questions", None)
-    given = fields.get("title")
-    title = heading or (given if isinstance(given, str) else "")
-    if given == title:
-        fields.pop("title", None)
-    rest = (f"{name}: {said}" if (said := _said(value)) else str(name) for name, value in fields.items())
+    title = fields.pop("title") if isinstance(fields.get("title"), str) else heading
+    said = {name: ", ".join(value for one, value in own if one == str(name)) for name in fields}
+    rest = (f"{name}: {value}" if value else str(name) for name, value in said.items())
     document = file.document(title, text, reported([*hidden, *rest]))
     yield replace(document, questions=questions, metadata=own)
-
-
-def _said(value: object) -> str:
-    """A value of front matter; empty for lists in lists: by aliases, these may be endless when written out."""
-    listed = value if isinstance(value, list) else [value]
-    is_plain = not any(isinstance(one, list | dict | set | tuple | None) for one in listed)
-    return ", ".join(map(str, listed)) if is_plain else ""
 
 
 def _archive(file: File) -> io.BytesIO:

@@ -32,6 +32,9 @@ def find_header(rows: Sequence[Cells], *, grouped: bool = False) -> Header:
     below = [row for row in rest if any(row)]
     if not any(first) or (not below and _filled(first) == 1):
         return Header(start, [], start)
+    numbers = [str(number) for number in range(1, len(below) + 1)]
+    if len(below) > 1 and [row[0] for row in below if len(row) == len(first) + 1] == numbers:
+        first = ["", *first]  # as R writes a table: the numbers of its rows have no name
     if len(below) > 1 and below[0] is rest[0] and _has_second_level(first, below, grouped=grouped):
         return Header(start, _numbered(_joined(first, below[0])), start + 2)
     if _is_data(first, below):
@@ -65,7 +68,7 @@ def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> H
 def find_gap(rows: Sequence[Cells]) -> int:
     """The empty column between two tables side by side, from 0; 0 if they may be one.
 
-    They are two if both have a column of the same name, or one is longer than the other.
+    They are two if both have a title or a column of the same name, or one is longer than the other.
     """
     for gap in range(2, max(map(len, rows), default=0) - 2):
         sides = [(row[:gap], row[gap + 1 :]) for row in rows if any(row)]
@@ -76,7 +79,9 @@ def find_gap(rows: Sequence[Cells]) -> int:
         first = filled.index((True, True)) if (True, True) in filled else len(filled)
         last = next((place for place in range(first, len(filled)) if not all(filled[place])), len(filled))
         shared = first < last and {*filter(None, sides[first][0])} & {*filter(None, sides[first][1])}
-        if shared or (last - first > 1 and len(set(filled[last:])) == 1):
+        titled = last - first > 1 and all(side[0] and _filled(side) == 1 for side in sides[first])
+        titled = titled and all(_filled(side) > 1 for side in sides[first + 1])
+        if shared or titled or (last - first > 1 and len(set(filled[last:])) == 1):
             return gap
     return 0
 

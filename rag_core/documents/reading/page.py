@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...values.letters import raised
 from ..hidden import reported
 from ..markup import Look, crossed_out, look
+from .headers import find_header
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -34,6 +35,11 @@ _WRAPPED: dict[str, _Change] = {
     "msqrt": lambda text: f"\u221a({text.strip()})",
 }
 _SIGNS = {"i", "span", "svg"}  # drawn by a sheet
+_DESCRIBED = {"alt", "aria-label", "title"}
+_BOXES = dict.fromkeys(
+    ("true", "checked", "checkbox-on"), "\u2612 "
+)  # by state, or as Confluence and Notion name them
+_BOXES |= dict.fromkeys(("false", "checkbox-off"), "\u2610 ")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _CELLS, _NONE = {"td", "th"}, set[str]()
 _ENDS = {  # an element -> those that it ends, if the page does not, and in which they are (HTML, 13.1.2.4)
@@ -60,6 +66,9 @@ _VALUES = {
 _ROMAN = {
     1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i",
 }  # fmt: skip
+_LETTERS = {"a", "A", "lower-alpha", "lower-latin", "upper-alpha", "upper-latin"}  # by type, or by a style
+_NUMERALS = {"i", "I", "lower-roman", "upper-roman"}
+_COUNTED = re.compile(r"(?:list-style|counter\()[^;]*?((?:lower|upper)-(?:alpha|latin|roman))")
 LINES = 4  # of a cell; one with more, or with a heading, is a part of the page's layout
 SEPARATOR = " | "
 LONG = 12  # rows: a table that may be cut has a rule below its header, by which each part is given it
@@ -104,7 +113,7 @@ def read_page(content: bytes, deepest: int) -> Page:
                 self.popTag()
 
     decoded = _decoded(content)
-    page = Flattened(decoded, "html.parser")
+    page = Flattened(decoded, "html.parser", multi_valued_attributes=None)
     titles = (one.get_text(strip=True) for one in page.find_all("title") if not _around(one, {"svg"}))
     title = next(titles, "")
     styled = page.find(["style", "link"]) is not None  # a sheet may colour the page
@@ -123,7 +132,7 @@ def _is_fraction(figures: Tag) -> bool:
     return is_bar and getattr(getattr(bar, "next_sibling", None), "name", "") == "sub"
 
 
-def _item(element: Tag, following: dict[int, int]) -> _Change | None:
+def _item(element: Tag, following: dict[int, int], styles: Mapping[str, str]) -> _Change | None:
     """What becomes of the text of an item of a list; `following` holds each list's next number (HTML, 4.4.5 and 4.4.8)."""
     if element.name != "li":
         return None
@@ -136,14 +145,15 @@ def _item(element: Tag, following: dict[int, int]) -> _Change | None:
     if backwards and places == [None] * 3:
         number = sum(_around(one, _LISTS) is around for one in around("li"))
     following[id(around)] = number - 1 if backwards else number + 1
-    mark = _counted(number, str(element.get("type") or around.get("type")))
+    styled = _COUNTED.findall(f"{_style(around, styles)};{_style(element, styles)}")
+    mark = _counted(number, [str(element.get("type") or around.get("type")), *styled][-1])
     return lambda text: f"\n{mark}. {text.strip()}\n"
 
 
 def _counted(number: int, kind: str) -> str:
     """A number as lists of a kind show it: "a" counts with letters, "i" with Roman numerals, "A" and "I" with capitals."""
-    small = _letters(number) if kind in ("a", "A") else roman(number) if kind in ("i", "I") else ""
-    return (small.upper() if kind.isupper() else small) or str(number)
+    small = _letters(number) if kind in _LETTERS else roman(number) if kind in _NUMERALS else ""
+    return (small.upper() if kind.isupper() or kind.startswith("upper") else small) or str(number)
 
 
 def _letters(number: int) -> str:
@@ -218,12 +228,8 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
         elif element.name == "title" and _around(element, {"svg"}):
             labels.append((element.get_text(" ", strip=True), ""))
         elif element.name not in _NOT_TEXT:
-            given = element.attrs.items()
-            attributes = {
-                name: " ".join(one) if isinstance(one, list) else str(one or "") for name, one in given
-            }
-            classes = [styles[name] for name in attributes.get("class", "").split() if name in styles]
-            style = ";".join([*classes, attributes.get("style", "").lower()])
+            attributes = {name: str(one or "") for name, one in element.attrs.items()}
+            style = _style(element, styles)
             seen = look(element.name, attributes, around)
             if seen is None or (reason := crossed_out(element.name, style) or _why_not_shown(element)):
                 said = " ".join(element.get_text(" ", strip=True).split())
@@ -233,12 +239,12 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
                 continue
             hidden += _beside(element, attributes)
             before = len(labels)
-            said = attributes.get("title", "") if element.name in _SIGNS else ""
+            said = attributes.get("title", "") if element.name in _SIGNS | {"img", "a"} else ""
             if label := (attributes.get("aria-label") or attributes.get("alt") or said).strip():
                 labels.append((label, f"picture: {label}" if "alt" in attributes else ""))
             ends: list[tuple[PageElement | _End | str, Look]] = []
-            change = _in_grid(element, attributes, grids) or _item(element, items) or _change(element, style)
-            if change:
+            change = _in_grid(element, attributes, grids) or _item(element, items, styles)
+            if change := change or _change(element, style):
                 parts.append([])
                 ends = [(_End(change, before if element.name in _CELLS | {"li"} else None), seen)]
             elif element.name in _BLOCKS or element.name in _HEADINGS:
@@ -250,15 +256,21 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
 
 
 def _styles(page: Tag) -> dict[str, str]:
-    """What a page's own style sheet says of classes, where it bears on the meaning: Google Docs strikes and raises so."""
+    """What a page's own style sheet says of classes, where it bears on meaning: Google Docs strikes, raises and counts so."""
     found: dict[str, str] = {}
     for sheet in page.find_all("style"):
         for rule in sheet.get_text().lower().split("}"):
             selectors, _, style = rule.rpartition("{")
-            if "line-through" in style or "vertical-align" in style:
-                for name in re.findall(r"\.([\w-]+)\s*(?:,|$)", selectors):
+            items = r"(?:\s*>?\s*li(?:::?before|::marker)?)?" if _COUNTED.search(style) else ""
+            if items or "line-through" in style or "vertical-align" in style:
+                for name in re.findall(rf"\.([\w-]+){items}\s*(?:,|$)", selectors):
                     found[name] = f"{found.get(name, '')};{style}"
     return found
+
+
+def _style(element: Tag, styles: Mapping[str, str]) -> str:
+    classes = [styles[name] for name in str(element.get("class") or "").split() if name in styles]
+    return ";".join([*classes, str(element.get("style") or "").lower()])
 
 
 def _why_not_shown(element: Tag) -> str:
@@ -269,9 +281,10 @@ def _why_not_shown(element: Tag) -> str:
 
 def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
     """What an element says that its reader does not see."""
-    if element.name == "img" and not {"alt", "aria-label"} & {*attributes}:  # an empty one is decoration
+    bare = _DESCRIBED.isdisjoint(attributes)  # an empty description is one of decoration
+    if element.name == "img" and bare:
         yield "a picture without a description"
-    elif element.name in _SIGNS and not {"aria-label", "title"} & {*attributes} and not element.find(True):
+    elif element.name in _SIGNS and bare and not element.find(True):
         cell = _around(element, {"td", "th", "li"})  # otherwise empty: a tick, or a cross
         within = [*islice(cell.descendants, LONG)] if cell else []
         empty = len(within) < LONG and not "".join(one for one in within if isinstance(one, str)).strip()
@@ -290,7 +303,9 @@ def _instead(element: Tag, attributes: Mapping[str, str]) -> str:
         return f"{attributes.get('value', '')} " if kind in _VALUES else ""
     if element.name == "option" and _around(element, {"select"}):
         return "\u2612 " if "selected" in attributes else "\u2610 "
-    return "/" if _is_last_of(element, "mfrac") else ""
+    named = attributes.get("class", "").split() if element.name in ("li", "div", "span") else []
+    box = next((_BOXES[one] for one in [attributes.get("aria-checked", ""), *named] if one in _BOXES), "")
+    return "/" if _is_last_of(element, "mfrac") else box
 
 
 def _change(element: Tag, style: str) -> _Change | None:
@@ -312,13 +327,19 @@ def _in_grid(element: Tag, attributes: Mapping[str, str], grids: Mapping[int, Gr
         return None
     grid = grids[id(table)]
     if element.name == "tr":
-        cells = element.find_all(("th", "td")) if table.find("tr") is element else []
-        is_header = len(cells) > 1 and all(one.name == "th" for one in cells)
-        is_long = is_header and len(table.find_all("tr", limit=LONG)) == LONG
-        rule = SEPARATOR.join(["---"] * len(cells)) if is_long else ""
+        first = table.find_all("tr", limit=LONG) if table.find("tr") is element else []
+        rule = _rule([row.find_all(("th", "td")) for row in first]) if len(first) == LONG else ""
         return lambda text: "\n" + "\n".join(filter(None, [text.strip(), grid.end_row(), rule]))
     columns, rows = attributes.get("colspan", ""), attributes.get("rowspan", "")
     return lambda text: grid.take(text, columns, rows)
+
+
+def _rule(rows: list[list[Tag]]) -> str:
+    """The line below the header of a table with these cells; few programs mark one, so that it may be told by its words."""
+    texts = [[one.get_text(" ", strip=True) for one in row] for row in rows]
+    layout = any(one.find(("table", *_HEADINGS)) for one in rows[0])
+    is_header = all(one.name == "th" for one in rows[0]) or (not layout and find_header(texts)[::2] == (0, 1))
+    return SEPARATOR.join(["---"] * len(rows[0])) if is_header and len(rows[0]) > 1 else ""
 
 
 def _around(element: Tag, names: set[str]) -> Tag | None:
@@ -336,9 +357,7 @@ class Grid:
     """One table, read from top to bottom."""
 
     def __init__(self) -> None:
-        self._row: list[
-            tuple[str, int, int]
-        ] = []  # the texts of cells, and how many columns and rows they cover
+        self._row = list[tuple[str, int, int]]()  # texts of cells, and how many columns and rows they cover
         # column -> rows below that a cell still covers, its text
         self._reaching: dict[int, tuple[int, str]] = {}
 

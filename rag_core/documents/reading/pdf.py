@@ -141,9 +141,7 @@ class _Begun:
     level: float = 0.0
     size: float = 0.0
     last: float = math.nan  # where a letter by itself stands
-    steps: dict[int, float] = field(
-        default_factory=dict
-    )  # from it to the next sign, by its place in the text
+    steps: dict[int, float] = field(default_factory=dict)  # to the next sign, by its place in the text
     ended: bool = False
     spaced: bool = False  # has blanks that are drawn by themselves
     after: str | None = None
@@ -286,7 +284,7 @@ def take_running(pages: Sequence[list[Line]]) -> list[str]:
     """Take running headers and footers off pages; they are returned.
 
     They stand outermost, apart from the text and no larger, on three pages, or two of up to four, at one height with one
-    wording, but for a number that counts with the pages.
+    wording, but for a number that counts with the pages. With one, two are enough: a chapter may be short.
     """
     most, fewest = _body_size(pages) * 1.1, 2 if len(pages) <= 4 else 3
     counts, edges = Counter[tuple[int, str]](), list[tuple[list[Line], int, list[Line]]]()
@@ -297,7 +295,11 @@ def take_running(pages: Sequence[list[Line]]) -> list[str]:
         counts.update({key for line in outer if line.size <= most for key in _keys(line, number)})
     taken: dict[str, str] = {}
     for lines, number, edge in edges:
-        runs = [any(counts[key] >= fewest for key in _keys(line, number)) for line in edge]
+        said = [
+            [(counts[key], fewest if key[1] == line.text else 2) for key in _keys(line, number)]
+            for line in edge
+        ]
+        runs = [any(found >= enough for found, enough in one) for one in said]
         many = [*runs, False].index(False)
         if 0 < many < len(edge) and abs(edge[many - 1].level - edge[many].level) > 1.5 * edge[many - 1].size:
             lines[:] = [line for line in lines if line not in edge[:many]]

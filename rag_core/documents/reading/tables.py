@@ -58,7 +58,7 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
         above = [_line(row.cells) for row in seen[: header.above] if any(row.cells)]
         top = seen[: header.below]
         widths = Counter(len(row.cells) for row in seen if any(row.cells))
-        usual = len(top[-1].cells) if header.names else max(widths, key=widths.__getitem__, default=0)
+        usual = len(header.names) or max(widths, key=widths.__getitem__, default=0)
         yield from (report for row in top for report in row.reports)
         if names and not header.names:
             yield f"a table that may or may not go on below a blank row: {_line(seen[header.above].cells)}"
@@ -214,9 +214,8 @@ def csv_rows(table: str) -> Iterator[Row]:
 def _records(table: str, delimiter: str, escaped: bool) -> Iterator[tuple[int, list[str], list[str]]]:
     """(line from 0, cells, faults); after a malformed record the next line is another."""
     if escaped:  # a backslash before any other sign is itself
-        table = re.sub(
-            rf"\\([^\\\"\n{re.escape(delimiter)}])|\\.", lambda b: f"\\{b[0]}" if b[1] else b[0], table
-        )
+        escaped_sign = rf"\\([^\\\"\n{re.escape(delimiter)}])|\\."
+        table = re.sub(escaped_sign, lambda found: f"\\{found[0]}" if found[1] else found[0], table)
     lines = list(io.StringIO(table))
     escape = "\\" if escaped else None
     begin = 0

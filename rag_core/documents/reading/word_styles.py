@@ -30,7 +30,7 @@ class Styles:
         styles.reverse()  # the first of an id counts
         self._named = {attribute(one, "styleId"): one for one in styles}
         self._always = [name for name in _LOOKS if is_on(root, "docDefaults", "rPrDefault", "rPr", name)]
-        self.says, self.raises = cache(self._says), cache(self._raises)
+        self.says = cache(self._says)
 
     def chain(self, name: str) -> Iterator[Element]:
         """A style, and those that it is based on."""
@@ -44,30 +44,28 @@ class Styles:
         """The id of a paragraph's style."""
         return value(paragraph, "pPr", "pStyle") or self._usual
 
-    def _says(self, style: str, look: str) -> bool:
-        said = (is_on(one, "rPr", look) for one in self.chain(style))
-        return next((on for on in said if on is not None), False)
-
-    def _raises(self, style: str) -> bool | None:
-        said = (_raised(child(one, "rPr")) for one in self.chain(style))
+    def _says(self, style: str, look: str) -> bool | None:
+        found = (child(one, "rPr") for one in self.chain(style))
+        said = (_raised(one) if look == "raised" else is_on(one, look) for one in found if one is not None)
         return next((on for on in said if on is not None), None)
 
     def spell_out(self, whole: Element) -> None:
         """Give each run as its own formatting what styles say of it: that it is hidden, struck through or raised."""
-        waiting: list[tuple[Element, Element | None]] = [(whole, None)]
+        waiting: list[tuple[Element, Element | None, str]] = [(whole, None, "")]
         while waiting:
-            run, paragraph = waiting.pop()
-            waiting += [(one, run if tag(run) == "p" else paragraph) for one in run]
+            run, paragraph, table = waiting.pop()
+            table = value(run, "tblPr", "tblStyle") if tag(run) == "tbl" else table
+            waiting += [(one, run if tag(run) == "p" else paragraph, table) for one in run]
             if tag(run) != "r":
                 continue
             if (own := child(run, "rPr")) is None:
                 run.insert(0, own := like("rPr"))
-            names = value(own, "rStyle"), self.name(paragraph)
-            raised = next((on for on in (_raised(own), *map(self.raises, names)) if on is not None), False)
-            if raised and child(own, "vertAlign") is None:
+            names = value(own, "rStyle"), self.name(paragraph), table
+            raised = [_raised(own), *(self.says(name, "raised") for name in names)]
+            if next((on for on in raised if on is not None), False) and child(own, "vertAlign") is None:
                 own.append(like("vertAlign", val="superscript"))
             for look in _LOOKS:
-                on = look in self._always or self.says(names[0], look) != self.says(names[1], look)
+                on = look in self._always or sum(self.says(name, look) is True for name in names) % 2 == 1
                 if on and child(own, look) is None:
                     own.append(like(look))
 

@@ -136,16 +136,16 @@ def _certificates(file: str, folder: str) -> ssl.SSLContext:
     """
     try:
         folders = [] if file else folder.split(os.pathsep)
-        if (
-            folder and folders and not any(map(os.path.isdir, folders))
-        ):  # OpenSSL ignores those that are missing
+        # OpenSSL ignores those that are missing
+        if folder and folders and not any(map(os.path.isdir, folders)):
             raise NotADirectoryError("no such folder")
         return httpx.create_ssl_context()
     except OSError as error:  # also a file that has no certificate
-        said = {"name": "SSL_CERT_FILE" if file else "SSL_CERT_DIR", "reason": error, "path": file or folder}
-        raise SettingsError(
-            Message("{name} cannot be read ({reason}): {path}.", **said), CORRECT_IT
-        ) from error
+        name, path = ("SSL_CERT_FILE", file) if file else ("SSL_CERT_DIR", folder)
+        if error.filename and error.filename == os.environ.get("SSLKEYLOGFILE"):
+            name, path = "SSLKEYLOGFILE", error.filename
+        what = Message("{name} cannot be read ({reason}): {path}.", name=name, reason=error, path=path)
+        raise SettingsError(what, CORRECT_IT) from error
 
 
 def client_options(settings: Settings, key: SecretStr | None, calls: CallTracker) -> dict[str, Any]:
