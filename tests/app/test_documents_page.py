@@ -69,6 +69,14 @@ def test_a_document_that_gives_orders_says_so_once(open_page):
     assert "but not read" not in shown
 
 
+def test_the_warning_about_patients_data_stands_above_the_button(open_page):
+    page = open_page({"good.md": front_matter()})
+    page.query_params["view"] = "add"
+    words = [str(getattr(one, "label", None) or getattr(one, "value", "")) for one in page.run().main]
+    (warned,) = [place for place, one in enumerate(words) if "Do not upload data of patients." in one]
+    assert warned < words.index("Add documents")
+
+
 def test_texts_that_the_model_did_not_read_to_their_end_are_counted_where_a_job_ended():
     def page() -> None:
         from pages.shared import measuring
