@@ -15,18 +15,17 @@ from ..stages import LeaveOut
 from ..stages.citations import unmarked
 from ..values.answers import Answer
 from ..values.sources import listed
-from ..values.trace import Trace
+from ..values.trace import Trace, shared_passages
 from ..values.translation import translate, translate_plural
 from ..values.types import Passage
-from .fate import fates
+from .fate import fates, no_longer_found
 from .without_models import recipe_of_unchanged
 
 Columns = tuple[int, ...]  # positions, ascending
 Key = TypeVar("Key")
 NO_FIGURE = ("", "times")  # units: 2019 is any number, and "once" says nothing beside a dose
-_PLURAL = re.compile(
-    r"(?<=mes|dad)es$|(?<!me)s$"
-)  # of English and Spanish units: weeks, semanas, meses, unidades
+# of English and Spanish units: weeks, semanas, meses, unidades
+_PLURAL = re.compile(r"(?<=mes|dad)es$|(?<!me)s$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +246,6 @@ def answer_without(trace: Trace, passages: Collection[str], services: Services) 
     return changed.run(trace.question, services, run)
 
 
-NOT_FOUND = "no search found it"
-
-
 @dataclass(frozen=True, slots=True)
 class RankChange:
     """A passage that either result uses: its rank in each, from 1, or None, and its later fate in words."""
@@ -286,15 +282,19 @@ def rank_changes(before: Trace, after: Trace) -> tuple[RankChange, ...]:
         >>> from rag_core.testing import sample_services
         >>> def used(k): return build(("bm25", {"k_final": k})).without_answer().run("horses", sample_services())
         >>> [(one.before, one.after, one.kind, one.fate) for one in rank_changes(used(2), used(1))]
-        [(1, 1, 'same', 'used at 1'), (2, None, 'left', 'no search found it')]
+        [(1, 1, 'same', 'used at 1'), (2, None, 'left', 'cut by the 1-passage limit')]
     """
-    was, now = _ranks(before), _ranks(after)
     told = {fate.passage.id: fate.text for fate in fates(after)}
-    passages = {hit.id: hit.passage for trace in (before, after) for hit in trace.ranking}
-    order = [*now, *(one for one in was if one not in now)]
-    return tuple(
-        RankChange(passages[one], was.get(one), now.get(one), told.get(one, NOT_FOUND)) for one in order
-    )
+    changes = [
+        RankChange(
+            one.passage,
+            one.ranks.get(0),
+            one.ranks.get(1),
+            told.get(one.passage.id) or no_longer_found(one.passage.id, before, after),
+        )
+        for one in shared_passages((before.ranking, after.ranking))
+    ]
+    return tuple(sorted(changes, key=lambda one: (one.after is None, one.after or one.before)))
 
 
 def answer_changes(before: Answer, after: Answer) -> tuple[SentenceChange, ...]:
@@ -311,10 +311,6 @@ def answer_changes(before: Answer, after: Answer) -> tuple[SentenceChange, ...]:
     was, now = _sentences(before), _sentences(after)
     kept = [SentenceChange(one, "same" if one in was else "new") for one in now]
     return (*kept, *(SentenceChange(one, "gone") for one in was if one not in now))
-
-
-def _ranks(trace: Trace) -> dict[str, int]:
-    return {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
 
 
 def _sentences(answer: Answer) -> Sequence[str]:

@@ -1,7 +1,7 @@
 """What became of every passage that a strategy retrieved: one fate each, read off its trace; why not another?"""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -24,7 +24,6 @@ from .flow import (
     last_hits,
     places,
     query_title,
-    ranks,
     stage_title,
 )
 from .without_models import Replay
@@ -63,7 +62,7 @@ class Fate:
     stage: str
     rank: int
     of: int
-    text: str
+    text: Message
     places: tuple[Place, ...]
     score: float | None = None
     limit: float | None = None
@@ -78,7 +77,11 @@ class Fate:
 
     def ranks(self, columns: Sequence[FlowColumn]) -> tuple[int | None, ...]:
         """Its best rank in each column of the rank flow; None where it is absent."""
-        return ranks(self.places, columns)
+        by_lane = {place.lane: place.rank for place in self.places}
+        return tuple(
+            min((by_lane[lane] for lane in column.lanes if lane in by_lane), default=None)
+            for column in columns
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values, the passage by id and title."""
@@ -108,9 +111,8 @@ def _ended(fate: Fate) -> str:
     """A fate without what is the passage's own."""
     match fate.kind:
         case "cut":
-            template = fate.text.template if isinstance(fate.text, Message) else ""
-            limit = fate.text.fields["limit"] if isinstance(fate.text, Message) else fate.limit
-            if template.startswith("not reranked"):
+            limit = fate.text.fields["limit"]
+            if fate.text.template.startswith("not reranked"):
                 return Message("not reranked, cut by {limit}", limit=limit)
             return Message("cut by {limit}", limit=limit)
         case "below":
@@ -149,11 +151,8 @@ def fates(trace: Trace) -> tuple[Fate, ...]:
 
 def at_least_apart(low: float, high: float) -> tuple[str, str]:
     """Two numbers with two decimals, or as many as it takes to tell them apart."""
-    for decimals in range(2, 10):
-        shown = f"{low:.{decimals}f}", f"{high:.{decimals}f}"
-        if shown[0] != shown[1]:
-            return shown
-    return f"{low:.2f}", f"{high:.2f}"
+    decimals = next((one for one in range(2, 10) if f"{low:.{one}f}" != f"{high:.{one}f}"), 2)
+    return f"{low:.{decimals}f}", f"{high:.{decimals}f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +168,8 @@ class _Judge:
         if identity in self.final:
             rank, size = self.final[identity], len(self.final)
             stage = self.trace.steps[last].stage
-            return Fate(
-                hit.passage, "used", last, stage, rank, size, Message("used at {rank}", rank=rank), where
-            )
+            text = Message("used at {rank}", rank=rank)
+            return Fate(hit.passage, "used", last, stage, rank, size, text, where)
         step = self.trace.steps[seen + 1]
         best = min((one for one in where if self.lanes[one.lane].position == seen), key=lambda one: one.rank)
         lane = self.lanes[best.lane]
@@ -195,7 +193,7 @@ class _Judge:
         match step.stage:
             case Top.__name__:
                 k = step.params["k"]
-                limit = self._limit(step.control, k)
+                limit = _limit(self.trace, step.control, k)
                 text = Message("cut by {limit} ({place})", limit=limit, place=rank)
                 if any(step.kind == "rerank" for step in self.trace.steps[seen + 2 : seen + 3]):
                     text = Message("not reranked: cut by {limit} ({place})", limit=limit, place=rank)
@@ -210,11 +208,8 @@ class _Judge:
             case ReciprocalRankFusion.__name__:
                 fusion = fusion_of(step)
                 assert isinstance(fusion, ReciprocalRankFusion)
-                found = (
-                    one
-                    for one in self.trace.steps[seen].after.rankings
-                    if hit.id in {each.id for each in one}
-                )
+                before = self.trace.steps[seen].after.rankings
+                found = (one for one in before if hit.id in {each.id for each in one})
                 if not any(map(fusion.weight, found)):
                     text = Message("ignored by fusion: only searches of weight 0 found it")
                     return {"kind": "weightless", "text": text}
@@ -223,12 +218,6 @@ class _Judge:
             return {"kind": "unscored", "text": text}
         text = Message("dropped by {stage} ({place} of {size})", stage=step.stage, place=rank, size=lane.size)
         return {"kind": "dropped", "text": text}
-
-    def _limit(self, control: str, k: object) -> str:
-        """A cut in people's words; by its code name if the strategy is not in the catalogue."""
-        recipe = RECIPES.get(self.trace.strategy)
-        declared = {one.name: one for one in recipe.controls} if recipe else {}
-        return declared[control].as_limit(k) if control in declared else f"{control} {k}"
 
     def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
         """Lost to the last pick by relevance or by likeness: by what took more off its MMR value."""
@@ -263,6 +252,35 @@ class _Judge:
         if identity in self.final:
             return Message("passage {rank}", rank=self.final[identity])
         return Message("“{title}”", title=self.hits[identity].passage.full_title)
+
+
+def _limit(trace: Trace, control: str, k: object) -> str:
+    """A cut in people's words; by its code name if the strategy is not in the catalogue."""
+    recipe = RECIPES.get(trace.strategy)
+    declared = {one.name: one for one in recipe.controls} if recipe else {}
+    return declared[control].as_limit(k) if control in declared else f"{control} {k}"
+
+
+def no_longer_found(passage: str, before: Trace, after: Trace) -> str:
+    """Why no search of `after` returned a passage that one of `before` did, in the words of a fate."""
+    earlier = {(one.query.text, one.retriever): one for _, one in _searches(before)}
+    for search, found in _searches(after):
+        was = earlier.get((found.query.text, found.retriever), ())
+        size = sum(1 + len(hit.passage.copies) for hit in found)
+        if search.most in (size, None) and any(hit.id == passage for hit in was):  # it returns no more
+            limit = after.controls.get(search.control, size)
+            return Message("cut by {limit}", limit=_limit(after, search.control, limit))
+    return Message("no search found it")
+
+
+def _searches(trace: Trace) -> Iterator[tuple[Retriever, Ranking]]:
+    """The searches of a strategy of the catalogue, each with what it found."""
+    recipe = RECIPES.get(trace.strategy)
+    stages = recipe.build(**trace.controls).stages if recipe else ()
+    for stage, step in zip(stages, trace.steps, strict=False):
+        if isinstance(stage, Retrieve):
+            made = dict(zip(stage.names, stage.retrievers, strict=True))
+            yield from ((made[one.retriever], one) for one in step.after.rankings)
 
 
 MOST_RANKED = 20_000  # passages of a corpus whose vectors are all read to tell a dense rank; a second or so
@@ -314,14 +332,8 @@ def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[st
         if fate.passage.id == passage:
             sentence = f"{fate.text[0].upper()}{fate.text[1:]}."
             return WhyNot(passages[passage], trace.strategy, fate, (), sentence)
-    replay = Replay(trace, services)
-    ctx, searches = replay.context(), list[Missed]()
-    for stage, step in zip(replay.strategy({}).stages, trace.steps, strict=False):
-        if isinstance(stage, Retrieve):
-            made = dict(zip(stage.names, stage.retrievers, strict=True))
-            searches += [
-                _missed(made[one.retriever], one, passage, passages, ctx) for one in step.after.rankings
-            ]
+    ctx = Replay(trace, services).context()
+    searches = [_missed(made, one, passage, passages, ctx) for made, one in _searches(trace)]
     told = Message.joined((one.text for one in searches), "; ")
     lost = Message("Never retrieved: {searches}.", searches=told) if searches else Message("Never retrieved.")
     return WhyNot(passages[passage], trace.strategy, None, tuple(searches), lost)

@@ -138,14 +138,6 @@ def flow_columns(trace: Trace) -> tuple[FlowColumn, ...]:
     return tuple(columns)
 
 
-def ranks(where: Sequence[Place], columns: Sequence[FlowColumn]) -> tuple[int | None, ...]:
-    """A passage's best rank in each column; None where it is absent."""
-    by_lane = {place.lane: place.rank for place in where}
-    return tuple(
-        min((by_lane[lane] for lane in column.lanes if lane in by_lane), default=None) for column in columns
-    )
-
-
 def _search(lane: Lane) -> str:
     name = stage_title(lane.retriever)
     if lane.origin == "question":

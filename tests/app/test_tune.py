@@ -164,6 +164,8 @@ def test_a_move_shows_whether_it_helps(drawn):
     entered = [one for one in used.split("<li") if "rl-entered" in one]
     assert len(entered) == 3
     assert all(re.search(r"rl-cut-title.*rl-label rl-(high|medium|low)", one) for one in entered)
+    app.slider(key="tune.bm25.k_final").set_value(4).run()
+    assert "cut by the 4-passage limit" in text(html(app))
 
 
 def test_what_acts_at_once_stands_above_what_needs_run(drawn):

@@ -127,6 +127,22 @@ def test_passages_enter_leave_and_move(full):
         assert one.fate.startswith(f"used at {one.after}" if one.after else "cut by MMR")
 
 
+@pytest.mark.parametrize(
+    ("name", "moved", "why"),
+    [
+        ("bm25", {"k_final": 3}, "cut by the 3-passage limit"),
+        ("simple_semantic", {"k_final": 3}, "cut by the 3-passage limit"),
+        ("bm25", {"k_final": 3, "b": 0.0}, "cut by the 3-passage limit"),
+        ("multi_query", {"templates": ["standalone"]}, "no search found it"),
+    ],
+)
+def test_a_passage_below_the_depth_of_a_search_was_cut_by_that_depth(full, name, moved, why):
+    before, after = retrieve(full, name), retrieve(full, name, **moved)
+    gone = [one for one in rank_changes(before, after) if one.kind == "left"]
+    assert gone
+    assert {one.fate for one in gone} == {why}
+
+
 def test_an_answer_is_compared_by_its_sentences_and_not_by_its_numbers():
     def said(*sentences: str, n: int) -> Answer:
         grounded = tuple(Grounded(0, 0, text, "supported", (n,), n) for text in sentences)
