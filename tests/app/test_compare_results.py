@@ -255,6 +255,16 @@ def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_
     places.last.locator("summary").focus()
     assert set(outlined()) == {"solid"}
 
+    # a sentence that is pointed at is marked in its margin, and nothing covers the text
+    said = page.locator(".rl-answer .rl-sentence").first
+    said.hover()
+    left, width, text = said.evaluate("""one => {
+      const {left, width} = getComputedStyle(one, '::before');
+      return [left, width, getComputedStyle(one.closest('.rl-answer')).paddingLeft].map(parseFloat);
+    }""")
+    assert left + width <= text
+    expect(page.locator("[role=tooltip]").filter(visible=True)).to_have_count(0)
+
     found = page.locator(".rl-found tbody tr")
     expect(found.first).to_contain_text("–")  # what a column did not find comes first
     found.first.locator(".rl-rank:not(.rl-absent) button").first.click()

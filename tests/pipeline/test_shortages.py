@@ -80,14 +80,10 @@ def test_what_several_searches_find_twice_is_counted_once(full):
     ]
 
 
-def test_a_collection_smaller_than_asked_or_few_matching_passages_are_no_controls_fault(full):
-    whole, few = (
-        run(full, "simple_semantic", {"k_final": 100}),
-        run(full, "bm25", {"k_final": 40}, "horses snow"),
-    )
-    assert len(whole.ranking) == 42
+def test_few_matching_passages_are_no_controls_fault(full):
+    few = run(full, "bm25", {"k_final": 40}, "horses snow")
     assert 0 < len(few.ranking) < 40
-    assert (whole.warnings, few.warnings) == ((), ())
+    assert few.warnings == ()
 
 
 def test_what_theta_drops_is_no_shortage(full):
