@@ -69,7 +69,7 @@ class RerankByQuestions(RerankStage):
         question, ids = ctx.as_read(ranking.query.text), [hit.id for hit in ranking]
         scores = [hit.score for hit in ranking]
         mean, spread = statistics.fmean(scores), statistics.pstdev(scores)
-        terms = [
+        terms: list[tuple[Term, ...]] = [
             (
                 Term("standardised", (score - mean) / spread if spread else 0.0, 1.0),
                 Term("known questions", like, self.weight),
