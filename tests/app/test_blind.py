@@ -18,7 +18,7 @@ from rag_core.sessions import parse_session, passages_csv, session_text
 from rag_core.sessions.history import History
 from rag_core.values.settings import Settings
 
-QUESTION = "¿Pasadas cuántas horas del parto ya no se recomienda iniciar el ácido tranexámico?"  # B and C answer alike
+QUESTION = "Is star anise tea dangerous for a colicky baby?"  # B and C answer alike
 GIVEN_AWAY = (
     "rl-bar", "rl-took", "rl-twin", "rl-label", "rl-notices", "rl-support\"", "rl-votes",
     "ordered by", "nDCG", "Simple semantic", "BM25", "RRF", "MMR", "cosine", "$",

@@ -120,9 +120,9 @@ def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn):
     assert any("The offline engine reads a prompt's name and fields" in one.value for one in drawn.caption)
 
 
-TWINS = "¿Pasadas cuántas horas del parto ya no se recomienda iniciar el ácido tranexámico?"
+TWINS = "Is an electric fan enough to keep cool in a heatwave when pregnant, or can it make things worse?"
 ALIKE = "EPDS cut-off"  # every strategy quotes the one section that has it
-MANY = "How can a pregnant mother of a toddler lower her risk of catching cytomegalovirus?"
+MANY = "6:10 on synto, brady - terb dose? contraindications"
 OFFER = "Replace C by a strategy that answers differently"
 
 
@@ -139,7 +139,8 @@ def heads(app: AppTest) -> list[str]:
 def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(drawn):
     drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), TWINS)
-    assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]
+    (strip,) = strips(drawn)
+    assert strip.startswith("B and C give the same answer. Only A quotes “Skin changes and itching")
     said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
     assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
     assert '<p class="rl-twin">The same in B and C</p>' in said[1]
@@ -173,7 +174,7 @@ def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
     (strip,) = strips(drawn)
     (whole,) = [one.proto.body for one in drawn.get("html") if 'class="rl-together"' in one.proto.body]
     assert '<li class="rl-some"><b class="rl-by">B</b>' in whole
-    assert "Only B names 50 %, 4 days, 14 days and 1 more." in strip  # it names 3 weeks too
+    assert "Only B names 2 minutes, 20 minutes, 30 minutes and 4 more." in strip
     assert "…" not in strip
 
 

@@ -13,6 +13,7 @@ from rag_core.evaluation import estimates
 
 CONTRACTIONS = "When should I go to the hospital if I have contractions?"  # with a judged answer
 SYPHILIS = "Sífilis en embarazada alérgica a la penicilina, ¿qué se le da?"  # likewise
+SCREENING = "¿Qué pruebas forman parte del tamizaje neonatal y para qué sirve cada una?"  # likewise
 IBUPROFEN = "Can I take ibuprofen at 30 weeks?"  # without
 
 
@@ -34,11 +35,10 @@ def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(
 def test_the_section_is_the_one_that_says_what_is_left_out_and_may_be_found_and_not_quoted(drawn):
     told = text(html(ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")))
     assert "“Riesgos para la madre” answers it. C never found it." in told  # all begin with another
-    app = ask(drawn, CONTRACTIONS)
-    assert "“How to time contractions” answers it. B had it at 1 and did not quote it." in text(html(app))
+    app = ask(drawn, SCREENING)
+    assert "“What newborn screening is for” answers it. A had it at 5 and did not quote it." in text(html(app))
     way = text(html(press(app, "How it was lost")))
-    assert "MMR #1Answer #1 ✕ not quotedHad it at 1 and did not quote it." in way
-    assert way.count("not quoted") == 1  # A and C quote it
+    assert "Answer #5 ✕ not quotedHad it at 5 and did not quote it." in way
 
 
 def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(drawn):
