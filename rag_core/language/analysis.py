@@ -100,17 +100,16 @@ def _guessed(text: str) -> tuple[str, bool]:
     latin, sure = _is_latin(text), True
     code, probability = detector(tuple(LANGUAGES) if latin else ()).classify(text)
     if latin and probability < CERTAIN and len(words := _LETTERS.findall(text)) <= SHORT:
-        english, spanish = (sum(_is_word(word, language) for word in words) for language in ("en", "es"))
+        english, spanish = (
+            sum(in_dictionary(word, language) or in_dictionary(word.lower(), language) for word in words)
+            for language in ("en", "es")
+        )
         if english != spanish:
             return "en" if english > spanish else "es", True
         sure = len(words) > UNSURE or _SPANISH.search(text) is not None
     if code == "es" and probability < MIN_SPANISH and not _SPANISH.search(text):
         code = "en"
     return str(code), sure
-
-
-def _is_word(word: str, language: str) -> bool:
-    return in_dictionary(word, language) or in_dictionary(word.lower(), language)
 
 
 def confident_language(text: str, expected: Iterable[str] = ()) -> str:

@@ -1,7 +1,6 @@
 """Numbers with their units in a comparable form: "1 g" is "1000 mg" and "one in ten" is "10 %"."""
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..language.quantities import NUMBER_WORDS, TENS, THOUSANDS, UNITS, plain_number
@@ -67,7 +66,10 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
     """
     folded = plain(composed(text).lower())
     if language in _WORDS:
-        folded = _WORDS[language].sub(lambda match: _value(match, _VALUES[language]), folded)
+        values = _VALUES[language]
+        folded = _WORDS[language].sub(
+            lambda match: str(sum(values[word] for word in match.groups() if word)), folded
+        )
     folded = _ONE.sub("1", folded)
     found: set[Quantity] = set()
 
@@ -95,10 +97,6 @@ def contains(evidence: frozenset[Quantity], claimed: Quantity) -> bool:
         else claimed.number == one.number
         for one in evidence
     )
-
-
-def _value(match: re.Match[str], values: Mapping[str, int]) -> str:
-    return str(sum(values[word] for word in match.groups() if word))
 
 
 def _quantity(number: str, written: str) -> Quantity:

@@ -29,7 +29,6 @@ from .scorer import bm25_among
 SAME = 0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
 GRAM = 4  # letters
 NEAREST = 3  # questions of a passage whose letters are compared
-PASSAGES = 4096  # whose questions' terms are kept
 REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each of its queries several times
 
 
@@ -129,7 +128,7 @@ class AskedIndex:
         self._starts = np.searchsorted(places[self._order], np.arange(len(self._owners)))
         self._ends = np.append(self._starts[1:], len(asked))
         self._compare = functools.lru_cache(REMEMBERED)(self._compare_anew)
-        self._terms = functools.lru_cache(PASSAGES)(self._count_terms)
+        self._terms = functools.cache(self._count_terms)
         self._wording = functools.cache(lambda: Wording(one.question for one in self._asked))
         self.key = asked_key(asked, embedder.key)
         self.taught = sum(1 for one in asked if one.taught)
@@ -194,7 +193,6 @@ class AskedIndex:
         return any((near or 0) >= SAME for near in self._of(self._compare(question).nearest, passages))
 
     def _count_terms(self, place: int) -> Counter[str]:
-        """The terms of a passage's questions."""
         rows = self._asked[self._starts[place] : self._ends[place]]
         return Counter(term for one in rows for term in tokens(one.question, one.language))
 

@@ -19,7 +19,7 @@ from ..values.triage import ROUTINE
 from ..values.types import ModelCall
 from .memory import MeteredEmbedder
 from .quotable import read_sources, sentences_in
-from .rewriting import Rewriter, full_question
+from .rewriting import Rewriter, first_pass, full_question
 from .scorer import OfflineScorer
 from .sections import Sections
 from .urgent import Urgent
@@ -118,7 +118,7 @@ class OfflineEngine:
         Each further sample takes the next sentences, and is empty when none are left. If nothing is found, the
         first is the question itself.
         """
-        feedback = rewriter.first_pass(question, language_of(question))
+        feedback = first_pass(question, language_of(question), rewriter.embedder, rewriter.index)
         found = sections.closest(
             question,
             [

@@ -69,13 +69,15 @@ class Feedback:
         return [forms[stem].most_common(1)[0][0] for stem in ranked]
 
 
-def first_pass(question: str, language: str, embedder: Embedder, index: Index) -> Feedback:
+def first_pass(question: str, language: str, embedder: Embedder, index: Index | None) -> Feedback:
     """Search densely and lexically, fuse by reciprocal rank, and keep passages in the question's language.
 
     If there are none, passages in any language are used. A passage must rank high in both searches: feedback
     harms questions whose first pass is wrong (selective feedback; Amati, Carpineto and Romano, ECIR 2004), and
-    lay questions often match on a chance word.
+    lay questions often match on a chance word. Without an index, nothing is found.
     """
+    if index is None:
+        return Feedback((), ())
     vectors, _ = embedder.embed([question])
     searches = [index.dense(vectors[0], DEPTH), index.lexical(question, DEPTH, 1.5, 0.75)]
     scores = ReciprocalRankFusion().fuse([Ranking(Query(question), tuple(hits)) for hits in searches])
@@ -194,14 +196,8 @@ class Rewriter:
             mentions,
             tuple(facts(text, language)),
             WORDINGS[language],
-            lambda: self.first_pass(question, language),
+            lambda: first_pass(question, language, self.embedder, self.index),
         )
-
-    def first_pass(self, question: str, language: str) -> Feedback:
-        """Feedback from the index; empty without an index."""
-        if self.index is None:
-            return Feedback((), ())
-        return first_pass(question, language, self.embedder, self.index)
 
 
 def _with_clinical_terms(question: RewriteInput, form: str = "{written} ({preferred})") -> str:
@@ -217,47 +213,16 @@ def _transform(question: RewriteInput) -> str:
     return _with_clinical_terms(question, "{preferred}")
 
 
-def _standalone(question: RewriteInput) -> str:
-    """With clinical terms, and feedback terms for the implied setting.
-
-    A fixed setting ("in pregnancy") was tried, but draws every question to the same general passages.
-    """
-    return _listed(_with_clinical_terms(question), question.terms(FEW_TERMS))
-
-
 def _synonyms(question: RewriteInput) -> str:
     """Its content words with clinical terms, plus other names of its concepts."""
     names = [name for concept in question.concepts for name in question.other_names(concept)]
     return " ".join([_condensed(_transform(question), question.language), *dict.fromkeys(names)])
 
 
-def _expanded(question: RewriteInput) -> str:
-    """With related topics: the headings it finds, or else complications, prevention and care."""
-    return _listed(_with_clinical_terms(question), question.feedback.titles() or [question.wording.wider])
-
-
-def _complications(question: RewriteInput) -> str:
-    return _listed(_transform(question), [question.wording.risks])
-
-
-def _paraphrasing(question: RewriteInput) -> str:
-    return question.wording.paraphrase.format(_transform(question))
-
-
 def _aspect_specific(question: RewriteInput) -> str:
     """Focused on the aspect its words suggest."""
     found = (name for name, words in question.wording.aspects.items() if words.search(question.text))
     return f"{next(found, question.wording.otherwise).capitalize()}: {_transform(question)}"
-
-
-def _entity_aware(question: RewriteInput) -> str:
-    """With feedback terms: conditions, drugs, tests."""
-    return _listed(question.text, question.terms(MANY_TERMS))
-
-
-def _clarification(question: RewriteInput) -> str:
-    """With the best passage's headings: which patient, which stage."""
-    return _listed(_with_clinical_terms(question), question.feedback.titles()[:1])
 
 
 def _entity_expansion(question: RewriteInput) -> str:
@@ -271,21 +236,20 @@ def _entity_expansion(question: RewriteInput) -> str:
     return text if text != question.text else _listed(text, question.terms(FEW_TERMS))
 
 
-def _retrieval_condense(question: RewriteInput) -> str:
-    return _condensed(question.text, question.language)
-
-
 RULES: Mapping[str, Callable[[RewriteInput], str]] = {
-    "standalone": _standalone,
+    # Feedback terms for the implied setting; a fixed one ("in pregnancy") draws every question to the same passages.
+    "standalone": lambda q: _listed(_with_clinical_terms(q), q.terms(FEW_TERMS)),
     "synonyms": _synonyms,
-    "expanded": _expanded,
-    "complications": _complications,
-    "paraphrasing": _paraphrasing,
+    # With related topics: the headings it finds, or else complications, prevention and care.
+    "expanded": lambda q: _listed(_with_clinical_terms(q), q.feedback.titles() or [q.wording.wider]),
+    "complications": lambda q: _listed(_transform(q), [q.wording.risks]),
+    "paraphrasing": lambda q: q.wording.paraphrase.format(_transform(q)),
     "aspect_specific": _aspect_specific,
-    "entity_aware": _entity_aware,
-    "clarification": _clarification,
+    "entity_aware": lambda q: _listed(q.text, q.terms(MANY_TERMS)),  # conditions, drugs, tests
+    # With the best passage's headings: which patient, which stage.
+    "clarification": lambda q: _listed(_with_clinical_terms(q), q.feedback.titles()[:1]),
     "entity_expansion": _entity_expansion,
-    "retrieval_condense": _retrieval_condense,
+    "retrieval_condense": lambda q: _condensed(q.text, q.language),
     "transform": _transform,
 }
 

@@ -36,7 +36,8 @@ def test_the_section_is_the_one_that_says_what_is_left_out_and_may_be_found_and_
     told = text(html(ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")))
     assert "“Riesgos para la madre” answers it. C never found it." in told  # all begin with another
     app = ask(drawn, SCREENING)
-    assert "“What newborn screening is for” answers it. A had it at 5 and did not quote it." in text(html(app))
+    told = text(html(app))
+    assert "“What newborn screening is for” answers it. A had it at 5 and did not quote it." in told
     way = text(html(press(app, "How it was lost")))
     assert "Answer #5 ✕ not quotedHad it at 5 and did not quote it." in way
 
