@@ -42,7 +42,6 @@ def test_fusion_builds_its_pool_of_different_texts():
     assert first.score == pytest.approx(1 / 61 + 1 / 61)  # first in both lists
     assert second.score == pytest.approx(1 / 62 + 1 / 62)  # second: no copy stands before it
     assert [len(ranking) for ranking in trace.steps[0].after.rankings] == [2, 2]
-    assert trace.warnings[-1] == "k_final is 5, but equal texts count as one, which leaves 2."
     apart = asked(mmr=False, deduplicate=False)
     assert {hit.id for hit in apart.ranking} == {"a", "b", "c"}
     assert not any(hit.passage.copies for hit in apart.ranking)

@@ -144,9 +144,9 @@ def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
     Student's, with Satterthwaite's degrees of freedom (1946). With a single question or person, the interval holds for
     it alone.
 
-    Two strategies are told apart if the interval of their difference excludes 0. The intervals of a group are simultaneous
-    (Tukey-Kramer): all of them hold at once with the stated probability. A new rank begins where every strategy above is
-    told apart from every strategy below. `tests/benchmarks/panel.py` measures how often this is right.
+    Two strategies differ if the interval of their difference excludes 0. The intervals of a group are simultaneous
+    (Tukey-Kramer): all of them hold at once with the stated probability. A new rank begins where every strategy above
+    differs from every strategy below. `tests/benchmarks/panel.py` measures how often this is right.
     """
     cast = sorted(votes)  # the order that they came in changes nothing
     preferred = [one for one in cast if one.choice != UNSAFE]
