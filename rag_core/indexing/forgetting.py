@@ -28,6 +28,8 @@ from .uploads import UPLOADS, UploadFolder
 from .vectors import KeyValueCache
 from .write_report import Progress, no_progress
 
+SHOWN = 10  # ids named in an error
+
 
 @dataclass(frozen=True, slots=True)
 class Forgettable:
@@ -63,6 +65,23 @@ def find_forgettable(home: Path, target: str) -> list[Forgettable]:
             Message("Indexed: {known}.", known=", ".join(known)) if known else Message("Nothing is indexed."),
         )
     return found
+
+
+def find_documents(home: Path, corpus: str, names: Collection[str]) -> Forgettable:
+    """The documents of a corpus with these ids; raises DataError if it has not all of them, or none is named."""
+    folder = home / "corpora" / corpus
+    known = dict(_sources(folder)) if folder.is_dir() else {}
+    missing = sorted({*names} - known.keys())
+    if missing or not names:
+        raise DataError(
+            Message(
+                "Corpus {corpus!r} has no {what}.",
+                corpus=corpus,
+                what=", ".join(map(repr, missing)) or "such document",
+            ),
+            Message("Its documents: {known}.", known=", ".join(sorted(known)[:SHOWN]) or Message("none")),
+        )
+    return Forgettable(corpus, frozenset(names), len(known) - len({*names}))
 
 
 def forget_corpus(home: Path, corpus: str, stores: Stores = STORES) -> None:
