@@ -139,7 +139,7 @@ class SweepResult(Stored):
     at: str
 
     def __repr__(self) -> str:
-        changed = ", ".join(f"{name}={self.best.controls[name]!r}" for name in self.varied)
+        changed = ", ".join(f"{name}={self.best.controls[name]!r}" for name in self.varied) or "the defaults"
         means = f"{self.best.reported.mean:.3f}, by default {self.default.reported.mean:.3f}"
         return (
             f"<Sweep of {len(self.settings)} settings of {self.strategy} on {self.data}: best with {changed}; "

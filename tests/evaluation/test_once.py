@@ -124,7 +124,7 @@ def test_a_sweep_is_that_of_the_command(lab, beir, tmp_path, monkeypatch):
     )
     assert "mrr.ci_low" in result._repr_html_()
     assert SweepResult.read(*list_sweeps(own.settings)).best == result.best
-    for wrong in ({"k2": [1]}, {"k1": ["much"]}, {}):
+    for wrong in ({"k2": [1]}, {"k1": ["much"]}, {"k1": []}):
         with pytest.raises(ConfigError):
             rag_core.sweep(own, "bm25", wrong)
     with pytest.raises(ConfigError, match="none of the documents"):
