@@ -79,20 +79,15 @@ def sweep(
     progress: Progress = no_progress,
     yes: bool = False,
 ) -> SweepResult:
-    """Try every combination of control values, choose the best mean on one split, and report it on another.
+    """Try every combination of control values: the best mean on one split is reported on another, and kept as by `rag sweep`.
 
-    The result is kept in RAG_HOME, as that of `rag sweep`.
+    Raises RagError as `evaluate` does, or if there are too many combinations or a stage failed.
 
     Args:
-        lab: as for `evaluate`; `data` and `yes` likewise.
         strategy: a name, or (name, values for all settings).
         vary: control -> the values to try.
-        tune_on: the split that the winner is chosen on; it is reported on the split `report_on`.
+        tune_on, report_on: the splits that the winner is chosen and reported on.
         most: try at most this many combinations, at random; all by default, 20,000 at most.
-
-    Raises:
-        ConfigError: as `evaluate`, or there are too many combinations.
-        RagError: the data cannot be read, a stage failed, or the result cannot be stored.
     """
     name, base = (strategy, {}) if isinstance(strategy, str) else strategy
     recipe, measured = recipe_of(name), parse_metric(metric)

@@ -28,8 +28,6 @@ from .uploads import UPLOADS, UploadFolder
 from .vectors import KeyValueCache
 from .write_report import Progress, no_progress
 
-SHOWN = 10  # ids named in an error
-
 
 @dataclass(frozen=True, slots=True)
 class Forgettable:
@@ -74,12 +72,8 @@ def find_documents(home: Path, corpus: str, names: Collection[str]) -> Forgettab
     missing = sorted({*names} - known.keys())
     if missing or not names:
         raise DataError(
-            Message(
-                "Corpus {corpus!r} has no {what}.",
-                corpus=corpus,
-                what=", ".join(map(repr, missing)) or "such document",
-            ),
-            Message("Its documents: {known}.", known=", ".join(sorted(known)[:SHOWN]) or Message("none")),
+            f"Corpus {corpus!r} has no {', '.join(map(repr, missing)) or 'such document'}.",
+            f"It has: {', '.join(sorted(known)[:10])}.",
         )
     return Forgettable(corpus, frozenset(names), len(known) - len({*names}))
 

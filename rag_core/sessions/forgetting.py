@@ -39,7 +39,7 @@ def remove(
     Raises:
         ConfigError: it is the built-in corpus.
         DataError: the corpus has none of that path, or not all of these documents; nothing was removed.
-        IndexBusy, StorageError: another process writes the index, or the disk cannot be written.
+        StorageError: the disk cannot be written; IndexBusy, if another process writes the index.
     """
     settings = settings or read_settings()
     check_own_corpus(corpus)
@@ -70,7 +70,6 @@ class Removal:
 
     @classmethod
     def of(cls, found: Sequence[Forgettable], settings: Settings) -> Self:
-        """Raises PanelError or StorageError if the history or the rooms cannot be read."""
         history, rooms = History.opened(settings), Rooms.opened(settings)
         questions: set[str] = set()
         codes: set[str] = set()
@@ -93,9 +92,8 @@ class Removal:
             notes: list[str] = []
             if one.others:
                 engines = load_engines(self.settings, lambda what: progress(what, 0, 1))
-                notes = indexing.forget_documents(
-                    home, one, engines.embedder, engines.enricher, progress, stores
-                )
+                models = engines.embedder, engines.enricher
+                notes = indexing.forget_documents(home, one, *models, progress, stores)
             else:
                 indexing.forget_corpus(home, one.corpus, stores)
             yield from (f"{one.corpus}: forgotten.", *notes)
