@@ -27,7 +27,8 @@ class AskedColumn:
         error: why it failed, and `next_step` what to do about it; empty if it did not.
         stopped: why it was stopped; empty if it was not.
         failed_calls: the model calls of a failed strategy.
-        models, corpus: what it chose in place of the settings' models and of the question's corpus; may be empty.
+        models, corpus, where: what it chose in place of the settings' models, the question's corpus and all its passages; may
+            be empty.
     """
 
     strategy: str
@@ -41,6 +42,7 @@ class AskedColumn:
     failed_calls: tuple[ModelCall, ...] = ()
     models: ModelChoice = AS_SET
     corpus: str = ""
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
