@@ -94,10 +94,7 @@ def stages(column: Column) -> str:
 def answer(
     column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
 ) -> str:
-    """The answer so far, and why it is incomplete unless that was `told`; or what the column waits for.
-
-    `blind` leaves out what would give the strategy away.
-    """
+    """The answer so far, and why it is incomplete unless `told`; or what it waits for. `blind` hides the strategy."""
     trace = column.trace
     if trace and trace.answer:
         return finished(trace, trace.answer, position, blind=blind)
@@ -131,7 +128,6 @@ def answer(
 
 
 def _waiting(column: Column, engine_state: str) -> str:
-    """What the column is waiting for, and for how long so far."""
     if column.stopping:
         what = t("Stopping…")
     elif ahead := column.ahead():

@@ -105,7 +105,6 @@ def passages(
 
     Args:
         also: id of a passage -> the other columns that found it.
-        blind: leave out what tells which strategy ranked them.
         most: how many to list; all by default.
         beside: id of every passage -> what stands below its text, as HTML.
         opened: ids of those that are shown open.
@@ -247,7 +246,6 @@ def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:
 
 
 def _text(hit: rag_core.Hit, shown: _Shown) -> str:
-    """The text with its marks, what is doubtful about citing it, and the way to the whole document."""
     answer, trace, passage = shown.answer, shown.column.trace, hit.passage
     quotes = shown.quotes(hit)
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
@@ -317,7 +315,6 @@ def _origin(passage: rag_core.Passage) -> str:
 
 
 def _homes(passage: rag_core.Passage) -> str:
-    """Links to the home pages of the organisations behind a passage."""
     return "".join(
         f' <a href="{escape(home)}" target="_blank" rel="noopener noreferrer">{escape(name)} ↗</a>'
         for name, home in home_pages(passage.sources).items()
@@ -389,5 +386,4 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
 
 @functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
 def _marked(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
-    """A passage's text with <mark> on the question's words and <u> on quoted sentences."""
     return with_lists(highlight(text, question, language, quotes))

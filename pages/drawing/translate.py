@@ -1,7 +1,4 @@
-"""Every sentence of the interface passes through here, so that one catalogue a language can say it.
-
-A visit's language is the one in the address (`?lang=es`), else the one chosen in the header, else the browser's.
-"""
+"""Every sentence of the interface passes through here, in the language of `?lang=`, the header's choice or the browser."""
 
 import re
 from collections.abc import Mapping

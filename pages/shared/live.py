@@ -59,7 +59,6 @@ class Column:
 
     @property
     def setup(self) -> rag_core.Setup:
-        """What it runs: its strategy, models and corpus."""
         return rag_core.Setup(self.strategy, self.models, self.corpus)
 
     @property
@@ -78,7 +77,6 @@ class Column:
 
     @property
     def candidates(self) -> int:
-        """How many passages remain after the latest stage."""
         return self.steps[-1].after.passage_count if self.steps else 0
 
     @property
@@ -153,7 +151,6 @@ class Comparison:
 
     @property
     def traces(self) -> list[rag_core.Trace]:
-        """The traces of the columns that are done."""
         return [column.trace for column in self.columns if column.trace]
 
     @property

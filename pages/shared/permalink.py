@@ -1,7 +1,4 @@
-"""The address of Compare: which comparison it shows, and its strategies, controls and country; never a question.
-
-It is written whenever another comparison or setting is shown, and read when it is its visitor's wish.
-"""
+"""The address of Compare: which comparison it shows, its strategies, controls and country; never a question."""
 
 from collections.abc import Sequence
 from dataclasses import replace

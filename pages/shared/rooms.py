@@ -47,12 +47,9 @@ def standing(asked: Round | None) -> tuple[int, bool, bool]:
 
 
 def token(role: str) -> str:
-    """What this browser is known by in a role, the same after a reload: random, since it comes from its cookie.
+    """What this browser is known by in a role, the same after a reload: random, and so names nobody.
 
-    It names nobody: neither the account of who signed in nor what the budgets know a visitor by can be told from it.
-
-    Raises:
-        PanelError: of a voter without our cookie, who could vote once in every window.
+    Raises PanelError for a voter without our cookie, who could vote once in every window.
     """
     from rag_core.sessions.panel import token_from
 

@@ -110,7 +110,6 @@ class Bench:
         )
 
     def pin(self) -> None:
-        """Make the shown result the baseline."""
         self.pinned = self.answers.get(self.shown.fingerprint, self.shown)
 
     def _tip(self, moved: rag_core.Trace) -> None:

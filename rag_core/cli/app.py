@@ -415,7 +415,6 @@ def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
 
 
 def _quality(trace: Trace) -> dict[str, float] | None:
-    """Metrics of a trace's documents; None unless its question is a built-in judged one."""
     from .. import evaluation as ev
     from ..values.settings import read_settings
 

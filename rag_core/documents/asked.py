@@ -88,10 +88,7 @@ def _columns(path: Path) -> list[str]:
 
 
 def read_beside(path: Path, name: str) -> list[Asked]:
-    """The questions in a file with this name in the folder of documents; the names in it are of files beside it.
-
-    Raises DataError as `read_asked`, or if the file is too large.
-    """
+    """The questions in a file of this name beside documents; raises DataError as `read_asked`, or if it is too large."""
     if path.stat().st_size > MOST_BYTES:
         what = Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES))
         raise DataError(what, Message("Leave some questions out."))

@@ -195,7 +195,6 @@ class JudgeScores:
 
     @classmethod
     def of(cls, outcomes: Mapping[str, Outcome]) -> JudgeScores:
-        """Summarise the judgements of a strategy's outcomes, by question id."""
         checked = {q: one for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
         judgements = {q: one.judgement for q, one in checked.items()}
         scores = [one for one in judgements.values() if isinstance(one, Judgement)]

@@ -68,7 +68,6 @@ class AnswerReport:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, as `rag answers --json` prints them."""
         return {
             "data": self.judged.name,
             "split": self.judged.split,
@@ -104,16 +103,13 @@ def check_answers(
 ) -> AnswerReport:
     """Ask the questions of a judged set, unanswerable ones included, and check every answer.
 
-    A failed question keeps its reason and is excluded from the ratios. Setting `stop` ends the run; the
-    report then covers the questions answered so far.
+    A failed question keeps its reason and is excluded from the ratios. Setting `stop` ends the run; the report then covers
+    the questions answered so far. Raises ConfigError if a strategy is invalid or writes no answer, or the judge is offline.
 
     Args:
         limit: ask this many questions, evenly spaced; all by default.
         judging: have the judge model score each answer, at one extra call per answer.
         answer_set: judged answers, for verdicts; `judged` has its questions (`AnswerSet.extend`).
-
-    Raises:
-        ConfigError: a strategy is invalid or writes no answer, or no model is set for the judge.
     """
     built = with_answers(strategies)
     stop = stop or threading.Event()

@@ -44,10 +44,7 @@ def splits_of(data: str, settings: Settings) -> tuple[str, ...]:
 
 
 def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet | None:
-    """The judged answers to a split's questions; None when the data has none.
-
-    Raises DataError, with file and question, if they are malformed.
-    """
+    """The judged answers to a split's questions, None when the data has none; raises DataError if they are malformed."""
     path = answer_file(settings.data if data == BUILTIN_DATA else Path(data), judged.split)
     return read_answer_set(path, judged) if path.is_file() else None
 
@@ -76,10 +73,7 @@ def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
 
 
 def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, frozenset[str]] | None:
-    """What decides on a trace's answer, and the relevant documents; None as for `quality_of`.
-
-    Raises DataError if the built-in questions or their answers cannot be read.
-    """
+    """What decides on a trace's answer, and the relevant documents; returns None, and raises, as `quality_of` does."""
     return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
 
 
@@ -125,14 +119,10 @@ def open_judged(
     engines: Engines | None = None,
     consent: Callable[[CostEstimate], None] = lambda bill: None,
 ) -> Lab:
-    """The lab over the documents of a judged set, without what it was taught; a BEIR folder is indexed, embedding what is new.
+    """The lab over the documents of a judged set, untaught; a BEIR folder is indexed, embedding what is new.
 
-    Args:
-        consent: called with the maximum cost of embedding, by our count of tokens, before anything is sent to
-            a provider; it raises an error to refuse.
-
-    Raises:
-        RagError: as for `open_lab`.
+    `consent` is called with the maximum cost of embedding before anything is sent, and raises to refuse. Raises as
+    `open_lab` does.
     """
     folder = None if data == BUILTIN_DATA else Path(data).resolve()
     return open_lab(

@@ -100,7 +100,6 @@ class Record:
         return sum((calls.cost for calls in (*self.calls, *self.earlier)), Cost())
 
     def after(self, failed: Record | None) -> Record:
-        """This record, with the calls of an earlier attempt added."""
         return replace(self, earlier=(*failed.earlier, *failed.calls)) if failed else self
 
     @classmethod
@@ -109,12 +108,10 @@ class Record:
 
     @classmethod
     def failed(cls, question: str, error: RagError) -> Record:
-        """The record of a failure: its reason and its calls."""
         return cls(question, calls=_summed(error.calls), error=str(error))
 
     @classmethod
     def ranking(cls, question: str, documents: Sequence[str]) -> Record:
-        """The record of a ranking by another system."""
         lane = StageRanking("question", "", "", tuple(documents))
         return cls(question, (StageRecord("run file", "retrieve", 0.0, (lane,)),))
 

@@ -67,7 +67,6 @@ class StrategyResult(Stored):
 
     @property
     def cost_per_query(self) -> float | None:
-        """US dollars per question; None when a price is unknown."""
         return None if self.cost_usd is None else self.cost_usd / self.queries
 
 
@@ -194,10 +193,7 @@ def stored_results(run: RunFolder) -> Results | None:
 
 
 def choose_metrics(names: Sequence[str] = (), depth: int | None = None) -> list[Metric]:
-    """The metrics of these names; the first is the primary one. Raises ConfigError if one is unknown.
-
-    Without names, the usual ones, and Recall@100 where rankings are that deep.
-    """
+    """The metrics of these names, the primary first; by default the usual ones. Raises ConfigError if one is unknown."""
     deep = ("recall@100",) if depth is not None and depth >= 100 else ()
     chosen = (parse_metric(name) for name in names or (*DEFAULT_METRICS, *deep))
     return list({metric.name: metric for metric in chosen}.values())

@@ -55,9 +55,8 @@ class RunFolder:
     def create(cls, folder: Path, manifest: Manifest, judged: Benchmark) -> RunFolder:
         """A new run, or the run already in the folder if it is the same one.
 
-        Raises:
-            ConfigError: the folder holds another run, or a label cannot be a file name.
-            StorageError: the folder cannot be written, or another process is writing it.
+        Raises ConfigError if the folder holds another run, or a label cannot be a file name; StorageError if it cannot be
+        written, or another process is writing it.
         """
         for label in manifest.strategies:
             if not LABEL.fullmatch(label):
@@ -130,12 +129,10 @@ class RunFolder:
 
     @property
     def labels(self) -> list[str]:
-        """The labels of the strategies, in the run's order."""
         return list(self.manifest.strategies)
 
     @property
     def results_file(self) -> Path:
-        """Where its results are stored; missing until the run has ended."""
         return self.folder / "results.json"
 
     def is_open(self, label: str, question: str) -> bool:

@@ -23,10 +23,7 @@ from .run_folder import RunFolder, read_run
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """The question × strategy pairs with a record, an earlier call's included, and the latest record.
-
-    `seconds_left` is estimated from the pace of this call; None before its first record.
-    """
+    """The question × strategy pairs with a record, of all; the time left at this call's pace; the latest record."""
 
     done: int
     total: int
@@ -40,14 +37,9 @@ def services_for(question: Question, judged: Benchmark, services: Services) -> S
 
 
 def build_strategies(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> dict[str, Strategy]:
-    """Strategies by label, without their answer stage.
+    """Strategies by label, without their answer stage; raises ConfigError if a strategy, control or depth is wrong.
 
-    Args:
-        depth: raises every control that counts passages to at least this, so that deep metrics mean
-            something; None runs the strategies as configured.
-
-    Raises:
-        ConfigError: a strategy, control or depth is wrong.
+    `depth` raises every control that counts passages to at least this, so that deep metrics mean something.
     """
     built = build_all(chosen)
     if depth is not None:
@@ -71,10 +63,7 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
 
 
 def take_run_file(run: RunFolder, label: str, path: Path) -> None:
-    """Import another system's rankings; a question without one scores 0, as in trec_eval.
-
-    Raises DataError, with file and line, if the file is malformed.
-    """
+    """Import another system's rankings, where a question without one scores 0, as in trec_eval; raises DataError."""
     ranked = read_run(path, {question.id for question in run.judged.measured})
     for question in run.judged.measured:
         if question.id not in run.records[label]:

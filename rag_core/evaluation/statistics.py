@@ -38,7 +38,6 @@ class Interval:
     n: int
 
     def as_json(self) -> dict[str, float]:
-        """Plain values, as `rag trust --json` prints a share."""
         return {"mean": self.mean, "ci_low": self.low, "ci_high": self.high, "n": self.n}
 
 
@@ -126,9 +125,8 @@ def randomisation_ps(columns: ArrayLike) -> Floats:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust p-values to control the family-wise error rate.
 
-    The i-th smallest of m is multiplied by m − i + 1, then raised to at least the previous one and capped at
-    1. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
-    1979.
+    The i-th smallest of m is multiplied by m − i + 1, then raised to at least the previous one and capped at 1. Holm, "A
+    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
     """
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -140,12 +138,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def minimum_detectable(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> float:
     """The smallest mean difference that these questions detect with this power.
 
-    (z(1 − level/2) + z(power)) · sd / √n, with sd the sample standard deviation of the differences. See
-    Webber, Moffat and Zobel, "Statistical power in retrieval experimentation", CIKM 2008, for its use in
-    retrieval.
-
-    Raises:
-        ValueError: fewer than two differences, or one that is not finite.
+    (z(1 − level/2) + z(power)) · sd / √n, with sd the sample standard deviation of the differences. See Webber, Moffat
+    and Zobel, "Statistical power in retrieval experimentation", CIKM 2008, for its use in retrieval. Raises ValueError
+    for fewer than two differences, or one that is not finite.
     """
     values = _finite(differences)
     if len(values) < 2:
@@ -158,12 +153,9 @@ def minimum_detectable(differences: ArrayLike, power: float = POWER, level: floa
 def questions_needed(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> int | None:
     """Total number of questions at which the observed mean difference would be `minimum_detectable`.
 
-    A rough guide: it assumes that the observed difference is the true one. Adding questions until a test
-    passes produces false positives (Webber, Moffat and Zobel, 2008): fix the number first. None when the mean
-    difference is 0, which no number of questions detects.
-
-    Raises:
-        ValueError: fewer than two differences, or one that is not finite.
+    A rough guide: it assumes that the observed difference is the true one. Adding questions until a test passes produces
+    false positives (Webber, Moffat and Zobel, 2008): fix the number first. None when the mean difference is 0, which no
+    number of questions detects. Raises as `minimum_detectable`.
     """
     values = _finite(differences)
     mean = abs(float(values.mean()))
@@ -216,14 +208,10 @@ def compare_all(
     scores: Mapping[str, Mapping[str, float]],
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> list[Comparison]:
-    """Compare every pair of strategies, in the order of the mapping, on the questions both have.
+    """Compare pairs of strategies (by default all, in the order of the mapping) on the questions that both have.
 
-    Args:
-        scores: strategy -> question id -> score.
-        pairs: the pairs to compare; all by default. p is corrected for these only.
-
-    Raises:
-        ValueError: a score that is not finite.
+    `scores` are by strategy and question id; p is corrected for these pairs only. Raises ValueError for a score that is
+    not finite.
     """
     pairs = list(combinations(scores, 2)) if pairs is None else list(pairs)
     differences = [

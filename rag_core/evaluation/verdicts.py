@@ -90,7 +90,6 @@ class VerdictShares:
         return sum(self.counts.values())
 
     def share(self, verdict: AnswerVerdict) -> Interval | None:
-        """The share of a verdict with its 95 % Wilson interval; None without answers."""
         return wilson(self.counts.get(verdict, 0), self.n)
 
     def as_json(self, verdicts: Iterable[AnswerVerdict]) -> dict[str, Any]:
@@ -111,10 +110,7 @@ OUTSIDE: tuple[AnswerVerdict, ...] = ("abstained_rightly", "off_topic", "harmful
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
-    """The verdicts on the questions of one language, one kind, or all, covered or outside the collection.
-
-    Failed questions are in no share.
-    """
+    """The verdicts on the covered and the outside questions of one language, one kind, or all; no share has failed ones."""
 
     covered: VerdictShares
     outside: VerdictShares

@@ -205,9 +205,6 @@ def would_answer(
 
 @lru_cache(maxsize=1)
 def estimates(data: Path) -> Mapping[Kind, Estimate]:
-    """How often answers so estimated do answer, best first, as tests/benchmarks/fit_estimates.py counted.
-
-    Raises DataError if data/estimates.toml cannot be read.
-    """
+    """How often answers so estimated do answer, best first, by tests/benchmarks/fit_estimates.py; raises DataError."""
     found = read_data_file(data / "estimates.toml", tomllib.loads)
     return {kind: Estimate(**found[kind]) for kind in reversed(ESTIMATED)}

@@ -55,10 +55,7 @@ class AnswerDifferences:
         return bool(best) and not set(best) <= set(self.alike(best[0]))
 
     def in_words(self, language: str, most: int | None = None) -> list[str]:
-        """A sentence for each, which calls the columns by their letters in bold print.
-
-        Of an answer's sections or figures, `most` are named; the others are counted.
-        """
+        """A sentence for each, with columns by their letters in bold; of an answer's sections or figures `most` are named."""
 
         def letters(columns: Columns) -> str:
             return listed(map(letter, columns), language)
@@ -192,7 +189,6 @@ def differences_of(told: Sequence[Told | None]) -> AnswerDifferences:
 
 
 def _grouped(values: Mapping[Key, object]) -> list[tuple[Key, ...]]:
-    """The keys that share a value, in their order."""
     groups: dict[object, list[Key]] = {}
     for key, value in values.items():
         groups.setdefault(value, []).append(key)
@@ -275,15 +271,7 @@ class SentenceChange:
 
 
 def rank_changes(before: Trace, after: Trace) -> tuple[RankChange, ...]:
-    """The passages used after, in order, then those that are no longer used, in their earlier order.
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> def used(k): return build(("bm25", {"k_final": k})).without_answer().run("horses", sample_services())
-        >>> [(one.before, one.after, one.kind, one.fate) for one in rank_changes(used(2), used(1))]
-        [(1, 1, 'same', 'used at 1'), (2, None, 'left', 'cut by the 1-passage limit')]
-    """
+    """The passages used after, in order, then those that are no longer used, in their earlier order."""
     told = {fate.passage.id: fate.text for fate in fates(after)}
     changes = [
         RankChange(
@@ -298,16 +286,7 @@ def rank_changes(before: Trace, after: Trace) -> tuple[RankChange, ...]:
 
 
 def answer_changes(before: Answer, after: Answer) -> tuple[SentenceChange, ...]:
-    """The sentences of the later answer, in order, then those that only the earlier one has.
-
-    Numbers of citations do not count: they follow the ranks.
-
-    Example:
-        >>> from rag_core.values.answers import Answer
-        >>> changes = answer_changes(Answer("I cannot tell."), Answer("Rest."))
-        >>> [(one.text, one.kind) for one in changes]
-        [('Rest.', 'new'), ('I cannot tell.', 'gone')]
-    """
+    """The sentences of the later answer, then those only the earlier one has; numbers of citations do not count."""
     was, now = _sentences(before), _sentences(after)
     kept = [SentenceChange(one, "same" if one in was else "new") for one in now]
     return (*kept, *(SentenceChange(one, "gone") for one in was if one not in now))

@@ -84,10 +84,7 @@ class Bill:
 
     @property
     def shares(self) -> Mapping[Part, float]:
-        """What share of the bill each part has, from 0 to 1 and 1 in all; empty when nothing was spent.
-
-        Of the money, or of the time when nothing is billed or a price is unknown.
-        """
+        """The share of each part, 0 to 1, of the money, or of the time where nothing is billed or a price is unknown."""
         costs = {
             part: (line.cost.usd if self.total.cost.usd else line.seconds) or 0.0
             for part, line in self.parts.items()
@@ -99,18 +96,9 @@ class Bill:
 def bill_of(trace: Trace) -> Bill:
     """The bill of a trace.
 
-    A call counts in the stage that made it, and only there: a stage that was taken over, or a call whose reply
-    another stage or strategy had already paid for, adds nothing. So the totals of strategies that ran together add
-    up to what was paid for all of them.
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> bill = bill_of(build("hybrid_rrf").run("stable horses", sample_services()))
-        >>> [(line.stage, len(line.calls)) for line in bill.lines][::4]
-        [('Bm25 ∥ Dense', 1), ('Generate', 1)]
-        >>> bill.total.cost == bill.alone, list(bill.parts)
-        (True, ['retrieval', 'answer'])
+    A call counts in the stage that made it, and only there: a stage that was taken over, or a call whose reply another
+    stage or strategy had already paid for, adds nothing. So the totals of strategies that ran together add up to what was
+    paid for all of them.
     """
     lines: list[BillLine] = []
     counted: set[ModelCall] = set()
@@ -224,13 +212,6 @@ def quotes(calls: Iterable[ModelCall], prices: Mapping[str, Price], texts: Texts
         calls: of one result; embeddings and reranking keep their cost.
         prices: by model, `TYPED` among them if someone typed one.
         texts: of the language model calls, as far as they are known; see `texts_of`.
-
-    Example:
-        >>> import datetime
-        >>> price = Price(2.0, 8.0, datetime.date(2025, 6, 1), "a page")
-        >>> call = ModelCall("answer", "gpt-4o", 1_000, 100, 0.0035, "provider")
-        >>> [(quote.model, quote.cost_usd, quote.tokeniser) for quote in quotes([call], {"gpt-4.1": price}, {})]
-        [('gpt-4.1', 0.0028, 'same')]
     """
     once = tuple(dict.fromkeys(calls))
     found = (_quote(model, price, once, texts) for model, price in prices.items())
@@ -291,8 +272,7 @@ def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
 class Projection:
     """What a month of questions costs in US dollars, by the mean of `n` measured ones.
 
-    `low` and `high` are the ends of the 95 % interval of `per_month`; None with a single question, without a
-    spread.
+    `low` and `high` are the ends of the 95 % interval of `per_month`; None with a single question.
     """
 
     n: int
@@ -303,14 +283,10 @@ class Projection:
 
 
 def project(costs: Sequence[float], per_day: float) -> Projection:
-    """The cost of `DAYS` days.
+    """The cost of `DAYS` days of `per_day` questions, by the US dollars of at least one measured question.
 
-    The interval is that of the mean by Student's t, mean ± t(0.975, n − 1) · s / √n, cut at 0: it covers how
-    much the measured questions differ, not that other questions may be asked.
-
-    Args:
-        costs: US dollars of each measured question, >= 0; at least one.
-        per_day: questions a day, >= 0.
+    The interval is that of the mean by Student's t, mean ± t(0.975, n − 1) · s / √n, cut at 0: it covers how much the
+    measured questions differ, not that other questions may be asked.
 
     Example:
         >>> month = project([0.01, 0.02, 0.03], 100)

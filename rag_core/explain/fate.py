@@ -84,7 +84,6 @@ class Fate:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON values, the passage by id and title."""
         given = {name: value for name, value in asdict(self).items() if name not in ("passage", "places")}
         shown = [{"list": one.lane, "rank": one.rank, "score": one.score} for one in self.places]
         return {"id": self.passage.id, "title": self.passage.full_title, **given, "places": shown}
@@ -133,13 +132,6 @@ def fates(trace: Trace) -> tuple[Fate, ...]:
     """One fate for each passage that any stage returned: the used ones in order, then those that came furthest.
 
     Works for stages of any package; those whose reasons are unknown here get the fate "dropped".
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> strategy = build(("hybrid_rrf", {"mmr": False, "k_final": 1, "k_rrf_pool": 2})).without_answer()
-        >>> [fate.text for fate in fates(strategy.run("stable horses", sample_services()))][:3]
-        ['used at 1', 'cut by the 1-passage limit (rank 2)', 'cut by the pool of 2 (rank 3)']
     """
     listed, where, hits = lanes(trace), places(trace), last_hits(trace)
     final = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
@@ -186,7 +178,6 @@ class _Judge:
         return Fate(copy, "merged", first, stage, best.rank, size, text, places, near=hit.id)
 
     def _told(self, step: Step, seen: int, hit: Hit, best: Place, lane: Lane) -> dict[str, Any]:
-        """Kind, text and numbers of a fate that `step` decided."""
         rank = Message("rank {rank}", rank=best.rank)
         if lane.apart and lane.origin != "question":
             rank = Message("rank {rank} for {query}", rank=best.rank, query=query_title(lane.origin))

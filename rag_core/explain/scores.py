@@ -48,16 +48,7 @@ class ScoreLine:
 
 
 def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
-    """Every score that a retrieved passage got, in order, with its parts.
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> trace = build(("hybrid_rrf", {"mmr": False})).without_answer().run("stable", sample_services())
-        >>> fused = decompose(trace, trace.ranking.hits[0].id)[-1]
-        >>> [part.formula for part in fused.parts]
-        ['1 / (60 + 1)', '1 / (60 + 1)']
-    """
+    """Every score that a retrieved passage got, in order, with its parts."""
     hit = last_hits(trace).get(passage)
     origins = {query.text: query.origin for step in trace.steps for query in step.after.queries}
     fused = {

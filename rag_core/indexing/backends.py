@@ -49,15 +49,11 @@ class VectorBackend(Protocol):
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """Open what `write` kept, until `resources` is closed.
 
-        Raises IndexDamaged if it cannot be opened or has other passages or dimensions; StorageError if it
-        cannot be opened here or now.
+        Raises IndexDamaged if it is damaged or has other passages or dimensions, StorageError if it cannot be opened now.
         """
 
     def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
-        """The index that searches a generation by words: its folder's, unless the store searches words too.
-
-        `vectors` opens what `open` returns, if it is needed.
-        """
+        """The index that searches a generation by words: its folder's, or the store's, for which `vectors` opens it."""
         return bm25
 
     def drop(self, unneeded: Callable[[str], bool]) -> None:

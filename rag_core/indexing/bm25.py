@@ -193,7 +193,6 @@ class Bm25Index:
         return scores
 
     def _matches(self, columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-        """The places in any of these columns, in order."""
         if SPARSE * sum(map(len, columns)) < self._passages:
             found = np.sort(np.concatenate([np.zeros(0, np.intp), *columns]))
             return found[np.flatnonzero(np.diff(found, prepend=-1))]  # `np.unique` imports numpy.ma first
@@ -207,7 +206,6 @@ class Bm25Index:
         return [row for row in found if row is not None]
 
     def _columns(self, row: int) -> NDArray[np.intp]:
-        """The places of the passages that contain a row's term, in order."""
         starts = self._statistics.starts
         return self._statistics.columns[starts[row] : starts[row + 1]].astype(np.intp)
 

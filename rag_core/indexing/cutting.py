@@ -28,16 +28,13 @@ MOST_OVERLAP = 0.5  # of the size
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How long passages are: part of an index's identity.
+    """How long passages are: part of an index's identity. Raises ConfigError if a value is out of range.
 
     Args:
         size: the most word pieces of a passage with title and headings; 0 for the default, which depends on the
             language (LARGEST).
         overlap: the most word pieces that a part of a cut section repeats from the part before it, in whole
             sentences; 0 for none.
-
-    Raises:
-        ConfigError: a value is out of range.
     """
 
     size: int = 0
@@ -60,7 +57,6 @@ class Chunking:
 
     @property
     def key(self) -> str:
-        """Its name in a manifest."""
         if self == Chunking():
             return CHUNKER
         return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/4"

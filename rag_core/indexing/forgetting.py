@@ -39,10 +39,7 @@ class Forgettable:
 
 
 def find_forgettable(home: Path, target: str) -> list[Forgettable]:
-    """The documents of a corpus, or those indexed from a path, which need not exist.
-
-    Raises DataError if there are none.
-    """
+    """The documents of a corpus, or those indexed from a path, which need not exist; raises DataError if there are none."""
     corpora = sorted(path for path in (home / "corpora").glob("*") if path.is_dir())
     sources = {corpus: dict(_sources(corpus)) for corpus in corpora}
     named = home / "corpora" / target

@@ -85,11 +85,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """Read manifest.json.
-
-        Raises:
-            IndexDamaged: it is missing or malformed.
-        """
+        """Read manifest.json; raises IndexDamaged if it is missing or malformed."""
         try:
             fields = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
             kept = {
@@ -117,12 +113,7 @@ def checksums(generation: Path) -> dict[str, str]:
 
 
 def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
-    """Check that this version reads the format, that the vectors' store is known, and every file has a checksum.
-
-    Raises:
-        IndexOutdated: the format or the store is another.
-        IndexDamaged: the message names the files without a checksum.
-    """
+    """Raise IndexOutdated for another format or store, and IndexDamaged for files without a checksum, which it names."""
     if manifest.format != FORMAT:
         what = Message("format {format}, this version reads {known}.", format=manifest.format, known=FORMAT)
         raise damaged(generation, what, kind=IndexOutdated)
@@ -140,11 +131,7 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
 
 
 def check_files(generation: Path, manifest: Manifest, names: Collection[str]) -> None:
-    """Check these files' checksums.
-
-    Raises:
-        IndexDamaged: the message names a file that is missing or changed.
-    """
+    """Check these files' checksums; raises IndexDamaged, which names a file that is missing or changed."""
     for name in names:
         path = generation / name
         if not path.is_file() or sha256(path) != manifest.checksums[name]:

@@ -51,10 +51,7 @@ RELEASED = 101  # Milvus's code of an error: a collection is not loaded
 
 
 class Milvus(VectorBackend):
-    """An engine by its address, http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file's path.
-
-    Raises MissingResource if a package is not installed.
-    """
+    """An engine at http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file; raises MissingResource without its package."""
 
     def __init__(self, uri: str) -> None:
         parts = urlsplit(uri)

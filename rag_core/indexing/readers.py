@@ -63,17 +63,11 @@ class SourceFiles:
 def read_path(
     path: Path, progress: Progress = no_progress, limits: ReadingLimits = READING, *, trusted: bool = False
 ) -> SourceFiles:
-    """Read a file, a folder of files, or a BEIR folder.
+    """Read a file, a folder of files, or a BEIR folder; files that cannot be read or have no text are in `failed`.
 
-    Files that cannot be read or have no text are listed in `failed`.
-
-    Args:
-        progress: called often; may raise to stop.
-        trusted: read in this process, which is faster: for files that came with this package.
-
-    Raises:
-        InputError: the path does not exist, cannot be opened, or has no file of a supported type.
-        DataError: a BEIR folder, or the folder's profile, is malformed.
+    `progress` is called often; may raise to stop. `trusted` files came with this package, and are read in this process,
+    which is faster. Raises InputError if the path does not exist, cannot be opened, or has no file of a supported type, and
+    DataError if a BEIR folder, or the folder's profile, is malformed.
     """
     if str(path) != valid(str(path)):
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")

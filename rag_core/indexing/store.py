@@ -57,11 +57,7 @@ Identity = tuple[int, int, int]  # of a file: device, inode, time of the last ch
 
 
 def current_generation(folder: Path) -> Path | None:
-    """The current generation; None when there is no index yet.
-
-    Raises:
-        IndexDamaged: CURRENT is lost, or names a missing generation.
-    """
+    """The current generation, None without an index; raises IndexDamaged if CURRENT is lost or names a missing one."""
     name = current_name(folder)
     if name is None:
         if any((generation / "manifest.json").is_file() for generation in generations(folder)):
@@ -145,14 +141,10 @@ class CorpusIndex:
         stores: Stores = STORES,
         vectors_later: bool = False,
     ) -> CorpusIndex:
-        """Open a generation after an integrity check.
+        """Open a generation, whose vectors are in one of `stores`, after an integrity check.
 
-        Args:
-            stores: one of them has its vectors.
-            vectors_later: open and check the vectors when they are first searched.
-
-        Raises:
-            IndexDamaged: the message names the part that is missing, changed or incomplete.
+        `vectors_later` opens and checks the vectors when they are first searched. Raises IndexDamaged, which names the part
+        that is missing, changed or incomplete.
         """
         resources = ExitStack()
         try:
@@ -284,13 +276,7 @@ class CorpusIndex:
         return self._bm25.document_frequency(query_tokens(text, self.manifest.spoken))
 
     def vector_store(self) -> ChromaVectorStore:
-        """The Chroma collection of this generation, to be read; it is not searched here.
-
-        Raises:
-            MissingResource: it has none.
-            IndexDamaged: a file is missing or changed, or it has another number of passages.
-            StorageError: it cannot be opened.
-        """
+        """This generation's Chroma collection, to be read; raises MissingResource without one, and as `open_collection`."""
         if self.manifest.store != CHROMA:
             raise MissingResource(
                 Message(

@@ -40,11 +40,7 @@ def write_generation(
     progress: Progress,
     bills: list[ModelCall],
 ) -> WriteReport:
-    """Write the generation `target` of a corpus's index from these documents.
-
-    Args:
-        bills: receives the model calls as they are made.
-    """
+    """Write the generation `target` of a corpus's index from these documents; `bills` receives the model calls."""
     target.mkdir(FOLDER)
     parse = PassageParser(index.embedder.count, partial(progress, "split"), chunking)
     # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and

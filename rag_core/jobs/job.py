@@ -39,7 +39,6 @@ class RunningMean:
 
     @property
     def value(self) -> float | None:
-        """None before the first score."""
         return self.total / self.count if self.count else None
 
 
@@ -81,7 +80,6 @@ class Status:
 
     @property
     def share(self) -> float:
-        """The share of steps done, 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
     @property
@@ -144,12 +142,7 @@ class Job:
     def ask(self, bill: CostEstimate, what: str = "This") -> None:
         """Wait for consent before anything is billed; for its own thread. Each bill has its own consent.
 
-        Args:
-            what: what is billed, at the beginning of a sentence.
-
-        Raises:
-            Stopped: the user declined.
-            RagError: nobody answered in time.
+        `what` is billed, at the beginning of a sentence. Raises Stopped if the user declined, RagError if nobody answered.
         """
         doing = self.status.doing
         self.report(bill=bill, billed=what)

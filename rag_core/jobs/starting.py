@@ -42,13 +42,9 @@ def start_run(
     depth: int | None,
     metrics: Sequence[str],
 ) -> Job:
-    """Start an evaluation, or join the same one if it is running.
+    """Start an evaluation, or join the same one if it is running; raises RagError, with nothing started.
 
-    Args:
-        lab_of: opens the lab over the documents, after consent to the cost; called on the job's thread.
-
-    Raises:
-        RagError: the questions, a strategy or a metric is wrong; nothing was started.
+    `lab_of` opens the lab over the documents, after consent to the cost; called on the job's thread.
     """
     strategies = build_strategies(chosen, depth)
     measured = choose_metrics(metrics, depth)
@@ -176,12 +172,8 @@ def start_adding(
 ) -> Job:
     """Start to store and index uploaded files; a job for the same corpus waits for the one before it.
 
-    Args:
-        engines: called on the job's thread; waits for the models.
-        name: of the corpus, as a person typed it.
-
-    Raises:
-        ConfigError: the name is empty, too long, or that of the built-in documents; nothing was started.
+    `engines` is called on the job's thread, and waits for the models. Raises ConfigError, with nothing started, if the name
+    is empty, too long, or that of the built-in documents.
     """
     corpus, title = own_corpus(name)
 

@@ -99,10 +99,7 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
 
 
 def as_hits(found: Iterable[Found]) -> tuple[Hit, ...]:
-    """Passages in any form as hits, in order; nodes may come from any index, and one without a score gets 0.
-
-    Raises ConfigError for anything else, such as a text without its document.
-    """
+    """Passages in any form as hits, in order; a node without a score gets 0. Raises ConfigError for anything else."""
     return tuple(_hit(one, rank) for rank, one in enumerate(found, start=1))
 
 

@@ -103,7 +103,6 @@ def _braced(names: set[str]) -> str:
 
 
 def _controls(strategy: Strategy, stages: tuple[Stage, ...]) -> Mapping[str, Any]:
-    """The control values, updated where one of them is a prompt."""
     made = {template.name: template for stage in stages for template in _templates_of(stage)}
     controls = dict(strategy.controls)
     recipe = RECIPES.get(strategy.name)
@@ -338,9 +337,7 @@ def query_engine(
 ) -> BaseQueryEngine:
     """A query engine: with our own answers, or those of a LlamaIndex response synthesizer.
 
-    Raises:
-        ConfigError: `streaming` beside a synthesizer, which streams or not as it was made; or neither
-            the strategy nor a synthesizer writes answers.
+    Raises ConfigError for `streaming` beside a synthesizer, which streams or not as it was made, or if nothing answers.
     """
     if response_synthesizer is None:
         return StrategyQueryEngine(

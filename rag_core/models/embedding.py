@@ -111,13 +111,9 @@ class LlamaEmbedder:
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts as read, and a call for each request; (0, 0) for no texts.
 
-        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens
-        are counted by the provider if it reports them, otherwise here; this includes requests that were
-        retried without a response, and those whose response was cut off.
-
-        Raises:
-            ProviderError: the provider refused or failed; carries the calls made so far.
-            LimitReached: a budget does not allow a request; carries them too.
+        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens are counted by
+        the provider if it reports them, otherwise here, also for requests without a response, or with part of one. Raises
+        ProviderError, or LimitReached if a budget does not allow a request; both carry the calls made so far.
         """
         if not texts:
             return np.zeros((0, 0), np.float32), ()
@@ -184,7 +180,6 @@ class LlamaEmbedder:
         return in_order(vectors, self._tracker.call, self.name)
 
     def _calls(self) -> tuple[ModelCall, ...]:
-        """A call for each request that was not refused."""
         requests = self._tracker.call.requests if self._tracker else ()
         return tuple(self.bill(*_sent(one)) for one in requests if one.accepted or one.unanswered)
 
@@ -254,10 +249,8 @@ def _sent(request: Sent) -> tuple[list[str], int | None]:
 def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | None = None) -> LlamaEmbedder:
     """The embedding model in the settings, with a gloss if it needs one to read Spanish.
 
-    Raises:
-        MissingResource: the model is missing, or its weights are not the published ones.
-        SettingsError: an OpenAI model without a key or base URL, or `openai:` without a model.
-        DataError: the gloss cannot be read.
+    Raises MissingResource if the model is missing or not the published one, SettingsError if an OpenAI model lacks its
+    name, key and base URL, and DataError if the gloss cannot be read.
     """
     gloss = _gloss(settings, thesaurus)
     if settings.embedding.startswith("openai:"):

@@ -98,18 +98,13 @@ class LlamaLlm:
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply in pieces, then a call for each request that the provider did not refuse.
 
-        The model's reasoning is no part of the reply. Where it turns out that all so far was reasoning, a `Restart`
-        takes its place.
+        The model's reasoning is no part of the reply: a `Restart` takes its place once all so far turns out to be that.
+        The last call has the provider's usage, and whether the reply is complete (`ModelCall.finish`); the tokenizer counts
+        requests without usage: retried, incomplete or stopped. Stopping closes the connection at once. A reply longer than
+        `reply.MAX_REPLY` is not read to its end.
 
-        The last call has the provider's usage. The tokenizer counts requests without usage: retried without a
-        response, incomplete (the part received), or stopped. Stopping closes the connection at once, whatever
-        it waits for. The last call also says whether the reply is complete (`ModelCall.finish`); a reply
-        longer than `reply.MAX_REPLY` is not read to its end.
-
-        Raises:
-            ProviderError: the provider refused, failed or timed out, or the reply is nothing but reasoning; raised
-                after the calls are yielded.
-            LimitReached: a budget does not allow a request.
+        Raises ProviderError, after the calls, if the provider failed or the reply is nothing but reasoning; LimitReached if
+        a budget does not allow a request.
         """
         if not self._counts_requests:
             payer.get().start_call()

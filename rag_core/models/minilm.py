@@ -94,7 +94,6 @@ class MiniLM:
         return len(self.pieces(text))
 
     def get_query_embedding(self, query: str) -> list[float]:
-        """The 384 numbers of a text's vector, of length 1."""
         return self.get_text_embedding_batch([query])[0]
 
     def get_text_embedding_batch(self, texts: Sequence[str]) -> list[list[float]]:

@@ -134,7 +134,6 @@ class RehearsedIndex:
         return len(self._longest)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) copies of the first axis."""
         return np.eye(1, self._dimensions, dtype=np.float32).repeat(len(ids), axis=0)
 
     def _found(self, search: Hashable, k: int, scale: Scale) -> list[Hit]:

@@ -13,7 +13,6 @@ UNSIGNED = "assistantfinal"  # begins the answer of gpt-oss where the signs of i
 
 
 def _begun(word: str) -> str:
-    """A pattern of a word's beginnings."""
     return rf"(?:{'|'.join(word[:end] for end in range(len(word), 0, -1))})"
 
 

@@ -57,7 +57,6 @@ class Done:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Those behind the trace."""
         return self.trace.calls
 
 
@@ -70,7 +69,6 @@ class Failed:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Those made before it failed."""
         return self.error.calls
 
 

@@ -54,7 +54,6 @@ class _Reply:
 
     @property
     def finish(self) -> str:
-        """Why it ended; see `ModelCall`."""
         return self.exchange.calls[-1].finish if self.exchange.calls else COMPLETE
 
 
@@ -269,10 +268,7 @@ class Context:
         return reply.exchange.reply, reply.finish
 
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
-        """Replies to prompts sent at the same time, in order; a failed call gives its error instead.
-
-        Raises Stopped, or LimitReached if the limits do not allow all of them.
-        """
+        """Replies to prompts sent at the same time, in order, or a call's error; raises Stopped, or LimitReached for all."""
         return self.map_or_error(self.complete, prompts)
 
     def complete_parsed(self, template: Template, parse: Callable[[str], T], **fields: Any) -> T:

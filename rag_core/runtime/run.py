@@ -47,7 +47,6 @@ class Once:
         self._futures: dict[Hashable, Future[Any]] = {}
 
     def put(self, key: Hashable, value: object) -> None:
-        """Store a value that is already known."""
         future: Future[Any] = Future()
         future.set_result(value)
         with self._lock:

@@ -231,7 +231,6 @@ class Services:
 
     @functools.cached_property
     def identity(self) -> Hashable:
-        """The engine as part of a cache key."""
         return tuple(sorted(self.engine.items()))
 
     def llm(self, purpose: str) -> Llm:

@@ -37,14 +37,9 @@ _MARKER = re.compile(r"\[(\d+)\]")
 def report(
     traces: Sequence[Saved], when: datetime, failures: Sequence[str] = (), language: str = "en"
 ) -> str:
-    """A session as HTML.
+    """A session of one question as HTML, in a language by its ISO 639-1 code; `failures` are sentences.
 
     What to do about an urgent question is read from the question again, so that it is today's advice.
-
-    Args:
-        traces: of one question; at least one.
-        failures: a sentence for each strategy that gave no result.
-        language: of what the report itself says; an ISO 639-1 code.
     """
     columns = [_Column(number, trace, language) for number, trace in enumerate(traces, start=1)]
     differences = differences_of([column.told for column in columns])
@@ -128,7 +123,6 @@ class _Column:
 
     @property
     def changed(self) -> str:
-        """The controls that differ from the defaults."""
         trace = self.trace
         return describe_changes((trace.strategy, trace.controls)) if trace.strategy in RECIPES else ""
 
@@ -150,7 +144,6 @@ class _Column:
 
     @property
     def text(self) -> str:
-        """The answer after its notice."""
         answer = self.trace.answer
         return answer.text.removeprefix(answer.notice).strip() if answer else ""
 

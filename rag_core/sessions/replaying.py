@@ -38,7 +38,6 @@ class Replayed:
     differences: tuple[Difference, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The shape `rag replay --json` prints for each trace."""
         return {
             "label": self.saved.name,
             "strategy": self.saved.strategy,
@@ -49,14 +48,8 @@ class Replayed:
 def replay(saved: Sequence[Saved], lab: Lab, *, own_corpora: bool = True) -> list[Replayed]:
     """Run saved traces again, all at the same time; a run that fails counts as a difference.
 
-    The first runs on the lab's corpus, and so do those that searched the same one.
-
-    Args:
-        own_corpora: whether the others run on theirs, or on the lab's too.
-
-    Raises:
-        DataError: a strategy or control in the file no longer exists.
-        RagError: this lab cannot take the question.
+    The first runs on the lab's corpus, as do those that searched the same one; with `own_corpora` the others run on theirs.
+    Raises DataError if a strategy or control no longer exists, RagError if this lab cannot take the question.
     """
     try:
         columns = [

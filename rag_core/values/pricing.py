@@ -48,11 +48,7 @@ class PriceList:
 
     @classmethod
     def read(cls, path: Path) -> PriceList:
-        """A price list: one entry per model, optionally with snapshots sold at the same price.
-
-        Raises DataError if the file is missing or malformed, an entry lacks a field, or a model is listed
-        twice.
-        """
+        """A price list, an entry a model, maybe with snapshots; raises DataError if it is missing, malformed or ambiguous."""
         return read_data_file(path, cls._parsed)
 
     @classmethod

@@ -433,7 +433,6 @@ def read_settings(**arguments: Any) -> Settings:
 
 
 def _names(listed: str) -> list[str]:
-    """The names in a setting that separates them by commas."""
     return [name.strip() for name in listed.split(",") if name.strip()]
 
 

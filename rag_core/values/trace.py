@@ -194,7 +194,6 @@ class Trace:
 
     @property
     def seconds(self) -> float:
-        """Total seconds of all stages, including reused ones."""
         return sum(step.seconds for step in self.steps)
 
     @property

@@ -73,13 +73,7 @@ class Passage:
     metadata: tuple[tuple[str, str], ...] = ()
 
     def with_copies(self, copies: Sequence[Passage]) -> Passage:
-        """The same passage for others of equal text, with the sources of all.
-
-        Example:
-            >>> leaflet = Passage("b", "b", "Ward leaflet", "Call us.", source="Trust, 2024")
-            >>> Passage("a", "a", "Handbook", "Call us.").with_copies([leaflet]).source
-            '“Handbook”. Also in “Ward leaflet” (Trust, 2024)'
-        """
+        """The same passage for others of equal text, with the sources of all."""
         if not copies:
             return self
         also = translate(self.language, "Also in")
@@ -104,7 +98,7 @@ class Passage:
 
     @property
     def gives_orders(self) -> bool:
-        """Whether it gives orders to a language model; see `values.orders`."""
+        """Whether it gives orders to a language model; see `values.prompt_injection`."""
         return any_gives_orders(self.full_title, self.text, self.doc_id)
 
     @property
@@ -118,7 +112,6 @@ class Passage:
         return self.difference_in("en")
 
     def difference_in(self, language: str) -> str:
-        """`difference` in a language: "en" or "es"."""
         return difference(self.agreeing, self.differs_from, language)
 
     def leading(self, country: str) -> tuple[Source, ...]:
@@ -217,11 +210,7 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage with its current score and every vote so far.
-
-    Args:
-        note, terms: of the current score; see `Vote`.
-    """
+    """A passage with its current score, whose `note` and `terms` these are (see `Vote`), and every vote so far."""
 
     passage: Passage
     score: float
@@ -268,15 +257,7 @@ class Ranking:
 
     @classmethod
     def sort(cls, query: Query, hits: Iterable[Hit], stage: str, retriever: str = "") -> Ranking:
-        """Order by (-score, passage id) and add one vote to each hit.
-
-        This is the library's only tie-break: input order never decides between equal scores.
-
-        Example:
-            >>> from rag_core.testing import ranking_of
-            >>> [(hit.id, hit.votes[0].rank) for hit in ranking_of({"b": 0.5, "c": 0.9, "a": 0.5})]
-            [('c', 1), ('a', 2), ('b', 3)]
-        """
+        """Order by (-score, passage id), the library's only tie-break, and add one vote to each hit."""
         ordered = sorted(hits, key=lambda hit: (-hit.score, hit.id))
         return cls(query, ordered_votes(ordered, query, stage), retriever)
 
@@ -355,12 +336,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of model calls, some of which may have no known price.
-
-    Args:
-        known: US dollars of the calls with a known price.
-        unpriced: number of calls without one.
-    """
+    """The cost of model calls: US dollars of those with a known price, and the number of those without one."""
 
     known: float = 0.0
     unpriced: int = 0

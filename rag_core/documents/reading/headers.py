@@ -150,7 +150,6 @@ def _joined(first: Cells, second: Cells) -> list[str]:
 
 
 def _numbered(names: Cells) -> list[str]:
-    """The names, with a number for those that are empty or repeated."""
     plain = [name.strip() for name in names]
     taken: set[str] = set()
     given = {name.lower() for name in plain}

@@ -316,7 +316,6 @@ def _keys(line: Line, number: int) -> list[tuple[int, str]]:
 
 
 def _body_size(pages: Sequence[list[Line]]) -> float:
-    """The size of most of the text."""
     sizes = Counter[float]()
     for line in chain.from_iterable(pages):
         sizes[line.size] += len(line.text)

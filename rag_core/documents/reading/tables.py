@@ -32,10 +32,7 @@ class Row:
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
-    """The documents of a table, their ids beginning with `name`, and reports of what is left out.
-
-    Rows have the title of what stands above the table, or `stem`.
-    """
+    """The documents of a table, whose ids begin with `name`, titled by what is above it or `stem`; and reports."""
     ahead = _Ahead(rows)
     seen = [row for row in ahead.rows if not row.hidden]
     several = next((row for row in seen if sum(map(bool, row.cells)) > 1), None)
@@ -117,7 +114,6 @@ class _Ahead:
         self.rows.extend(islice(self.below, 1))
 
     def block(self) -> list[Sequence[str]]:
-        """The rows up to the next blank one."""
         return [row.cells for row in takewhile(lambda row: any(row.cells), self.rows) if not row.hidden]
 
 

@@ -92,10 +92,7 @@ def _too_much(error: Exception) -> bool:
 
 
 def in_order(vectors: Vectors, call: Call, model: str) -> Vectors:
-    """The vectors of one response in the order of their `index`; as they came without one.
-
-    Raises ProviderError if two are the same, or one is missing.
-    """
+    """The vectors of one response by their `index`, if they have one; raises ProviderError if one is missing or repeated."""
     assert call.response is not None  # it was read
     places = [row.get("index") for row in json.loads(call.response.content)["data"]]
     if len(vectors) < 2 or all(place is None for place in places):

@@ -94,10 +94,7 @@ def wait(seconds: float, stopped: Stop) -> None:
 
 
 def _unless_stopped(work: Callable[[], T], stopped: Stop, clean_up: Callable[[T], None] | None = None) -> T:
-    """Do work that cannot be interrupted on a thread, and leave it there when the user stops the run.
-
-    `clean_up` receives what it makes too late.
-    """
+    """Do what cannot be interrupted on a thread, left there when the user stops; `clean_up` gets what comes too late."""
     done: Future[T] = Future()
 
     def run() -> None:
@@ -161,16 +158,14 @@ def client_options(settings: Settings, key: SecretStr | None, calls: CallTracker
 class ProviderClient(openai.DefaultHttpxClient):
     """OpenAI's HTTP client with its own retry, which stops with the run.
 
-    OpenAI's retries would go out after the user has stopped, so they must be switched off (`max_retries=0`).
+    OpenAI's retries would go out after the user has stopped, so they must be switched off (`max_retries=0`). Raises
+    SettingsError if a proxy or certificates of the environment cannot be used.
 
     Args:
         calls: tracks the requests; its call says whether to stop.
         longest_wait: seconds; a provider that asks for a longer wait gets no second request.
         longest_response: seconds from its first to its last byte. The read timeout applies between two pieces
             only, and a server can keep a connection alive forever with comments (": ping").
-
-    Raises:
-        SettingsError: a proxy or certificates of the environment cannot be used.
     """
 
     def __init__(self, calls: CallTracker, longest_wait: float, longest_response: float) -> None:
@@ -193,10 +188,7 @@ class ProviderClient(openai.DefaultHttpxClient):
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send a request, and once more after a passing failure; redirects are followed on its host.
 
-        Raises:
-            Stopped, LimitReached: the user stopped the run, or a budget does not allow the request.
-            httpx.TransportError: no response arrived.
-            ProviderError: the response is an error or a page, in spite of its status.
+        Raises Stopped; LimitReached; httpx.TransportError without a response; ProviderError for an error or a page.
         """
         for attempt in range(1, ATTEMPTS + 1):
             if self._calls.stopped():

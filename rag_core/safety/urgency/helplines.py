@@ -28,11 +28,7 @@ class Helplines:
 
 
 def helplines(country: str) -> Helplines | None:
-    """The numbers of a country, by its ISO 3166 code; None for an empty code.
-
-    Raises:
-        SettingsError: the country is not listed.
-    """
+    """The numbers of a country, by its ISO 3166 code, None for an empty one; raises SettingsError for an unlisted one."""
     if not country:
         return None
     table = _table()

@@ -61,10 +61,7 @@ def urgency(text: str) -> float:
 
 
 def likeliest_sign(text: str) -> tuple[str, float]:
-    """The id of the sign that a text in plain letters most likely describes, and its probability.
-
-    What is left of 1 belongs to the other signs and to none.
-    """
+    """The id of the sign that a text in plain letters most likely describes, and its probability, beside none's."""
     fitted = _fitted()
     buckets, values = ngrams(text)
     scores = fitted.signs[:, buckets % SIGN_BUCKETS] @ values + fitted.signs_bias

@@ -79,11 +79,7 @@ def to_bytes(asked: Asked) -> bytes:
 
 
 def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
-    """The question that `to_bytes` wrote.
-
-    Raises:
-        DataError: it is damaged, or of a version that this one cannot read.
-    """
+    """The question that `to_bytes` wrote; raises DataError if it is damaged, or of another version."""
     try:
         fields = unpack(zlib.decompress(stored))
         columns = tuple(AskedColumn(**column) for column in fields.pop("columns"))

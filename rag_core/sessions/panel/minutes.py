@@ -24,10 +24,7 @@ FAR = 10_000  # votes that no panel will cast
 def ranking_tables(
     found: PanelRanking, names: Mapping[str, str]
 ) -> list[list[tuple[Standing, tuple[str, ...]]]]:
-    """The rows of a ranking under `HEADS`, with names of strategies by label: a table for each group.
-
-    Votes do not compare groups.
-    """
+    """The rows of a ranking under `HEADS`, names by label: a table for each group, since votes do not compare groups."""
     shared = Counter((one.group, one.rank) for one in found.standings)
 
     def row(one: Standing) -> tuple[str, ...]:

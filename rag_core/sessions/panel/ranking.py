@@ -316,10 +316,7 @@ Agreement: TypeAlias = Literal["same", "opposite", "votes", "figure", "neither",
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one strategy's answers in a room: sentences, those supported, and mean cost in US dollars.
-
-    The traces are in the order of the questions; `cost_usd` is None where a price is unknown.
-    """
+    """Of one strategy's answers in a room: sentences, those supported, mean US dollars (None for an unknown price)."""
 
     traces: tuple[Trace, ...]
     supported: int

@@ -157,11 +157,7 @@ def can_be_asked(traces: Sequence[Trace]) -> bool:
 
 
 def as_question(traces: Sequence[Trace], kind: str = "") -> Question:
-    """The answers to one question, each labelled by its strategy in English and what is changed in it.
-
-    Labels that are still the same are numbered. Raises ValueError if too few or too many traces have an
-    answer.
-    """
+    """The answers to one question, labelled by strategy and changes, numbered where equal; ValueError for too few or many."""
     asked, answered = traces[0], [trace for trace in traces if trace.answer]
     titles = [str(title) for title in titles_of(answered)]
     before = [titles[:place].count(title) for place, title in enumerate(titles)]
