@@ -1,4 +1,4 @@
-"""English spelling: unknown words of a question, read as the collection's words that look or sound like them."""
+"""Spelling: unknown words of a question, read as the collection's words that look or sound like them."""
 
 import functools
 import re
@@ -12,6 +12,7 @@ from jellyfish import damerau_levenshtein_distance, jaro_winkler_similarity, met
 from .analysis import in_dictionary, language_of, stop_words, words_of
 from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
+from .spanish.reader import readings, sound, typed_plain
 from .words import read_words
 
 # words counted at most, a few seconds' work; what a larger collection is about they show
@@ -23,7 +24,6 @@ LONGEST = 24  # letters; longer words are addresses and the like
 _WORD = re.compile(r"(?<![\w'’@./-])[^\W\d_]+(?![\w'’@/])")  # not a part of "don't", "B12", an address
 _INSIDE = re.compile(r"[\w,;)%][ \t]+[\"“(]?$|-$")  # what precedes a word inside a sentence
 _VOWEL = re.compile(r"[aeiouy]")
-_PLAIN = str.maketrans("áéíóúüñ", "aeiouun")
 _KEPT = frozenset(read_words()["typed"]["contractions"].split())  # most negate
 _PHONE: Mapping[str, str] = read_words()["typed"]["meant"]
 _FIXED = frozenset().union(ENGLISH_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
@@ -98,11 +98,11 @@ class Vocabulary:
 
 
 class Spelling:
-    """Reads misspelt English questions.
+    """Reads misspelt English and Spanish questions.
 
     A word is unknown if neither the collection nor a dictionary nor the thesaurus has it. Numbers, units, negations,
-    medicines, abbreviations and names inside a sentence are never changed, nor are questions whose unknown words
-    are as near to Spanish ones: the gloss reads those.
+    medicines, abbreviations and names inside a sentence are never changed. Spanish is written as it sounds, so that its
+    words are compared by their sounds.
 
     `words` are those of the collection and thesaurus by language, lower-cased with accents, with their number.
 
@@ -122,32 +122,57 @@ class Spelling:
         self.read = functools.lru_cache(maxsize=1024)(self._read)
 
     @functools.cached_property
-    def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
-        words = self._words()
-        spanish: Counter[str] = Counter()
-        for word, count in words.get("es", {}).items():
-            spanish[word.translate(_PLAIN)] += count
+    def _english(self) -> Vocabulary:
         common = (word for word in stop_words("en") if f"{word}t" not in _KEPT)  # "aren" is half a word
-        english = {**dict.fromkeys(common, RARE), **words.get("en", {})}
-        return Vocabulary(english), Vocabulary(spanish)
+        return Vocabulary({**dict.fromkeys(common, RARE), **self._words().get("en", {})})
+
+    @functools.cached_property
+    def _spanish(self) -> Mapping[str, int]:
+        return self._words().get("es", {})
+
+    @functools.cached_property
+    def _typed(self) -> frozenset[str]:
+        """The Spanish words as typed without accents."""
+        return frozenset(map(typed_plain, self._spanish))
+
+    @functools.cached_property
+    def _heard(self) -> Mapping[str, str]:
+        """The sounds of the Spanish words that are not rare, each with its most frequent word."""
+        frequent = sorted((count, word) for word, count in self._spanish.items() if count >= RARE)
+        return {sound(word): word for _, word in frequent}
 
     def _read(self, question: str) -> str:
         """The question with its misspelt words corrected; the same text if there are none."""
-        unknown = [match for match in _WORD.finditer(question) if self._is_unknown(question, match)]
-        if not unknown or self._has_spanish(question):
+        unknown = [match[0] for match in _WORD.finditer(question) if self._is_unknown(question, match)]
+        if not unknown:
             return question
-        english, spanish = self._vocabularies
-        meant = {
-            match[0]: _Found(1, _PHONE[word]) if word in _PHONE else english.nearest(word)
-            for match in unknown
-            for word in [match[0].lower()]
-        }
-        found = {word: near for word, near in meant.items() if near}
-        if language_of(question) == "es" and _as_near(spanish, found):
-            return question
+        found = {word: near for word in unknown if (near := self._in_english(word.lower()))}
+        if language_of(question) == "es":
+            spanish = {word: near for word in unknown if (near := self._in_spanish(word.lower()))}
+            if self._has_spanish(question) or _as_near(spanish, found):
+                found = spanish
         return _WORD.sub(
             lambda match: _cased(match[0], found[match[0]].word) if match[0] in found else match[0], question
         )
+
+    def _in_english(self, word: str) -> _Found | None:
+        return _Found(1, _PHONE[word]) if word in _PHONE else self._english.nearest(word)
+
+    def _in_spanish(self, word: str) -> _Found | None:
+        """The word itself if it is one; otherwise the word of the same sound, or from 6 sounds of one other."""
+        simpler = (word, *(form for form, _, _ in readings(word)))  # without "-me", "-ito"
+        if any(form in self._typed or self._is_word(form, "es") for form in simpler):
+            return _Found(0, word)
+        key = sound(word)
+        if key in self._heard:
+            return _Found(0, self._heard[key])
+        near = [
+            (-jaro_winkler_similarity(key, each), each)
+            for each, meant in self._heard.items()
+            if len(key) > 5 and each[0] == key[0] and damerau_levenshtein_distance(key, each) == 1
+            if not is_medicine(meant)
+        ]
+        return _Found(1, self._heard[min(near)[1]]) if near else None
 
     def _is_unknown(self, question: str, match: re.Match[str]) -> bool:
         word = match[0].lower()
@@ -158,25 +183,25 @@ class Spelling:
         return word not in _NEVER_UNKNOWN and not self._knows(word)
 
     def _knows(self, word: str) -> bool:
-        english, spanish = self._vocabularies
         if word in _PHONE:
             return False
         forms = (word, word.removesuffix("s"), word.removesuffix("es"))
-        return any(form in english for form in forms) or word in spanish or self._is_word(word, "en")
+        return (
+            any(form in self._english for form in forms)
+            or typed_plain(word) in self._typed
+            or self._is_word(word, "en")
+        )
 
     def _has_spanish(self, question: str) -> bool:
         """Whether a question has a word that is Spanish, not English, and not like an English one."""
-        if language_of(question) != "es":
-            return False
-        english, _ = self._vocabularies
         return any(
             word.stop
             or (
                 self._is_word(question[word.start : word.end].lower(), "es")
-                and not english.nearest(word.form)
+                and not self._english.nearest(word.form)
             )
             for word in words_of(question, "es")
-            if word.form not in english and not self._is_word(word.form, "en")
+            if word.form not in self._english and not self._is_word(word.form, "en")
         )
 
 
@@ -199,11 +224,10 @@ def count_words(
     return found
 
 
-def _as_near(spanish: Vocabulary, found: Mapping[str, _Found]) -> bool:
-    """Whether misspelt words are as near to Spanish words as to the English ones found."""
-    meant = [spanish.nearest(word.lower().translate(_PLAIN)) for word in found]
-    edits = [near.edits for near in meant if near]
-    return len(edits) == len(found) and sum(edits) <= sum(near.edits for near in found.values())
+def _as_near(spanish: Mapping[str, _Found], english: Mapping[str, _Found]) -> bool:
+    """Whether words as typed are as near to the Spanish words found as to the English ones."""
+    edits = sum(near.edits for near in english.values())
+    return spanish.keys() >= english.keys() and sum(spanish[word].edits for word in english) <= edits
 
 
 def _cased(typed: str, meant: str) -> str:

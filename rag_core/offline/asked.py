@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
-import heapq
 import math
 from array import array
 from collections import Counter
@@ -120,7 +119,8 @@ class AskedIndex:
         self._embedder = embedder
         self._passages = passages
         self._owners = list(dict.fromkeys(one.passage for one in asked))
-        self._places: Sequence[int] = range(len(self._owners))  # of the passages that may be found
+        self._places = np.arange(len(self._owners))  # of the passages that may be found
+        self._by_name = np.argsort(np.argsort(self._owners))  # of equally likely ones, the first by id
         self._place = {owner: place for place, owner in enumerate(self._owners)}
         places = np.array([self._place[one.passage] for one in asked], np.intp)
         self._order = np.argsort(places, kind="stable")  # a passage's questions side by side
@@ -136,22 +136,23 @@ class AskedIndex:
     def among(self, fits: Callable[[Passage], bool]) -> AskedIndex:
         """The same, whose searches find the best of the passages that fit."""
         asked = copy.copy(self)
-        asked._places = [place for owner, place in self._place.items() if fits(self._passages[owner])]
+        fitting = [place for owner, place in self._place.items() if fits(self._passages[owner])]
+        asked._places = np.array(fitting, np.intp)
         return asked
 
     def search(self, question: str, k: int) -> list[Hit]:
         """The k passages whose questions are most like one, by `likeness`; each hit's note is its nearest question."""
         compared = self._compare(question)
-        likeness = compared.likeness.tolist()
-        order = heapq.nsmallest(k, self._places, lambda place: (-likeness[place], self._owners[place]))
+        likeness = compared.likeness
+        order = self._places[np.lexsort((self._by_name[self._places], -likeness[self._places]))][:k]
         return [
             Hit(
                 self._passages[self._owners[place]],
-                likeness[place],
+                float(likeness[place]),
                 "likeness",
                 note=self._nearest(place, compared),
             )
-            for place in order
+            for place in order.tolist()
         ]
 
     def _nearest(self, place: int, compared: _Compared) -> str:
@@ -186,7 +187,7 @@ class AskedIndex:
 
     def wording(self, question: str) -> float:
         """The cosine of a question's letters to those of the nearest known one, 0 to 1."""
-        return float(self._compare(question).wording[[*self._places]].max(initial=0.0))
+        return float(self._compare(question).wording[self._places].max(initial=0.0))
 
     def knows(self, question: str, passages: Iterable[str]) -> bool:
         """Whether one of the passages is known to answer this very question."""

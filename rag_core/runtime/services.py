@@ -66,8 +66,10 @@ class EmbedderOver:
         self.weights = embedder.weights
         self.key = embedder.key
         self.count = embedder.count
-        self.read = embedder.read
         self._embedder = embedder
+
+    def read(self, text: str, language: str = "") -> str:
+        return self._embedder.read(text, language)
 
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()

@@ -17,12 +17,12 @@ DATA = Path(__file__).parents[2] / "data"
 # 8 words of one sense each, twice in the collection
 WORDS = ["gestational", "diabetes", "braxton", "hicks", "labor", "paracetamol", "fever", "pyrexia"]
 
+SPANISH = ["gestacional", "diabetes", "cesárea", "placenta", "embarazada", "paracetamol"]
+
 
 @pytest.fixture(scope="module")
 def spelling() -> Spelling:
-    return Spelling(
-        lambda: {"en": dict.fromkeys(WORDS, RARE), "es": dict.fromkeys(["gestacional", "diabetes"], RARE)}
-    )
+    return Spelling(lambda: {"en": dict.fromkeys(WORDS, RARE), "es": dict.fromkeys(SPANISH, RARE)})
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,13 @@ def spelling() -> Spelling:
             "what should I do when fever starts",
         ),  # "wat" is a word elsewhere
         ("Feaver at 39 weeks", "Fever at 39 weeks"),
+        ("diabetis gestasional", "diabetis gestacional"),  # as near to Spanish; a variant of the dictionary's
+        ("tengo gestasional y vacunarme", "tengo gestacional y vacunarme"),  # "vacunar" is a word
+        ("¿Sesaria con plasenta baja?", "¿Cesárea con placenta baja?"),  # as it sounds, and one sound more
+        (
+            "estoy enbarasada y me dieron paracetanol",
+            "estoy embarazada y me dieron paracetanol",
+        ),  # a medicine
     ],
 )
 def test_a_misspelt_word_is_read_as_the_word_it_looks_or_sounds_like(spelling, typed, meant):
@@ -52,7 +59,6 @@ def test_a_misspelt_word_is_read_as_the_word_it_looks_or_sounds_like(spelling, t
         "fevers",  # an ending, not a mistake
         "feve",  # short, and of another sound
         "don't, dont, isnt, 5mg, B12 and feaver@example.org",
-        "diabetis gestasional",  # as near to Spanish, which the gloss reads
         "tengo feaver",  # Spanish around it
     ],
 )
