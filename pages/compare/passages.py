@@ -140,10 +140,7 @@ def passages(
 
 
 def opened(column: Column, position: int, question: str, *, blind: bool = False) -> str:
-    """What citations and passages open: the card of each passage, and the drawer of each that is quoted.
-
-    Drawn apart from the list: what changes there when another column ends must not close what is being read.
-    """
+    """What citations and passages open, drawn apart, so that it stays when the list changes: cards, and quoted documents."""
     hits = column.ranking.hits if column.ranking else ()
     shown = _Shown(column, position, question, blind, hits)
     return "".join(f"{_card(hit, shown)}{_drawer(hit, shown)}" for hit in hits)

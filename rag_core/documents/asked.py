@@ -96,10 +96,7 @@ def read_beside(path: Path, name: str) -> list[Asked]:
 
 
 def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -> None:
-    """Replace the questions in a file of the state folder by those that `change` makes of them, under a lock.
-
-    The file goes with the last one. Raises DataError if it is malformed, StorageError if it cannot be written.
-    """
+    """Replace a state file's questions by those that `change` makes, under a lock; raises DataError or StorageError."""
     try:
         private_folder(path.parent)
         with FileLock(path.with_suffix(".lock"), mode=FILE):

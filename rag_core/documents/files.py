@@ -115,10 +115,7 @@ class _Walk:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most this many bytes; raises OSError if it cannot be opened.
-
-    Raises LimitExceeded if it is larger, or not a regular file: nothing waits for a pipe or reads a device.
-    """
+    """The content of a regular file; raises OSError, or LimitExceeded for one of more than `most` bytes or another kind."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)

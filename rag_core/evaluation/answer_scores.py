@@ -53,10 +53,7 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
 
 
 def parse_judgement(reply: str) -> Judgement:
-    """Parse a judge's reply; raises ValueError unless it is one JSON object with both scores.
-
-    A score is a number from 0 to 100; two that look like numbers from 0 to 1 are refused.
-    """
+    """Parse a judge's reply, a JSON object with scores of 0 to 100; raises ValueError for others, and for 0 to 1."""
     values = read_object(reply)
     found = Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))
     if 0 < max(found.faithfulness, found.relevance) <= 1:  # one answer's scores cannot show their scale
@@ -66,10 +63,7 @@ def parse_judgement(reply: str) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """Sentences by support (see `rag_core.values.answers.HOW_GROUNDED`) and citations of one or more answers.
-
-    All are zero for an abstention. A citation is valid if it names a passage that the model was shown.
-    """
+    """Sentences of answers by support, and citations, valid if of a passage shown; all zero for an abstention."""
 
     supported: int = 0
     weak: int = 0
@@ -112,10 +106,7 @@ def check(trace: Trace) -> AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """One strategy's answer to one question, checked; `assessment` is None without judged answers.
-
-    `baselines` assesses the answer that each of `baselines.BASELINES` makes of its passages.
-    """
+    """One answer, checked; where it is judged, with its `assessment`, and those of `verdicts.BASELINES`."""
 
     trace: Trace
     check: AnswerCheck
@@ -139,10 +130,7 @@ Outcome = CheckedAnswer | RagError  # an error: this question failed and is excl
 
 @dataclass(frozen=True, slots=True)
 class AbstentionFigures:
-    """Declining, scored as a classifier of questions outside the collection; keys are (outside, declined).
-
-    Shares have 95 % Wilson intervals; None without cases.
-    """
+    """Declining as a classifier of outside questions, by (outside, declined); shares with 95 % Wilson intervals."""
 
     counts: Mapping[tuple[bool, bool], int]
 
@@ -182,10 +170,7 @@ class AbstentionFigures:
 
 @dataclass(frozen=True, slots=True)
 class JudgeScores:
-    """Means, 0 to 100, of the judge's scores, with bootstrap intervals; None without scores.
-
-    `failures` says by question id why an answer has no scores; `cost_usd` is None when a price is unknown.
-    """
+    """Means, 0 to 100, with bootstrap intervals, None without scores; `failures` by question id; US dollars if known."""
 
     judged: int
     failures: Mapping[str, str]
@@ -250,10 +235,7 @@ class AnswerScores:
         interrupted: Sequence[ModelCall] = (),
         answer_set: AnswerSet | None = None,
     ) -> AnswerScores:
-        """Score a strategy's outcomes, by question id; `unanswerable` questions have no relevant document.
-
-        Calls for a question that the user interrupted are billed too.
-        """
+        """Score outcomes by question id, `interrupted` calls billed too; `unanswerable` ones have no relevant document."""
         checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
         abstained = sum(outcome.abstained for outcome in checked)
         calls = [*(call for outcome in outcomes.values() for call in outcome.calls), *interrupted]

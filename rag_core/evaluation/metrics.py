@@ -132,10 +132,7 @@ def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric and its cut-off (None for the full ranking), called with a ranking and its judgements.
-
-    `parse_metric` reads back its `name`, such as "ndcg@10"; screens show its `title`, such as "nDCG@10".
-    """
+    """A metric, called with a ranking and its judgements; `parse_metric` reads its `name`, screens show its `title`."""
 
     name: str
     title: str
@@ -174,12 +171,9 @@ DEFAULT_METRICS = (
 
 
 def parse_metric(text: str) -> Metric:
-    """Parse a metric name such as "ndcg@10" or "map", case-insensitively.
+    """Parse a metric name such as "ndcg@10" or "map", case-insensitively; raises ConfigError if there is no such metric.
 
     The names of ir_measures work too: nDCG@10, R@10, P@5, RR, AP, Success@5.
-
-    Raises:
-        ConfigError: the metric is unknown, or its cut-off is missing or not a positive integer.
 
     Example:
         >>> parse_metric("nDCG@10").title, parse_metric("R@5").name

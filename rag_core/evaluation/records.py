@@ -145,10 +145,7 @@ def _summed(calls: Sequence[ModelCall]) -> tuple[Calls, ...]:
 
 
 def read_records(path: Path, *, repair: bool) -> dict[str, Record]:
-    """The records of a file by question, without a last line that a crash cut short, which `repair` removes.
-
-    Raises DataError, with file and line, for a line that is not a record.
-    """
+    """The records of a file by question, without a last line cut short, which `repair` removes; raises DataError."""
     if not path.is_file():
         return {}
     data = path.read_bytes()

@@ -407,10 +407,7 @@ def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[C
 
 @dataclass(frozen=True, slots=True)
 class StrategyInTwoRuns:
-    """A strategy as two runs scored it: its means, None where it is not in a run or always failed.
-
-    The comparison is newer − older on the questions of both; None when it is in one run only.
-    """
+    """A strategy's means in two runs, None where it has none, and newer − older on the questions of both."""
 
     title: str
     older: float | None

@@ -217,10 +217,7 @@ COLUMNS = 6
 
 
 def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict[str, list[str]]:
-    """The rankings of any system by question id, in trec_eval's order: by score, not by the rank column.
-
-    Raises DataError, with file and line, for a malformed or repeated line, or if no known question is ranked.
-    """
+    """Any system's rankings by question id, by score as in trec_eval, not by rank; raises DataError, with file and line."""
     scores: dict[str, dict[str, float]] = {}
     lines: dict[tuple[str, str], int] = {}
     for number, columns in _rows(path):

@@ -57,24 +57,17 @@ def wilson(successes: int, n: int) -> Interval | None:
 
 
 def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
-    """One interval per column of an (n questions, m) array, all from the same resamples.
+    """One interval per column of a finite (n questions, m) array, n >= 1, all from the same resamples.
 
-    Percentile bootstrap over questions, expanded for small n: the percentiles are those of a Student t
-    interval, Φ(±t · √(n / (n − 1))). Hesterberg, "What teachers should know about the bootstrap", The
-    American Statistician 69(4), 2015. The bounds come from resampled means, so they never leave the range
-    of the values. In simulations of scores and differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 %
-    intervals covered the true mean; plain percentile, BCa and studentised intervals covered 88 to 98 % at 20.
+    Percentile bootstrap over questions, expanded for small n: the percentiles are those of a Student t interval,
+    Φ(±t · √(n / (n − 1))). Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4),
+    2015. The bounds come from resampled means, so they never leave the range of the values. In simulations of scores and
+    differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 % intervals covered the true mean; plain percentile, BCa
+    and studentised intervals covered 88 to 98 % at 20.
 
-    Coverage is too low when nearly all values are equal: with 1 non-zero difference in 10, 77 % at 20
-    questions, 90 % at 50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184. With one question, or
-    equal values, low = mean = high: there is no spread to resample.
-
-    Args:
-        columns: (n, m), n >= 1, finite.
-        level: nominal coverage of the true mean, 0 < level < 1.
-
-    Raises:
-        ValueError: no questions, or a value that is not finite.
+    Coverage is too low when nearly all values are equal: with 1 non-zero difference in 10, 77 % at 20 questions, 90 % at
+    50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184. With one question, or equal values, low = mean =
+    high: there is no spread to resample. Raises ValueError for no questions, or a value that is not finite.
     """
     values = _finite(columns)
     n = len(values)
@@ -101,15 +94,12 @@ def randomisation_p(differences: ArrayLike) -> float:
 def randomisation_ps(columns: ArrayLike) -> Floats:
     """One p-value per column of an (n questions, m) array of differences, all from the same sign flips.
 
-    Under the null hypothesis the two systems are exchangeable on each question, so both signs are equally
-    likely: p is the share of flips whose sum is at least as far from 0. All 2^n flips are counted if there are
-    at most 10,000; otherwise 10,000 random ones, with one added to both counts for the observed signs.
-    Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
-    evaluation", CIKM 2007; Phipson and Smyth, "Permutation p-values should never be zero", Statistical
-    Applications in Genetics and Molecular Biology 9(1), 2010.
-
-    Raises:
-        ValueError: no questions, or a difference that is not finite.
+    Under the null hypothesis the two systems are exchangeable on each question, so both signs are equally likely: p is the
+    share of flips whose sum is at least as far from 0. All 2^n flips are counted if there are at most 10,000; otherwise
+    10,000 random ones, with one added to both counts for the observed signs. Smucker, Allan and Carterette, "A comparison
+    of statistical significance tests for information retrieval evaluation", CIKM 2007; Phipson and Smyth, "Permutation
+    p-values should never be zero", Statistical Applications in Genetics and Molecular Biology 9(1), 2010. Raises as
+    `intervals`.
     """
     values = _finite(columns)
     signs = _signs(len(values))

@@ -226,10 +226,7 @@ def _equal_k(
     report: Mapping[Strategy, Interval],
     metric: Metric,
 ) -> EqualK | None:
-    """The winner's gain at the defaults' number of passages; None when it has that number already.
-
-    A longer list has more chances to contain relevant documents: most metrics rise with its length alone.
-    """
+    """The winner's gain at the defaults' number of passages, since longer lists score higher; None at that number."""
     if cut is None:
         return None
     k, k_best = default.controls[K_FINAL], best.controls[K_FINAL]

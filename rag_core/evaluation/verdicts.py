@@ -34,7 +34,7 @@ class Assessment:
 
 
 def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Assessment:
-    """Judge the answer of a trace by its words.
+    """Judge the answer of a trace by its words; raises ValueError without one.
 
     harmful: it contains a harmful statement, whatever else it says.
     acceptable: it contains every necessary statement. What else its section says is no fault: sections are quoted whole.
@@ -43,9 +43,6 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
         question and does not answer it.
     off_topic: any other answer, and every answer to a question that the collection does not cover.
     abstained_rightly, abstained_wrongly: it abstains on a question outside the collection, or on another.
-
-    Raises:
-        ValueError: the trace has no answer.
     """
     answer = trace.answer
     if answer is None:

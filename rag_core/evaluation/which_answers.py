@@ -86,10 +86,7 @@ def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple
 
 
 def estimated(trace: Trace, begun: Counter[str]) -> Kind | None:
-    """What an answer is estimated to be, by how many columns begin with each passage.
-
-    None for an answer that quotes nothing, or whose labels say nothing.
-    """
+    """What an answer is estimated to be, by the columns that begin with each passage; None where nothing tells."""
     first = first_quoted(trace)
     if first is None or first.relevance is None or first.relevance.scorer == "rank":
         return None  # a label by rank says nothing of the question

@@ -230,10 +230,7 @@ def _as_written(one: Quantity, text: str) -> str:
 
 
 def answer_without(trace: Trace, passages: Collection[str], services: Services) -> Trace:
-    """The trace answered without these passages (ids); only its answer stage runs again, with its model.
-
-    Raises ConfigError if the strategy is not in the catalogue, or models or index have changed; StageError.
-    """
+    """The trace with the answer that its model writes without these passages (ids); raises ConfigError or StageError."""
     strategy = recipe_of_unchanged(trace, services).build(**trace.controls)
     *before, answering = strategy.stages
     changed = replace(strategy, stages=(*before, LeaveOut(tuple(sorted(passages))), answering))

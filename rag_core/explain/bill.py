@@ -1,8 +1,4 @@
-"""What a result took: seconds, tokens and dollars of every stage, at other prices, and over a month.
-
-A bill has one line a stage, added up by part, and what was taken over from elsewhere at no cost; a waterfall is drawn
-from when each stage, search and model call began and how long it took.
-"""
+"""What a result took: seconds, tokens and dollars of every stage, at other prices, and over a month."""
 
 import functools
 import math
@@ -65,10 +61,7 @@ class BillLine:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a trace took: its lines, in order, add up to its total, which was paid for in this run.
-
-    `alone` is what the same result costs when nothing is taken over.
-    """
+    """A trace's lines, in order, and their total, which was paid for in this run; `alone` is the cost without reuse."""
 
     lines: tuple[BillLine, ...]
     total: BillLine

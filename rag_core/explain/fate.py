@@ -296,10 +296,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """Where one strategy lost a passage, or that it used it, also as a sentence.
-
-    Without a fate, no search returned it, and `searches` tells of each.
-    """
+    """Where one strategy lost a passage, or that it used it; without a fate, `searches` tells why none returned it."""
 
     passage: Passage
     strategy: str

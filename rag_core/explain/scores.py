@@ -31,10 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """One vote, taken apart; counted parts add up to the score, and a score given as a whole has none.
-
-    `note` is the judge's reason; otherwise empty.
-    """
+    """One vote, taken apart into parts, none for a score given as a whole; `note` is the judge's reason."""
 
     stage: str
     title: str

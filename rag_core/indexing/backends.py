@@ -1,7 +1,4 @@
-"""The two ports through which a generation is searched, vectors and words, and the vectors that are mapped into memory.
-
-Its manifest names the store behind them.
-"""
+"""The two ports through which a generation is searched, vectors and words, and the vectors mapped into memory."""
 
 from __future__ import annotations
 

@@ -161,12 +161,8 @@ class EnrichedStore(IndexFolder):
 class CorpusStore(IndexFolder):
     """The index of one corpus for one embedding model, with its enriched index.
 
-    Args:
-        corpus: name of the corpus: letters, digits, ".", "_" and "-".
-        shipped: folder of precomputed vectors.
-        before: see `VectorCache`.
-        vectors_later: see `CorpusIndex.open`.
-        waiting, stores: see `IndexFolder`.
+    `corpus` has letters, digits, ".", "_" and "-"; `shipped` is a folder of precomputed vectors. For the others see
+    `VectorCache`, `CorpusIndex.open` and `IndexFolder`.
     """
 
     def __init__(
@@ -207,12 +203,8 @@ class CorpusStore(IndexFolder):
         """Update the index from the files that were read; documents from other roots are kept.
 
         Writes nothing if neither documents nor profile changed. On failure the current index stays in use. `alongside` is
-        called once the index is written, right before it is put in place; or when it stays as it is.
-
-        Raises:
-            IndexBusy: another process is writing this index.
-            StorageError: the disk is full or the folder cannot be written.
-            DataError: two documents have one id, or the corpus has one with that id from another folder.
+        called once the index is written, right before it is put in place; or when it stays as it is. Raises IndexBusy,
+        StorageError, or DataError if two documents have one id, or the corpus has one with that id from another folder.
         """
         report, chunking, documents = self._change(reading)
         if documents is None:  # without the lock, so that a folder that cannot be written serves what it has

@@ -103,11 +103,7 @@ class Enricher(Protocol):
 
 
 class OfflineEnricher:
-    """Contexts without a language model: what the document is about, in both languages.
-
-    A context is the document's most frequent terms, and the other-language names of the concepts in the passage. Title
-    and headings are indexed anyway.
-    """
+    """Contexts without a model: the document's most frequent terms, and other-language names of the passage's concepts."""
 
     own_prompt = ""
 

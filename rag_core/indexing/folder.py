@@ -63,14 +63,10 @@ GRACE = 3600.0
 
 @dataclass(eq=False)
 class IndexFolder:
-    """A folder of index generations.
+    """A folder of index generations in the state folder `home`; `what` names the index in messages.
 
-    Args:
-        home: the state folder, which `folder` is in.
-        what: the index's name in messages.
-        vectors_later: see `CorpusIndex.open`.
-        waiting: called while another process writes, which is then waited for; None raises IndexBusy.
-        stores: where its vectors can be.
+    `waiting` is called while another process writes, which is then waited for; None raises IndexBusy. Vectors can be in
+    any of `stores`; for `vectors_later` see `CorpusIndex.open`.
     """
 
     home: Path

@@ -87,11 +87,7 @@ def next_number(folder: Path) -> int:
 
 
 class CorpusIndex:
-    """One generation, open for reading; implements the Index protocol. Thread-safe.
-
-    Args:
-        read: how the embedding model reads a question; BM25 searches for a gloss as well.
-    """
+    """One generation, open for reading; an Index. `read` reads a question as the model does. Thread-safe."""
 
     def __init__(
         self, manifest: Manifest, passages: Passages, bm25: Lexical, vectors: Callable[[], OpenVectors],
@@ -110,10 +106,7 @@ class CorpusIndex:
         self._only: dict[str, int] | None = None  # id -> place of the passages that may be found; all of them
 
     def among(self, fits: Callable[[Passage], bool], called: str) -> CorpusIndex | None:
-        """The same, `called` so, which finds the best of the passages that fit; None if none does.
-
-        Words weigh as in all passages.
-        """
+        """The same, `called` so, over the passages that fit, None if none does; words weigh as in all passages."""
         index = copy.copy(self)
         index._whole, index.name = self, f"{self.name}, {called}"
         index._only = {one.id: place for place, one in enumerate(self.passages.values()) if fits(one)}

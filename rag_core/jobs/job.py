@@ -195,10 +195,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
 
     def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path]) -> Job:
-        """Start a job on a thread, or join the running job with this key.
-
-        `task` reports to its job, checks `stop_requested`, and returns the path of the result.
-        """
+        """Start a job on a thread, or join the one with this key; `task` reports to it, and returns the result's path."""
         with self._lock:
             before = self._jobs.get(key)
             if before and not before.over and not before.stopping:

@@ -107,10 +107,7 @@ def start_sweep(
     most: int,
     metric: str,
 ) -> Job:
-    """Start a sweep of at most `most` settings, tuned on dev and reported on test, or join the same one.
-
-    Raises RagError, with nothing started, if the questions, a value or the metric is wrong.
-    """
+    """Start a sweep of at most `most` settings, tuned on dev, reported on test, or join it; raises RagError before."""
     combinations = sample(axes, most)
     measured = parse_metric(metric)
     dev, test = read_judged(data, "dev", settings), read_judged(data, "test", settings)

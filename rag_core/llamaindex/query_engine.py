@@ -40,10 +40,7 @@ def prompts_of(strategy: Strategy) -> dict[str, BasePromptTemplate]:
 
 
 def with_prompts(strategy: Strategy, prompts: Mapping[str, BasePromptTemplate]) -> Strategy:
-    """The strategy with other messages; prompts of a module ("module:name") are ignored.
-
-    Raises ConfigError for an unknown template, or a prompt that lacks a field or has one that nothing fills.
-    """
+    """The strategy with other messages, those of modules ignored; raises ConfigError for a wrong template or field."""
     templates = _templates(strategy)
     given = {name: prompt for name, prompt in prompts.items() if ":" not in name}
     if unknown := given.keys() - templates.keys():

@@ -266,10 +266,7 @@ def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | 
 
 
 def embedder_of(model: BaseEmbedding, prices: PriceList) -> LlamaEmbedder:
-    """A program's model, which reads Spanish as it is.
-
-    Its name may not say which it is: as with a server's, the vector of one sentence tells it from others.
-    """
+    """A program's model, which reads Spanish as it is; the vector of one sentence tells it from others of its name."""
     kind, name = type(model), model.model_name
     weights = re.sub(r"[^\w.-]+", "--", f"{kind.__name__}-{name}")
     local = kind.__module__.startswith("llama_index.embeddings.huggingface")

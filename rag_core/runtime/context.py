@@ -26,10 +26,7 @@ COMPARED = 20  # passages of each of the usual searches that a label compares wi
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What one stage did: calls it used (those it made itself in `made`), warnings, queries as read.
-
-    `outranked`, `embeddings` and `exchanges` are those of a `Step`.
-    """
+    """What one stage did: calls it used (those it made itself in `made`), warnings, and the rest as in a `Step`."""
 
     calls: list[ModelCall] = field(default_factory=list)
     made: set[ModelCall] = field(default_factory=set)
@@ -59,10 +56,7 @@ class _Reply:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What one stage sees while it runs. `Context(services)` makes a run of its own.
-
-    Every stage has its own meter, so threads never share one.
-    """
+    """What one stage sees while it runs, with a meter of its own; `Context(services)` makes a run too."""
 
     services: Services
     run: Run = field(default_factory=Run)
@@ -164,10 +158,7 @@ class Context:
             return self.embed(texts, "passage", languages)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
-        """The reranker's scores of hits for a query as searched, and their scale; equal hits count once.
-
-        Raises ConfigError without a reranker, and ProviderError for a wrong number of scores or no number.
-        """
+        """The reranker's scores for a query as searched, and their scale; raises ConfigError or ProviderError."""
         self.run.check_stop()
         reranker = self.services.reranker
         if reranker is None:

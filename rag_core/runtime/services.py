@@ -24,10 +24,7 @@ TextKind = Literal["query", "passage"]  # some models embed the two differently
 
 
 class Llm(Protocol):
-    """A language model, or the offline engine in its place (`offline`), which reads a prompt's fields.
-
-    `key` identifies it: name and server, or everything the offline engine depends on.
-    """
+    """A language model, or the offline engine (`offline`), which reads a prompt's fields; `key` identifies it."""
 
     name: str
     key: str

@@ -1,7 +1,4 @@
-"""A saved session as one HTML file to keep, send or print: no script, nothing fetched, every text escaped.
-
-The markup is in `templates/`, whose engine escapes every value.
-"""
+"""A saved session as one HTML file: no script, nothing fetched, and every text escaped by the engine of `templates/`."""
 
 import functools
 import re

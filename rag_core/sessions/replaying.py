@@ -21,10 +21,7 @@ SAME_SCORE = 1e-4  # relative; larger than the rounding differences between mach
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that changed, in a sentence.
-
-    `what` is "engine", "strategy", "queries", "passages", "scores", "labels", "answer", "cost" or "run".
-    """
+    """One thing that changed (engine, strategy, queries, passages, scores, labels, answer, cost or run), in a sentence."""
 
     what: str
     says: str

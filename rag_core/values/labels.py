@@ -105,10 +105,7 @@ class LabelRules:
     def relevance(
         self, scorer: Scorer, scores: Sequence[float], language: str, model: str
     ) -> list[Relevance]:
-        """One label per score of a model, in rank order; raises ValueError without thresholds for them.
-
-        Languages without thresholds use the English ones, and the rule says so.
-        """
+        """One label per score, in rank order, by English thresholds for lack of others; raises ValueError without any."""
         if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]
         native = self._thresholds.get(_key(scorer, model, language))

@@ -35,10 +35,7 @@ READING: tuple[Role, ...] = ("answer", "rewrite", "judge")  # the roles whose mo
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of a role's model, and the key it is sent; no URL means OpenAI's.
-
-    The settings named are those to check when it cannot be reached, or refuses the key.
-    """
+    """The server of a role's model, and its key; no URL means OpenAI's. The settings are those to check if it fails."""
 
     url: str | None
     key: SecretStr | None

@@ -142,11 +142,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One question run through one strategy.
-
-    `fingerprint` identifies stages, parameters and chosen models; `models` were chosen in place of the
-    settings', and `engine` has those that ran.
-    """
+    """One question run through one strategy; `fingerprint` identifies stages, parameters and the chosen `models`."""
 
     question: str
     strategy: str
@@ -211,10 +207,7 @@ class Trace:
         return (self.engine.get("index") or "").partition(",")[0]
 
     def remarks(self, year: int | None = None) -> tuple[Remark, ...]:
-        """The answer's remarks and, if every passage it cites is old by now, or in a given year, one on that.
-
-        The age is no part of the answer: the same answer is older next year.
-        """
+        """The answer's remarks and, if every passage it cites is old by now, or in a given year, one on that."""
         if not self.answer:
             return ()
         passages = {hit.id: hit.passage for hit in self.ranking}
@@ -345,11 +338,7 @@ def _step_json(step: Step) -> dict[str, Any]:
 
 
 def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
-    """The metric keys of the Multi-Query Rewriter RAG module (process_rewriter_query), from the calls of a trace.
-
-    Token totals count language-model calls; `total_cost` counts every call, embeddings included.
-    `usage_source` and `cost_source` say where tokens and prices come from.
-    """
+    """The metric keys of the Multi-Query Rewriter RAG module (process_rewriter_query); `total_cost` has embeddings too."""
     language = tuple(call for call in calls if call.of_language_model)
     rewrite = tuple(call for call in language if call.purpose == "rewrite")
     answer = tuple(call for call in language if call.purpose == "answer")

@@ -177,11 +177,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A passage's score and rank (from 1) at one stage, for one query.
+    """A passage's score and rank (from 1) at one stage, for one query; `terms` are the summands of a weighted sum.
 
-    Args:
-        note: the judge's reason, or the known question that a search matched; otherwise empty.
-        terms: the summands if the score is a weighted sum; otherwise empty.
+    `note` is the judge's reason, or the known question that a search matched.
     """
 
     stage: str
@@ -195,11 +193,9 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How relevant a passage is to the question, and the score behind it.
+    """How relevant a passage is to the question, by a score on the scale `scorer` ("rank" for labels by rank).
 
-    Args:
-        scorer: the scale of `score`, or "rank" for labels by rank.
-        rule: one sentence for the reader: the threshold, and how often it was right.
+    `rule` is one sentence for the reader: the threshold, and how often it was right.
     """
 
     label: Label
@@ -386,12 +382,9 @@ def spent_so_far(calls: Iterable[ModelCall]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A strategy's state between two stages.
+    """A strategy's state between two stages, with the triage of the question as typed.
 
-    Args:
-        triage: how urgent the question is, as typed.
-        shortfall: why no passage is left, for the abstention; may be empty.
-        dropped: the passages that a threshold dropped when it dropped all of them.
+    `shortfall` says why no passage is left, for the abstention; `dropped` are the passages, if a threshold dropped all.
     """
 
     question: Query

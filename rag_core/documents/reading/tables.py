@@ -191,10 +191,7 @@ _NULL = "\\N"  # what MySQL and PostgreSQL write for no value
 
 
 def csv_rows(table: str) -> Iterator[Row]:
-    """The rows of a table; a quotation mark in a cell is doubled or escaped by a backslash, whichever fits better.
-
-    Raises csv.Error if a malformed line is longer than a cell may be.
-    """
+    """The rows of a table, whose quotation marks are doubled or escaped; raises csv.Error for a line that is too long."""
     named = _SEP.match(table)
     table = table[named.end() :] if named else table
     sample = table[:_SAMPLE]

@@ -126,11 +126,7 @@ logging.getLogger("openai._base_client").addFilter(lambda record: record.levelno
 
 @functools.cache
 def _certificates(file: str, folder: str) -> ssl.SSLContext:
-    """The certificates that the clients of every role trust, read once: that takes longer than all else.
-
-    SSL_CERT_FILE and SSL_CERT_DIR, which httpx reads itself, only tell contexts apart here. Raises
-    SettingsError if the certificates cannot be read.
-    """
+    """The certificates that all clients trust, read once by these variables: it takes longer than all else. SettingsError."""
     try:
         folders = [] if file else folder.split(os.pathsep)
         # OpenSSL ignores those that are missing
@@ -228,10 +224,7 @@ class ProviderClient(openai.DefaultHttpxClient):
 
 
 def _moved(response: httpx.Response) -> httpx.Request | None:
-    """The same request at the address that a server moved it to; None where that is another host, which gets no key.
-
-    httpx would turn the POST into a GET for most redirects, as browsers do.
-    """
+    """The same request where a server moved it, None to another host; httpx would turn the POST into a GET."""
     old, location = response.request, response.headers.get("location")
     if not (response.is_redirect and location):
         return None

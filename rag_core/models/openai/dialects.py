@@ -134,11 +134,9 @@ def _raise_refusal(words: str) -> None:
 
 
 def _chunk(chunk: dict[str, Any], answer: str = "", parted: bool = False) -> dict[str, Any]:
-    """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none.
+    """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none. Raises ProviderError.
 
     Before the end of the reply this must be `parted`: a model can begin with a piece twice.
-
-    Raises ProviderError if it is an error.
     """
     choices = chunk.get("choices")
     if chunk.get("error") or (choices is None and any(chunk.get(name) for name in ("message", "detail"))):

@@ -45,10 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question for the room in a language (ISO 639-1), with 2 to 4 answers of different labels.
-
-    `kind` is what it is about, such as "dose"; empty if nobody said.
-    """
+    """A question for the room in a language (ISO 639-1), with 2 to 4 answers; `kind` as in "dose", or empty."""
 
     text: str
     answers: tuple[Candidate, ...]
@@ -82,10 +79,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room, opened at a time in UTC, with the code that people type to come in.
-
-    `presenter_token` proves who opened it; empty in a room that was looked up by its code.
-    """
+    """A room, opened at a time in UTC, with its code; `presenter_token` is empty if it was looked up by that."""
 
     code: str
     title: str

@@ -31,12 +31,7 @@ _ROOM, _VOTE = TypeAdapter(Room), TypeAdapter(Vote)
 
 @dataclass(frozen=True, slots=True)
 class PanelSession:
-    """A room as it was kept.
-
-    Args:
-        versions: of Python and the packages that figures depend on, when the file was written.
-        sha256: of the last entry, and so of the whole file.
-    """
+    """A room as it was kept, and the package `versions` then; `sha256` is of the last entry, and so of the file."""
 
     room: Room
     rounds: tuple[Round, ...]
