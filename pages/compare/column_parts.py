@@ -175,9 +175,8 @@ def warnings(column: Column) -> str:
 class ColumnView:
     """One column's places in its card; each is redrawn only when its content changes.
 
-    `chosen` is what the card is set to, empty if it is not in the next run; `also` names, by passage id, the
-    other columns that found it; `alike` says who else gives the same answer, and whether an earlier one does,
-    which folds it.
+    `chosen` is what the card is set to, empty if it is not in the next run; `also` names, by passage id, the other
+    columns that found it; `alike` says who else gives the same answer, and whether an earlier one does, which folds it.
     """
 
     column: Column

@@ -52,9 +52,8 @@ def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet 
 def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
     """Recall, precision, MRR and nDCG of a trace's documents, by name, cut at the number of its passages.
 
-    None unless it is a built-in question with relevant documents, by its text, asked of the built-in
-    documents, when nobody had taught them questions: they may have taught this one. Raises DataError if the
-    questions cannot be read.
+    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents, when
+    nobody had taught them questions: they may have taught this one. Raises DataError if the questions cannot be read.
     """
     grades = _builtin_grades(settings.data).get(_key(trace.question)) if _can_be_judged(trace) else None
     if grades is None:

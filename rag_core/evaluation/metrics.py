@@ -119,8 +119,7 @@ def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
 def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
     """Share of the first k documents, or of all when there are fewer, that have a judgement.
 
-    The metrics count unjudged documents as not relevant. 1 for an empty ranking, which has no
-    unjudged document.
+    The metrics count unjudged documents as not relevant. 1 for an empty ranking, which has no unjudged document.
 
     Example:
         >>> judged_at(["a", "x"], {"a": 0}, 2)

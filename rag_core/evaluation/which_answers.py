@@ -76,10 +76,9 @@ class ColumnVerdict:
 def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple[ColumnVerdict | None, ...]:
     """The verdict on the answer of each column; None where nothing can be said of it.
 
-    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not
-    estimated, since the sections on the ordinary case look much like those on the danger; whether they begin
-    with what to do now is checked. Raises DataError if the built-in questions or their answers cannot be
-    read.
+    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not estimated, since
+    the sections on the ordinary case look much like those on the danger; whether they begin with what to do now is
+    checked. Raises DataError if the built-in questions or their answers cannot be read.
     """
     begun = Counter(first.id for trace in traces if trace and (first := first_quoted(trace)))
     return tuple(_verdict(trace, settings, begun) if trace and trace.answer else None for trace in traces)

@@ -137,8 +137,7 @@ class Quoted:
 def together(traces: Sequence[Trace | None], first: int = 0) -> tuple[Quoted, ...]:
     """All answers as one: each section once, and each of its sentences once, with the columns that have it.
 
-    Traces are by column, None without a result; the order of column `first` is kept, and what others add
-    follows.
+    Traces are by column, None without a result; the order of column `first` is kept, and what others add follows.
     """
     sections: dict[str, dict[str, list[int]]] = {}
     for place in sorted(range(len(traces)), key=lambda place: place != first):

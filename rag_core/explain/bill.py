@@ -185,8 +185,7 @@ LEVEL = 0.95
 class Quote:
     """What the calls would cost if one model, or `TYPED`, had received those of language models, or None.
 
-    `tokeniser`: its own counted them in the first place, or again; another one did; or it is not known whose
-    they are.
+    `tokeniser`: its own counted them in the first place, or again; another one did; or it is not known whose they are.
     """
 
     model: str

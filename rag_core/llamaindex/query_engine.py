@@ -177,11 +177,10 @@ class StrategyRetriever(BaseRetriever):
 class StrategyQueryEngine(BaseQueryEngine):
     """A strategy with its answer, as a LlamaIndex query engine.
 
-    `source_nodes` are the passages the answer was written from: its marker [n] names the nth.
-    `metadata` holds strategy, controls, fingerprint, cost_usd (None when unknown), seconds, abstained,
-    warnings and the trace. While an answer streams, nodes have no label and metadata no figures yet:
-    both are completed in place with the last piece, by which time a citation of no source has been
-    taken out of the trace's answer.
+    `source_nodes` are the passages the answer was written from: its marker [n] names the nth. `metadata` holds
+    strategy, controls, fingerprint, cost_usd (None when unknown), seconds, abstained, warnings and the trace. While an
+    answer streams, nodes have no label and metadata no figures yet: both are completed in place with the last piece, by
+    which time a citation of no source has been taken out of the trace's answer.
 
     A bundle's own embedding strings are used as `StrategyRetriever` uses them. `get_prompts` and
     `update_prompts` go by the names of the strategy's templates: "answer", "judge_passage", "hypothetical",
