@@ -265,7 +265,6 @@ def _hover(span: bill.Span) -> str:
 
 
 def _shortened(span: bill.Span) -> str:
-    """A row's name; searches and calls are set in."""
     text = bar_title(span)
     short = text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
     return mark(short) if span.level == "stage" else f"· {mark(short)}"

@@ -73,7 +73,6 @@ class AnswerCheck:
 
     @property
     def sentences(self) -> int:
-        """All sentences that were compared with the passages."""
         return self.supported + self.weak + self.unsupported
 
     @property
@@ -160,7 +159,6 @@ class AbstentionFigures:
         return wilson(count, count + others)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values: each share with its bounds and its number of cases."""
         return {
             **_flat("precision", self.precision),
             **_flat("recall", self.recall),
@@ -192,7 +190,6 @@ class JudgeScores:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; a ratio without cases is null."""
         return {
             "n": self.judged,
             "failed": len(self.failures),
@@ -205,10 +202,9 @@ class JudgeScores:
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """Scores of one strategy's answers.
+    """Scores of one strategy's answers; failed and declined questions are not `answered`.
 
     Args:
-        answered: questions answered; those that failed or were abstained on are not.
         failures: question id -> why it failed.
         baselines: the verdicts on the answers of each baseline; empty without judged answers.
         cost_usd: US dollars of all answers, failed and interrupted ones included, without the judge; None when

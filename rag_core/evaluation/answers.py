@@ -36,8 +36,7 @@ from .verdicts import BASELINES, answer_by, assess
 class AnswerReport:
     """The outcomes of asking judged questions, by label and question id.
 
-    `remaining` counts the questions without an outcome because the run was stopped, and `interrupted` has the
-    model calls, by label, for the one in progress at the stop.
+    A stop leaves `remaining` questions without an outcome; `interrupted` has the calls of the one in progress, by label.
     """
 
     judged: Benchmark

@@ -120,8 +120,7 @@ def open_judged(
 ) -> Lab:
     """The lab over the documents of a judged set, untaught; a BEIR folder is indexed, embedding what is new.
 
-    `consent` is called with the maximum cost of embedding before anything is sent, and raises to refuse. Raises as
-    `open_lab` does.
+    `consent` is called with the maximum cost of embedding before anything is sent, and may raise. Raises as `open_lab`.
     """
     folder = None if data == BUILTIN_DATA else Path(data).resolve()
     return open_lab(

@@ -82,7 +82,6 @@ class Record:
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """Document ids in the final order."""
         return self.stages[-1].lanes[0].documents if self.stages and self.stages[-1].lanes else ()
 
     def missed(self, grades: Mapping[str, int]) -> list[str]:

@@ -165,7 +165,6 @@ class Results(Stored):
 
     @property
     def primary_means(self) -> dict[str, float]:
-        """Label -> mean of the primary metric, for strategies that have one."""
         found = {label: row.metrics[self.primary] for label, row in self.strategies.items()}
         return {label: score.mean for label, score in found.items() if score}
 

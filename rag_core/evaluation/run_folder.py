@@ -55,8 +55,7 @@ class RunFolder:
     def create(cls, folder: Path, manifest: Manifest, judged: Benchmark) -> RunFolder:
         """A new run, or the run already in the folder if it is the same one.
 
-        Raises ConfigError if the folder holds another run, or a label cannot be a file name; StorageError if it cannot be
-        written, or another process is writing it.
+        Raises ConfigError for another run there, or a label that is no file name; StorageError if it cannot be written.
         """
         for label in manifest.strategies:
             if not LABEL.fullmatch(label):

@@ -37,10 +37,7 @@ def services_for(question: Question, judged: Benchmark, services: Services) -> S
 
 
 def build_strategies(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> dict[str, Strategy]:
-    """Strategies by label, without their answer stage; raises ConfigError if a strategy, control or depth is wrong.
-
-    `depth` raises every control that counts passages to at least this, so that deep metrics mean something.
-    """
+    """Strategies by label, without answer stages; `depth` raises every count of passages to at least this. ConfigError."""
     built = build_all(chosen)
     if depth is not None:
         built = {label: _deepened(strategy, depth) for label, strategy in built.items()}

@@ -200,8 +200,7 @@ def compare_all(
 ) -> list[Comparison]:
     """Compare pairs of strategies (by default all, in the order of the mapping) on the questions that both have.
 
-    `scores` are by strategy and question id; p is corrected for these pairs only. Raises ValueError for a score that is
-    not finite.
+    `scores` are by strategy and question id; p is corrected for these pairs only. Raises ValueError for inf or NaN.
     """
     pairs = list(combinations(scores, 2)) if pairs is None else list(pairs)
     differences = [

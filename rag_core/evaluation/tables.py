@@ -88,7 +88,6 @@ def _legend(manifest: Manifest) -> list[str]:
 
 
 def _means_by_group(group: str, metric: str, members: Groups) -> str:
-    """One row per strategy, one column per group with its number of questions."""
     labels = list(next(iter(members.values())).strategies)
     rows = [
         [_code(label), *(_mean(row.strategies[label][metric]) for row in members.values())]

@@ -165,7 +165,6 @@ class VerdictScores:
 
 Pick = Callable[[Sequence[Hit], str], Sequence[Hit]]
 
-
 BASELINES: Mapping[str, Pick] = {
     "top section": lambda hits, language: hits[:1],
     # in the asker's language; without any, the first two

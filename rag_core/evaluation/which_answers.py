@@ -183,8 +183,7 @@ def would_answer(
 ) -> Passage | None:
     """The section that the columns which do not answer should have quoted; None where it is not known.
 
-    What the best column quotes first; for a judged question, of the corpus's passages (by id) the one that
-    says what a column leaves out.
+    What the best column quotes first; for a judged question, the passage that says what a column leaves out.
     """
     known = next((known for trace in traces if trace and (known := judged_answer(trace, settings))), None)
     must = known[0].must if known else ()

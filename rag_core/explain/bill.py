@@ -31,8 +31,7 @@ class BillLine:
     Args:
         stage: its name, the part's, or "Total".
         seconds: measured; 0 for a stage that was taken over.
-        reused: every stage ran in another strategy or an earlier run, and was paid for there.
-        shared: how many more calls it used that were paid for elsewhere.
+        reused, shared: whether every stage, and how many more calls, ran and were paid for elsewhere.
     """
 
     stage: str

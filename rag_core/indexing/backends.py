@@ -21,7 +21,6 @@ from .passages import MappedTexts, map_array
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
 
-
 Stored = Callable[[int], None]  # called with the number of vectors kept so far
 
 

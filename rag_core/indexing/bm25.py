@@ -220,7 +220,6 @@ class Bm25Index:
         return np.asarray((idf[row] * saturations).take(kinds), np.float64)
 
     def save(self, generation: Path) -> None:
-        """Write the files of `NAMES` to the folder `FOLDER` of a generation."""
         folder = generation / FOLDER
         folder.mkdir()
         save_arrays(folder, self._statistics._asdict())

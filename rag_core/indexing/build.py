@@ -161,8 +161,7 @@ class EnrichedStore(IndexFolder):
 class CorpusStore(IndexFolder):
     """The index of one corpus for one embedding model, with its enriched index.
 
-    `corpus` has letters, digits, ".", "_" and "-"; `shipped` is a folder of precomputed vectors. For the others see
-    `VectorCache`, `CorpusIndex.open` and `IndexFolder`.
+    `corpus` has letters, digits, ".", "_" and "-"; `shipped` is a folder of precomputed vectors (see `VectorCache`).
     """
 
     def __init__(

@@ -21,7 +21,6 @@ LARGEST = {"es": 320}
 LARGEST_OTHERWISE = 254  # what MiniLM reads
 CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/4"  # part of an index's identity
 
-
 CHUNK_SIZES = (64, 400)  # word pieces: fewer lose the sense, more exceed the characters that `cutting` allows
 MOST_OVERLAP = 0.5  # of the size
 
@@ -68,7 +67,6 @@ class Chunking:
 
 DEFAULT = Chunking()
 
-
 LONGEST = 2_000  # characters of a part; a tokenizer may count a word of any length as one word piece
 SHORTEST = 20  # characters; shorter pieces are not cut, however many word pieces they have
 HARD = 1.5  # times the size: up to here, what belongs together stays together
@@ -93,11 +91,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """What is not cut, with the white space before it and its number of word pieces.
-
-    `lead` is the lead-in of the list that it continues and the header of the table, which a part that starts here
-    repeats.
-    """
+    """What is not cut; `lead` is what a part that starts here repeats: the lead-in of a list, the header of a table."""
 
     text: str
     gap: str

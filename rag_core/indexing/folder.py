@@ -42,15 +42,11 @@ from .write_report import Progress, WriteReport
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
 
-
 _POLL = 0.1  # seconds
 
 
 def locked(lock: FileLock, waiting: Callable[[], object] | None) -> AbstractContextManager[object]:
-    """Take a lock until the `with` block ends; raises Timeout if another process has it and `waiting` is None.
-
-    `waiting` is called again and again until it is free, and may raise to stop.
-    """
+    """Take a lock for the `with` block; `waiting` is called while another process has it, Timeout is raised without."""
     if waiting is None:
         return lock.acquire(timeout=0)
     return lock.acquire(timeout=-1, poll_interval=_POLL, cancel_check=lambda: bool(waiting()))
@@ -65,8 +61,7 @@ GRACE = 3600.0
 class IndexFolder:
     """A folder of index generations in the state folder `home`; `what` names the index in messages.
 
-    `waiting` is called while another process writes, which is then waited for; None raises IndexBusy. Vectors can be in
-    any of `stores`; for `vectors_later` see `CorpusIndex.open`.
+    `waiting` is called while another process writes, which is then waited for; None raises IndexBusy.
     """
 
     home: Path

@@ -100,11 +100,7 @@ class Manifest:
 
 
 def checksums(generation: Path) -> dict[str, str]:
-    """SHA-256 of every file that never changes again, by its path in the generation.
-
-    Includes Chroma's vector files, since a corrupt one crashes the process that opens it. Excludes its
-    database, which SQLite may modify on opening.
-    """
+    """SHA-256 of every file that never changes again, Chroma's vectors but not its database, by path in the generation."""
     kept = [generation / name for name in CHECKED]
     kept += generation.glob(MAPPED_FILE)
     synced = [path.parent for path in (generation / chroma.FOLDER).glob("*/index_metadata.pickle")]

@@ -136,8 +136,7 @@ class CorpusIndex:
     ) -> CorpusIndex:
         """Open a generation, whose vectors are in one of `stores`, after an integrity check.
 
-        `vectors_later` opens and checks the vectors when they are first searched. Raises IndexDamaged, which names the part
-        that is missing, changed or incomplete.
+        `vectors_later` opens and checks the vectors when first searched. Raises IndexDamaged, which names the part.
         """
         resources = ExitStack()
         try:
@@ -265,7 +264,6 @@ class CorpusIndex:
         return self._read(text)
 
     def document_frequency(self, text: str) -> int:
-        """Number of passages that contain a term of a text."""
         return self._bm25.document_frequency(query_tokens(text, self.manifest.spoken))
 
     def vector_store(self) -> ChromaVectorStore:

@@ -93,7 +93,6 @@ class Job:
 
     Attributes:
         key: what is measured; equal keys are the same measurement.
-        title: one line for people.
         started: seconds since the epoch.
         stop_requested: set by `stop`; the job checks it between questions.
     """
@@ -121,7 +120,6 @@ class Job:
         return self.stop_requested.is_set() and not self.over
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for it to end; whether it did."""
         return self._over.wait(timeout)
 
     def stop(self) -> None:

@@ -169,8 +169,7 @@ def start_adding(
 ) -> Job:
     """Start to store and index uploaded files; a job for the same corpus waits for the one before it.
 
-    `engines` is called on the job's thread, and waits for the models. Raises ConfigError, with nothing started, if the name
-    is empty, too long, or that of the built-in documents.
+    `engines` waits for the models, on the job's thread. Raises ConfigError, with nothing started, for a wrong name.
     """
     corpus, title = own_corpus(name)
 

@@ -38,11 +38,7 @@ NOT_FOR_MODELS = ["doc_id", "language", "source", "difference", "label", "rank",
 
 
 class PassageNode(TextNode):
-    """A passage as a LlamaIndex node.
-
-    Its hash leaves the metadata out: rank, scale and label differ from one retriever to the next, and
-    QueryFusionRetriever takes nodes of different hash for different passages.
-    """
+    """A passage as a node whose hash leaves out metadata, which differ by retriever: QueryFusionRetriever goes by it."""
 
     @property
     def hash(self) -> str:
@@ -50,11 +46,7 @@ class PassageNode(TextNode):
 
 
 def as_nodes(hits: Iterable[Hit]) -> list[NodeWithScore]:
-    """Hits as LlamaIndex nodes, best first.
-
-    The text is the passage's; `rank` counts from 1; `label` is None where none was given; the score is
-    on the scale that `scale` names.
-    """
+    """Hits as LlamaIndex nodes, best first; `rank` counts from 1, `label` can be None, the score is on `scale`."""
     return [_node(hit, rank) for rank, hit in enumerate(hits, start=1)]
 
 

@@ -219,7 +219,6 @@ class StrategyQueryEngine(BaseQueryEngine):
         return {}
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """The passages an answer would be written from."""
         manager = self.callback_manager
         retriever = StrategyRetriever(self._lab, self.strategy, callback_manager=manager, labels=True)
         return retriever.retrieve(query_bundle)

@@ -28,7 +28,6 @@ from .tokenizer import count_tokens
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
 
-
 CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
 NO_TEMPERATURE = Message("the server does not accept a temperature; the model's default was used")
 SCHEMA = "response_format"

@@ -68,7 +68,6 @@ class Once:
         return cast(T, future.result()), first
 
     def forget(self, key: Hashable) -> None:
-        """Release a value that nobody will ask for again."""
         with self._lock:
             self._futures.pop(key, None)
 
@@ -152,7 +151,6 @@ class Run:
         return self.stop is not None and self.stop.is_set()
 
     def check_stop(self) -> None:
-        """Raise Stopped if the user has stopped the run."""
         if self.is_stopped():
             raise Stopped
 

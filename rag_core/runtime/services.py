@@ -35,10 +35,9 @@ class Llm(Protocol):
 
 
 class Embedder(Protocol):
-    """A text embedding model.
+    """A text embedding model; `count` counts a text's tokens.
 
-    `weights` is its name and version; `key` also says how it reads other languages, and is part of an index's
-    identity. `count` counts a text's tokens.
+    `weights` is its name and version; `key`, a part of an index's identity, also says how it reads other languages.
     """
 
     name: str

@@ -114,7 +114,6 @@ class Visitor(Payer):
 
 payer: ContextVar[Payer] = ContextVar("payer", default=Payer())  # noqa: B039  # it has no state
 
-
 _listeners: list[Callable[[Sequence[ModelCall]], None]] = []
 
 

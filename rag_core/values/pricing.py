@@ -67,7 +67,6 @@ class PriceList:
 
     @classmethod
     def of(cls, settings: Settings) -> PriceList:
-        """The price list of the settings' data folder; raises as `read` does."""
         return cls.read(settings.data / "prices.toml")
 
     def get(self, model: str) -> Price | None:

@@ -291,7 +291,6 @@ def _context_json(rank: int, hit: Hit) -> dict[str, Any]:
 
 
 def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
-    """An answer with its citations, its grounding and the remarks on its evidence."""
     return {
         "text": answer.text,
         "citations": [

@@ -259,7 +259,6 @@ class Ranking:
 
     @property
     def scale(self) -> Scale | None:
-        """The scale of its scores; None for an empty ranking."""
         return self.hits[0].scale if self.hits else None
 
     def __len__(self) -> int:

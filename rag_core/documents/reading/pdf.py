@@ -103,7 +103,6 @@ def _filled_in(field: Any) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """What an entry says; empty for one that is missing or null."""
     from pypdf.generic import NullObject
 
     return "" if value is None or isinstance(value, NullObject) else str(value).strip()

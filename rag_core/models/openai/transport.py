@@ -41,7 +41,6 @@ class Call:
 
     @property
     def unanswered(self) -> int:
-        """Number of requests that were sent, but got no response."""
         return sum(sent.unanswered for sent in self.requests)
 
     @property

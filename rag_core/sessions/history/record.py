@@ -18,16 +18,13 @@ from ...values.types import ModelCall
 
 @dataclass(frozen=True, slots=True)
 class AskedColumn:
-    """One strategy's result, finished or not.
+    """One strategy's result, finished or not; texts are empty for what did not happen.
 
     Args:
-        steps: the stages that finished.
         text: the answer so far; the trace has the whole one.
-        trace: None unless the strategy finished.
-        error: why it failed, and `next_step` what to do about it; empty if it did not.
-        stopped: why it was stopped; empty if it was not.
+        error, next_step: why it failed, and what to do about it.
         failed_calls: the model calls of a failed strategy.
-        models, corpus: what it chose in place of the settings' models and of the question's corpus; may be empty.
+        models, corpus: what it chose in place of the settings' models and of the question's corpus.
     """
 
     strategy: str
@@ -67,7 +64,6 @@ class Asked:
 
     @property
     def finished(self) -> int:
-        """How many strategies have a result."""
         return sum(column.trace is not None for column in self.columns)
 
 

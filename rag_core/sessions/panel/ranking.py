@@ -1,7 +1,4 @@
-"""The order of strategies by a panel's votes, with intervals that know how few people and questions there were.
-
-Beside the votes stands what is measured of the answers, and where the two disagree.
-"""
+"""The order of strategies by a panel's votes, with intervals that know how few people and questions there were."""
 
 import math
 from collections import Counter, defaultdict

@@ -44,7 +44,6 @@ class Rooms(Kept):
         return room
 
     def room(self, code: str) -> Room:
-        """The room with this code, in capitals or not."""
         with self._begin() as connection:
             return _room(_known(connection, code))
 
@@ -188,7 +187,6 @@ class Rooms(Kept):
         return write_panel(self.room(code), self.rounds(code), self.votes(code))
 
     def delete_room(self, code: str, presenter_token: str) -> None:
-        """Delete a room with its questions, people and votes."""
         with self._present(code, presenter_token) as (connection, room):
             self._delete(connection, [room])
 
