@@ -94,7 +94,6 @@ def price_list() -> PriceList:
 
 
 def _called(model: str) -> str:
-    """A model in the table, or what stands in its place."""
     return t("the models that ran") if not model else t("your price") if model == bill.TYPED else model
 
 

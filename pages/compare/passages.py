@@ -165,7 +165,6 @@ class _Shown:
 
     @functools.cached_property
     def ranks(self) -> Mapping[str, int]:
-        """Id of a passage -> its rank from 1."""
         return {hit.id: rank for rank, hit in enumerate(self.hits, start=1)}
 
     def quotes(self, hit: rag_core.Hit) -> list[str]:

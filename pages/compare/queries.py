@@ -82,7 +82,6 @@ def _rewrite(
 
 
 def _searched(query: rag_core.Query) -> str:
-    """The text searched with; of several whose embeddings are averaged, each on a line of its own."""
     return "<br>".join(f"· {escape(one)}" for one in query.passages[:5] if query.passages[1:]) or escape(
         query.text
     )

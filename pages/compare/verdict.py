@@ -179,7 +179,6 @@ def _people(run: Comparison) -> Iterator[str]:
 
 
 def _preferred(run: Comparison) -> Counter[int]:
-    """How many votes of the room each column has; none until the room has seen the result."""
     opened: Room | None = st.session_state.get(room.ROOM)
     answered = {place: one.trace for place, one in enumerate(run.columns) if one.trace and one.trace.answer}
     try:

@@ -62,7 +62,6 @@ def main() -> None:
 
 @untrusted.errors()
 def _own(corpus: str) -> None:
-    """The documents of a corpus, and what can be deleted."""
     if not engine().settled.is_set():
         st.info(t("One moment: the models are loading."))
         return

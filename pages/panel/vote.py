@@ -243,7 +243,6 @@ def _again(asked: Round, vote: Vote) -> None:
 
 
 def _keys(asked: Round, pair: Pair) -> tuple[str, str]:
-    """Of the reasons and of the comment on a pair."""
     place = f"{asked.room}.{asked.number}.{pair.key}"
     return f"reasons.{place}", f"comment.{place}"
 

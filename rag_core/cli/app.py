@@ -390,7 +390,6 @@ def _discard_output() -> None:
 
 
 def _silence_libraries() -> None:
-    """Silence the warnings of libraries; our own reports include what matters."""
     if not logging.getLogger().handlers:
         logging.getLogger().addHandler(logging.NullHandler())  # otherwise Python prints warnings on stderr
     if not sys.warnoptions:

@@ -79,7 +79,6 @@ class Benchmark:
     """The questions of one split with their document judgements.
 
     Args:
-        name: "builtin", or the folder's name.
         questions: those judged in the split, in file order.
         qrels: of documents; a grade above 0 is relevant.
         checksum: first 16 hexadecimal digits of the SHA-256 of queries, judgements and corpus, one after the other.

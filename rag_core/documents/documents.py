@@ -44,7 +44,6 @@ def elements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _after(text: str, place: int) -> int:
-    """Where blanks and commas end."""
     return next(_BETWEEN.finditer(text, place)).start()
 
 

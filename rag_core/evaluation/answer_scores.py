@@ -205,7 +205,6 @@ class AnswerScores:
     """Scores of one strategy's answers; failed and declined questions are not `answered`.
 
     Args:
-        failures: question id -> why it failed.
         baselines: the verdicts on the answers of each baseline; empty without judged answers.
         cost_usd: US dollars of all answers, failed and interrupted ones included, without the judge; None when
             a price is unknown.

@@ -435,7 +435,6 @@ def compare_runs(older: RunFolder, newer: RunFolder, metric: Metric) -> list[Str
 
 
 def _labels_by_title(run: RunFolder) -> dict[str, str]:
-    """Title and settings -> label; the first of several that are the same."""
     found: dict[str, str] = {}
     for label in run.labels:
         found.setdefault(strategy_title(label, run.manifest), label)

@@ -164,7 +164,6 @@ class Comparison:
         low: lower bound of its 95 % interval, uncorrected for multiple pairs.
         p: from the randomisation test; None below `FEWEST` questions.
         p_holm: p corrected for all pairs tested together.
-        wins: questions on which a is better.
         minimum_detectable: the smallest difference detected with 80 % power, at the strictest level of the Holm
             correction; None below `FEWEST` questions, and when the two are equal on every question.
         more_questions: how many more would detect the observed difference with that power; None when the

@@ -73,12 +73,10 @@ def cell(score: MeanScore | None) -> str:
 
 
 def _unjudged(judged: float | None) -> str:
-    """The share of the first ten documents that nobody judged; they count as not relevant."""
     return "–" if judged is None else f"{1 - judged:.1%}"
 
 
 def _legend(manifest: Manifest) -> list[str]:
-    """What the labels mean that are not just a strategy's name with its defaults."""
     entries = [
         f"{_code(label)}: {_text(title)}"
         for label, title in titles(manifest).items()

@@ -160,7 +160,6 @@ class _Tuning:
         return found
 
     def intervals(self, scores: NDArray[np.float64]) -> list[Interval]:
-        """One interval per setting of a (settings, questions) array."""
         spans: list[Interval] = []
         for start in range(0, len(scores), BATCH):
             self._check_stop()

@@ -215,7 +215,6 @@ def _sections(trace: Trace) -> dict[tuple[str, ...], str]:
 
 
 def _figures(text: str) -> dict[tuple[float, str], str]:
-    """The quantities that a text names, by value and unit -> as it writes them."""
     found, _ = quantities(text, language_of(text))
     named = sorted((one for one in found if one.unit not in NO_FIGURE), key=lambda one: (one.unit, one.value))
     return {(one.value, one.unit): _as_written(one, text) for one in named}

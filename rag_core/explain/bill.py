@@ -29,7 +29,6 @@ class BillLine:
     """What one stage or several of them took.
 
     Args:
-        stage: its name, the part's, or "Total".
         seconds: measured; 0 for a stage that was taken over.
         reused, shared: whether every stage, and how many more calls, ran and were paid for elsewhere.
     """

@@ -265,7 +265,6 @@ def no_longer_found(passage: str, before: Trace, after: Trace) -> str:
 
 
 def _searches(trace: Trace) -> Iterator[tuple[Retriever, Ranking]]:
-    """The searches of a strategy of the catalogue, each with what it found."""
     recipe = RECIPES.get(trace.strategy)
     stages = recipe.build(**trace.controls).stages if recipe else ()
     for stage, step in zip(stages, trace.steps, strict=False):

@@ -209,7 +209,6 @@ def _atoms(units: Sequence[Unit], size: int, count: Count) -> Iterator[Atom]:
 
 
 def _is_rule(unit: Unit) -> bool:
-    """Whether a row is the line below the header of a table."""
     return unit.item and _RULE.fullmatch(unit.text) is not None
 
 

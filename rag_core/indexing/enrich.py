@@ -293,7 +293,6 @@ def _prompt(template: Template, document: str, passage: Passage) -> Prompt:
 
 
 def _around(document: str, passage: Passage) -> str:
-    """A document; for a long one, its start and the text around a passage."""
     if len(document) <= MAX_DOCUMENT:
         return document
     room = MAX_DOCUMENT - DOCUMENT_START

@@ -41,7 +41,6 @@ class Manifest:
         enricher: key of the enricher; empty for a plain index.
         context_prompt: the enricher's own prompt; empty for the standard one.
         without_context: number of passages whose context failed.
-        store: the name of the store that has the vectors.
         probe: the probe sentence's vector from a server's model; see `models.same_model`.
     """
 

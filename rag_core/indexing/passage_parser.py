@@ -50,7 +50,6 @@ class PassageParser(NodeParser):
     changes. Documents marked `whole` in their metadata are split only beyond LONGEST_WHOLE.
 
     Args:
-        count: counts word pieces.
         progress: called with the documents done and their number; may raise to stop.
     """
 

@@ -102,7 +102,6 @@ def write_generation(
 
 
 def _sources(documents: Sequence[LlamaDocument], nodes: Sequence[BaseNode]) -> list[DocumentPassages]:
-    """The documents that have passages, with these."""
     texts = {document.id_: document.get_content() for document in documents}
     return [
         DocumentPassages(texts[name], tuple(map(passage_in, group)))

@@ -94,7 +94,6 @@ class Job:
     Attributes:
         key: what is measured; equal keys are the same measurement.
         started: seconds since the epoch.
-        stop_requested: set by `stop`; the job checks it between questions.
     """
 
     def __init__(self, key: str, kind: JobKind, title: str, patience: float = PATIENCE) -> None:

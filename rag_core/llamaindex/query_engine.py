@@ -127,7 +127,6 @@ class StrategyRetriever(BaseRetriever):
     names of the strategy's templates.
 
     Args:
-        on_trace: called with the trace of every retrieval.
         by: what a node is: a passage, or a document, each once at the rank of its best passage.
         labels: whether nodes have relevance labels, which take longer than a search.
         callback_manager: receives events of retrievals and of the model calls behind them.

@@ -276,7 +276,6 @@ def embedder_of(model: BaseEmbedding, prices: PriceList) -> LlamaEmbedder:
 
 
 def _gloss(settings: Settings, thesaurus: Thesaurus | None) -> Gloss | None:
-    """The gloss the settings ask for; None if the model reads Spanish itself."""
     if settings.gloss == "off" or (settings.gloss == "auto" and not is_english_only(settings.embedding)):
         return None
     thesaurus = thesaurus or Thesaurus.read(settings.data / "thesaurus.toml")

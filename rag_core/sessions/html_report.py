@@ -112,7 +112,6 @@ class _Column:
 
     @property
     def title(self) -> str:
-        """The strategy's title, after its label where that says more."""
         trace = self.trace
         known = trace.strategy in RECIPES
         title = translated(self.language, RECIPES[trace.strategy].title) if known else trace.strategy
@@ -151,7 +150,6 @@ class _Column:
 
     @property
     def cited(self) -> dict[int, list[Citation]]:
-        """Number of a passage -> its citations, in the order of the answer."""
         found: dict[int, list[Citation]] = {}
         for one in self.trace.answer.citations if self.trace.answer else ():
             if 1 <= one.n <= len(self.trace.contexts):

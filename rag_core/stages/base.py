@@ -33,7 +33,6 @@ class Flow:
 
     Args:
         scales: source -> scale of its scores; a source is a retriever, or after fusion the fusion stage.
-        stages: names of the stages so far.
     """
 
     content: Content = "the question"

@@ -61,8 +61,7 @@ class Exchange:
     """A prompt as a model got it, and the reply.
 
     Args:
-        system: the system message as sent; empty for the offline engine, which is sent no text.
-        text: the user message as sent; empty for the offline engine.
+        system, text: the messages as sent; empty for the offline engine, which is sent no text.
         fields: field -> what filled it in; passages by number and title.
         reply: as received, also where it was cut off or could not be used.
         offline: whether the offline engine replied: it reads `prompt` and the fields instead of a text.

@@ -44,7 +44,6 @@ class Passage:
 
     Args:
         id: document id, position and content hash.
-        title: title of the document; may be empty.
         heading: path of headings below the title, joined by " › "; may be empty.
         text: the text itself, without title and heading.
         language: ISO 639-1 code of the text, such as "en".
@@ -144,7 +143,6 @@ class Query:
         question_text: a question whose embedding is averaged with those of the passages; empty for none.
         template_index: position of its template in the request, from 0, also when other templates failed.
         form: "sentence" or "keywords" after query analysis; otherwise empty.
-        note: a remark for the reader on how it was made; may be empty.
     """
 
     text: str
@@ -283,8 +281,6 @@ class Outranked:
     In columns because a slider leaves out thousands: as hits they would take longer to make than to compare.
 
     Args:
-        ids: of the passages.
-        values: the MMR values that they lost with.
         relevance: cosines to the question.
         near: ids of the picks that they are most like; empty for none.
         similarity: the cosines to those; 0 for none.
@@ -304,8 +300,6 @@ class ModelCall:
     Args:
         purpose: "answer", "rewrite", "judge", "embed", ...
         cost_usd: US dollars; None, never 0, when the price is unknown.
-        counted_by: who counted the tokens.
-        note: a remark for the reader; may be empty.
         finish: why a language model's reply ended, in the provider's words; only "stop" is a complete reply.
         started: seconds after its run began; None when unknown.
         seconds: from sending it to the end of its reply, repeated requests included; None when unknown, as for

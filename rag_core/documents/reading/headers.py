@@ -104,7 +104,6 @@ def find_card(rows: Sequence[Cells]) -> list[str]:
 
 
 def _figured(rows: Sequence[Cells]) -> set[int]:
-    """The columns most of whose cells have a kind."""
     counts: Counter[int] = Counter()
     for row in rows:
         counts.update({place: 1 if _kind(cell) else -1 for place, cell in enumerate(row) if cell})

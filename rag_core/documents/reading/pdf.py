@@ -89,7 +89,6 @@ def _added(page: PageObject, number: int) -> Iterator[tuple[str, str]]:
 
 
 def _filled_in(field: Any) -> str:
-    """A field of a form and what is in it; empty for an empty one."""
     kind, flags = field.get_inherited("/FT"), int(field.get_inherited("/Ff", 0))
     name = _as_text(field.get_inherited("/TU")) or _as_text(field.get_inherited("/T"))
     value = field.get_inherited("/V")

@@ -153,7 +153,6 @@ def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Docume
 
 
 def _document(row: Row, names: Sequence[str], title: str) -> Document:
-    """A row as a document; its id is empty if the row has none."""
     # a line across the whole table belongs to no column
     across = row.grouped and not row.covered and sum(map(bool, row.cells)) == 1
     cells = sorted((dict(enumerate(row.cells)) | row.covered).items())
@@ -170,7 +169,6 @@ def _document(row: Row, names: Sequence[str], title: str) -> Document:
 
 
 def _width(row: Row) -> int:
-    """The number of a row's cells up to its last filled one."""
     return max((at for at, cell in enumerate(row.cells, start=1) if cell), default=0)
 
 

@@ -73,14 +73,12 @@ class Batches:
         raise refusal
 
     def _cut(self, text: str) -> str:
-        """A text as long as the server is known to read."""
         while self._read and (tokens := self._count(text)) >= self._unread:
             text = _at_word(text, min(len(text) * self._read // tokens, len(text) - 1))
         return text
 
 
 def _at_word(text: str, end: int) -> str:
-    """The beginning of a text, up to the last space before `end`."""
     return text[:end].rsplit(None, 1)[0] or text[:end]
 
 

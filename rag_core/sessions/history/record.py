@@ -22,7 +22,6 @@ class AskedColumn:
 
     Args:
         text: the answer so far; the trace has the whole one.
-        error, next_step: why it failed, and what to do about it.
         failed_calls: the model calls of a failed strategy.
         models, corpus: what it chose in place of the settings' models and of the question's corpus.
     """
@@ -90,5 +89,4 @@ def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
 
 
 def _fields(value: Asked | AskedColumn) -> dict[str, Any]:
-    """Its fields, one level deep: their values stay as they are."""
     return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}

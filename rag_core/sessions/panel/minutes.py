@@ -91,7 +91,6 @@ def _labels(found: PanelRanking) -> dict[str, str]:
 
 
 def _question(asked: Round, votes: Sequence[Vote]) -> dict[str, Any]:
-    """The answers to a question, how people voted on them, and what they said of them."""
     counts = Counter((one.pair, one.choice) for one in ballots([asked], votes))
     own = [one for one in votes if one.round == asked.number]
     reasons = Counter(reason for one in own for reason in one.reasons).most_common()
