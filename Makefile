@@ -25,7 +25,7 @@ CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench results check-collection vectors screenshots clean
+.PHONY: help setup demo test lint bench results api check-collection vectors screenshots clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,9 @@ results: .venv/indexed .venv/tested ## Measure the strategies on the built-in qu
 	@mv .results.json data/results.json
 	$(RUN) -m rag_core results data/results.json --into data/RESULTS.md
 	PYTHONPATH=.:tests $(RUN) -m helpers.stored_results
+
+api: .venv/tested ## Make the API page of rag_core from its docstrings, in build/api/
+	$(RUN) -m pdoc --docformat google --no-show-source --output-directory build/api rag_core '!rag_core.'
 
 check-collection: .venv/tested ## Count the built-in collection and list its problems
 	@PYTHONPATH=.:tests $(RUN) -m upkeep check

@@ -10,6 +10,7 @@ from .catalog.setup import Setup as Setup
 from .catalog.setup import set_up as set_up
 from .documents.documents import Document as Document
 from .evaluation.once import evaluate as evaluate
+from .evaluation.once import sweep as sweep
 from .explain.fate import fates as fates
 from .hybrid_rrf import mmr_select as mmr_select
 from .hybrid_rrf import process_hybrid_rrf_query as process_hybrid_rrf_query
@@ -32,6 +33,7 @@ from .safety.urgency.triage import triage as triage
 from .seed_api import format_docs as format_docs
 from .seed_api import query_for_evaluation as query_for_evaluation
 from .seed_api import ragas_samples as ragas_samples
+from .sessions.forgetting import remove as remove
 from .values.answers import Answer as Answer
 from .values.answers import Citation as Citation
 from .values.errors import ConfigError as ConfigError

@@ -163,7 +163,7 @@ def _asked_column(column: Column) -> AskedColumn:
         column.strategy.name, column.strategy.controls, tuple(column.steps), column.text, column.trace,
         wording.reason(error) if error else "", error.next_step if error else "",
         column.stopped or ("" if column.settled else CUT_SHORT), error.calls if error else (), column.models,
-        column.corpus,
+        column.corpus, column.where,
     )  # fmt: skip
 
 
@@ -192,6 +192,7 @@ def _column(kept: AskedColumn) -> Column:
     return Column(
         rag_core.build((kept.strategy, kept.controls)), list(kept.steps), text=kept.text, trace=kept.trace,
         error=error, stopped=kept.stopped, models=kept.models, corpus=kept.corpus,
+        where=kept.where,
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ class Column:
 
     Args:
         since, heard: when the running stage began, and when it last gave a word of the answer, on the monotonic clock.
-        models, corpus: what it runs on in place of the settings' models and the comparison's corpus.
+        models, corpus, where: what it runs on in place of the settings' models, the comparison's corpus and all its passages.
         ahead: tells how many questions of other visitors must end before it runs.
     """
 
@@ -54,12 +54,18 @@ class Column:
     stopped: str = ""
     models: ModelChoice = field(default_factory=ModelChoice)
     corpus: str = ""
+    where: str = ""
     asks_server: bool = False
     ahead: Callable[[], int] = lambda: 0
 
     @property
     def setup(self) -> rag_core.Setup:
+<<<<<<< HEAD
         return rag_core.Setup(self.strategy, self.models, self.corpus)
+=======
+        """What it runs: its strategy, models, corpus and filter."""
+        return rag_core.Setup(self.strategy, self.models, self.corpus, self.where)
+>>>>>>> main
 
     @property
     def settled(self) -> bool:
@@ -209,6 +215,7 @@ class LiveRun(Comparison):
                 one.strategy,
                 models=one.models,
                 corpus=one.corpus,
+                where=one.where,
                 asks_server=provider and one.models.model != OFFLINE_MODEL,
                 ahead=lambda: engine.admission.ahead(self),
             )

@@ -1,4 +1,6 @@
-"""What a column runs on: its language models and its documents, chosen in its settings."""
+"""What a column runs on: its language models, its documents and a filter of them, chosen in its settings."""
+
+from contextlib import suppress
 
 import streamlit as st
 
@@ -8,11 +10,12 @@ from pages.drawing.translate import t, translated
 from pages.shared import controls, corpora
 from pages.shared.engine import engine
 from rag_core.values.model_choice import OFFLINE_MODEL
+from rag_core.values.where import where_words
 
 SAME = ""  # the option that chooses nothing
 LANGUAGE_MODELS = ("model", "rewriter_model", "judge_model")
 MODELS = (*LANGUAGE_MODELS, "reranker")
-CORPUS = "corpus"
+CORPUS, WHERE = "corpus", "where"
 
 
 def settings(*others: str) -> dict[str, object]:
@@ -22,7 +25,7 @@ def settings(*others: str) -> dict[str, object]:
         keys.append(f"strategy.{position}")
         for name, recipe in rag_core.RECIPES.items():
             keys += [f"{position}.{name}.{one.name}" for one in recipe.controls]
-        keys += [controls.runs_key(position, name) for name in (*MODELS, CORPUS)]
+        keys += [controls.runs_key(position, name) for name in (*MODELS, CORPUS, WHERE)]
     return {one: st.session_state[one] for one in keys if one in st.session_state}
 
 
@@ -32,7 +35,7 @@ def of(position: int) -> rag_core.Setup:
     strategy = controls.strategy_of(recipe, controls.current_values(recipe, f"{position}.{recipe.name}"))
     values = {
         name: value
-        for name in (*MODELS, CORPUS)
+        for name in (*MODELS, CORPUS, WHERE)
         if (value := st.session_state.get(controls.runs_key(position, name)))
     }
     with untrusted.errors():
@@ -65,6 +68,7 @@ def runs_on(setup: rag_core.Setup) -> str:
         models.judge_model and t("judge: {name}", name=called(models.judge_model)),
         models.reranker and t("reranker: {name}", name=reranker(models.reranker)),
         setup.corpus and t("documents: {name}", name=corpora.title(setup.corpus)),
+        setup.where and t("only {filter}", filter=where_words(setup.where)),
     ]
     return " · ".join(part for part in parts if part)
 
@@ -89,7 +93,7 @@ def title(setup: rag_core.Setup) -> str:
 def put(position: int, setup: rag_core.Setup) -> None:
     """Set a column of the Compare page before that page is drawn."""
     controls.preset_column(position, setup.strategy.name, setup.strategy.controls)
-    for name in (*MODELS, CORPUS):
+    for name in (*MODELS, CORPUS, WHERE):
         st.session_state[controls.runs_key(position, name)] = setup.chosen.get(name, SAME)
 
 
@@ -123,6 +127,22 @@ def draw(position: int) -> None:
             t("Documents this column searches"), list(dict.fromkeys((SAME, *known, chosen))),
             lambda name: corpora.title(name) if name else t("As chosen for the page"), controls.runs_key(position, CORPUS),
             persist_state="session",
+        )  # fmt: skip
+    _draw_filter(position)
+
+
+def _draw_filter(position: int) -> None:
+    """The list of filters, where passages of the column's documents have metadata to choose by, or one is chosen."""
+    corpus = st.session_state.get(controls.runs_key(position, CORPUS)) or corpora.chosen()
+    filters: tuple[str, ...] = ()
+    with suppress(rag_core.RagError):  # which a run of the column says
+        filters = engine().wait(corpus).filters if engine().lab else ()
+    chosen = st.session_state.get(controls.runs_key(position, WHERE)) or SAME
+    if filters or chosen:
+        untrusted.choose(
+            t("Passages this column searches"), list(dict.fromkeys((SAME, *filters, chosen))),
+            lambda where: where_words(where) or t("All"), controls.runs_key(position, WHERE), persist_state="session",
+            help=t("By what documents say of themselves: front matter, or the fields of a row."),
         )  # fmt: skip
 
 

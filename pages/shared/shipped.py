@@ -69,7 +69,8 @@ def measured(trace: rag_core.Trace) -> tuple[float, float, float] | None:
     """nDCG@10 of what a trace ran, its mean and 95 % interval; None unless it ran as measured."""
     strategy = rag_core.build((trace.strategy, trace.controls)).without_answer()
     label = _labels().get(strategy.fingerprint)
-    if label is None or trace.models or trace.corpus != BUILTIN or not _as_measured(strategy, trace.engine):
+    other = trace.models or trace.where or trace.corpus != BUILTIN
+    if label is None or other or not _as_measured(strategy, trace.engine):
         return None
     score = _score(label)
     return score["mean"], score["ci_low"], score["ci_high"]

@@ -22,9 +22,9 @@ from .recipe import Recipe
 
 GROUP = "rag_core.strategies"
 BUILT_IN = "rag_core"
-CORPUS = "corpus"
+CORPUS, WHERE = "corpus", "where"
 # what a column names beside its controls; see `setup`
-RUNS_ON = (*(one.name for one in fields(ModelChoice)), CORPUS)
+RUNS_ON = (*(one.name for one in fields(ModelChoice)), CORPUS, WHERE)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")  # the command line gives `@`, `=`, `.` and `,` a meaning
 
 
@@ -164,10 +164,10 @@ def _check(recipe: object) -> None:
             f"A strategy cannot be called {recipe.name!r}.",
             "Use lower-case letters, digits and underscores, a letter first.",
         )
-    if taken := [control.name for control in recipe.controls if control.name in (*RUNS_ON, "where")]:
+    if taken := [control.name for control in recipe.controls if control.name in RUNS_ON]:
         raise ConfigError(
             f"Strategy {recipe.name!r} cannot have a control {taken[0]!r}.",
-            f"These names say what a strategy runs on: {', '.join((*RUNS_ON, 'where'))}.",
+            f"These names say what a strategy runs on: {', '.join(RUNS_ON)}.",
         )
     try:
         json.dumps(recipe.as_json())

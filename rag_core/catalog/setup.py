@@ -15,7 +15,7 @@ from ..values.trace import Trace
 from ..values.where import where_text
 from . import StrategySpec, build, check_chosen, describe, recipe_of
 from .presets import preset_of
-from .registry import CORPUS, RUNS_ON
+from .registry import CORPUS, RUNS_ON, WHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Setup:
     @property
     def chosen(self) -> Mapping[str, str]:
         """What it chose beside its controls, by the names in `RUNS_ON`."""
-        return {**self.models.named, **({CORPUS: self.corpus} if self.corpus else {})}
+        found = {**self.models.named, CORPUS: self.corpus, WHERE: self.where}
+        return {name: value for name, value in found.items() if value}
 
     def __str__(self) -> str:
         """In words: "Hybrid RRF + MMR · λ 0.3 · model: gpt-4o-mini"."""
@@ -70,8 +71,9 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     if isinstance(chosen, tuple):
         name, given = chosen
         spec, values = name, {**given, **values}
+    where = where_text(values.pop(WHERE, ""))
     own = {name: _name(name, values.pop(name)) for name in RUNS_ON if name in values}
-    corpus, where = own.pop(CORPUS, ""), where_text(values.pop("where", ""))
+    corpus = own.pop(CORPUS, "")
     if model := _rewriter_of(spec):
         own.setdefault("rewriter_model", model)
     return Setup(build(spec, **values), ModelChoice(**own), corpus, where)

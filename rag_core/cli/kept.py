@@ -93,26 +93,18 @@ def forget(
     stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
     """
     from .. import indexing
-    from ..lab.engines import load_engines
-    from ..sessions.history import History
-    from ..sessions.panel import Rooms
+    from ..sessions import Removal
     from ..values.settings import read_settings
 
     settings = read_settings()
-    kept, rooms = History.opened(settings), Rooms.opened(settings)
-    shown: set[str] = set()
-    codes: set[str] = set()
-    found = indexing.find_forgettable(settings.home, target)
-    for one in found:
+    removal = Removal.of(indexing.find_forgettable(settings.home, target), settings)
+    for one in removal.found:
         stay = f"{one.others} stay" if one.others else "the corpus goes with them"
         say(f"{one.corpus}: {len(one.documents)} documents to forget; {stay}.")
-        documents = one.documents if one.others else None
-        shown.update(kept.showing(one.corpus, documents) if kept else ())
-        codes.update(rooms.showing(one.corpus, documents) if rooms else ())
-    if shown:
-        say(f"history: {questions(len(shown))} with their text to delete.")
-    if codes:
-        say(f"rooms with their text to delete: {len(codes)}.")
+    if removal.questions:
+        say(f"history: {questions(len(removal.questions))} with their text to delete.")
+    if removal.rooms:
+        say(f"rooms with their text to delete: {len(removal.rooms)}.")
     if not yes:
         if not sys.stdin.isatty():
             raise RagError("Nothing was removed.", "Add --yes to remove them.")
@@ -120,28 +112,9 @@ def forget(
             yes = agreed("Remove them?")
         if not yes:
             raise RagError("Nothing was removed.")
-    # First: once the documents are forgotten, nothing tells which questions have their text
-    if kept and shown:
-        say(f"history: {questions(kept.forget(sorted(shown)))} deleted.")
-    if rooms and codes:
-        say(f"rooms deleted: {rooms.forget(sorted(codes))}.")
     with interruptible() as stop:
-        for one in found:
-            if one.others:
-                engines = load_engines(settings, lambda what: stop.progress(what, 0, 1))
-                notes = indexing.forget_documents(
-                    settings.home,
-                    one,
-                    engines.embedder,
-                    engines.enricher,
-                    stop.progress,
-                    indexing.stores_of(settings),
-                )
-            else:
-                indexing.forget_corpus(settings.home, one.corpus, indexing.stores_of(settings))
-                notes = []
-            for note in [f"{one.corpus}: forgotten.", *notes]:
-                say(note)
+        for note in removal.carry_out(stop.progress):
+            say(note)
 
 
 def export(

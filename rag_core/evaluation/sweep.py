@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ from .metrics import Metric
 from .results import Point
 from .runner import services_for
 from .statistics import Comparison, Interval
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Split(Stored):
@@ -134,6 +137,35 @@ class SweepResult(Stored):
     seconds: float
     runs: int
     at: str
+
+    def __repr__(self) -> str:
+        changed = ", ".join(f"{name}={self.best.controls[name]!r}" for name in self.varied) or "the defaults"
+        means = f"{self.best.reported.mean:.3f}, by default {self.default.reported.mean:.3f}"
+        return (
+            f"<Sweep of {len(self.settings)} settings of {self.strategy} on {self.data}: best with {changed}; "
+            f"{self.metric} on {self.report.split} {means}>"
+        )
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html())  # which escapes what it shows
+
+    def to_frame(self) -> "DataFrame":
+        """A row for each setting, best first: what was varied, and on the tuned split "ndcg@10", its interval, and the cost."""
+        from pandas import DataFrame
+
+        rows = [
+            {
+                **{name: row.controls[name] for name in self.varied},
+                self.metric: row.score.mean,
+                f"{self.metric}.ci_low": row.score.low,
+                f"{self.metric}.ci_high": row.score.high,
+                "cost_usd_per_query": row.cost_usd_per_query,
+            }
+            for row in sorted(self.settings, key=lambda row: -row.score.mean)
+        ]
+        return DataFrame(rows)
 
     @property
     def gain(self) -> float:

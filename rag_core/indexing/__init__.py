@@ -12,7 +12,7 @@ from .enrich import (
     context_template,
     write_questions,
 )
-from .forgetting import find_file, find_forgettable, forget_corpus, forget_documents
+from .forgetting import find_documents, find_file, find_forgettable, forget_corpus, forget_documents
 from .readers import SourceFiles, cut_by, read_given, read_path
 from .store import CorpusIndex
 from .stores import stores_of

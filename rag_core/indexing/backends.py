@@ -15,7 +15,7 @@ from ..values.errors import IndexDamaged
 from ..values.message import Message
 from ..values.owner_only import private_file
 from ..values.types import Vectors
-from .bm25 import Bm25Index, Scores
+from .bm25 import K1, B, Bm25Index, Scores
 from .passages import MappedTexts, map_array
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ def check_kept(passages: int, ids: MappedTexts, found: int, expected: int) -> No
 class Lexical(Protocol):
     """BM25 over one generation. Thread-safe."""
 
-    def scores(self, query: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Scores:
+    def scores(self, query: Sequence[str], k1: float = K1, b: float = B) -> Scores:
         """(passages,) the score of each passage."""
 
     def best(
-        self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+        self, query: Sequence[str], k: int, k1: float = K1, b: float = B
     ) -> tuple[NDArray[np.intp], Scores]:
         """The places of the passages that score at least as the k-th best, in any order, and their scores."""
 

@@ -62,6 +62,19 @@ def find_forgettable(home: Path, target: str) -> list[Forgettable]:
     return found
 
 
+def find_documents(home: Path, corpus: str, names: Collection[str]) -> Forgettable:
+    """The documents of a corpus with these ids; raises DataError if it has not all of them, or none is named."""
+    folder = home / "corpora" / corpus
+    known = dict(_sources(folder)) if folder.is_dir() else {}
+    missing = sorted({*names} - known.keys())
+    if missing or not names:
+        raise DataError(
+            f"Corpus {corpus!r} has no {', '.join(map(repr, missing)) or 'such document'}.",
+            f"It has: {', '.join(sorted(known)[:10])}.",
+        )
+    return Forgettable(corpus, frozenset(names), len(known) - len({*names}))
+
+
 def forget_corpus(home: Path, corpus: str, stores: Stores = STORES) -> None:
     """Remove every index of a corpus; raises IndexBusy or StorageError if one cannot be written."""
     folder = home / "corpora" / corpus

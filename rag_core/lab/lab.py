@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from ..llamaindex import StrategyRetriever
 
-
+MOST_VALUES = 100  # of a name in metadata, to choose one from a list
 _Made = TypeVar("_Made")
 _Searched = tuple[CorpusIndex, CorpusIndex | None, AskedIndex | None]
 
@@ -228,6 +228,21 @@ class Lab:
         lab = self.with_engines(self.engines)
         lab.where = where_text(where)
         return lab
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """The filters (`where_text`) by one value of the documents' metadata, without names that have more than `MOST_VALUES`."""
+        index = self.index
+
+        def make() -> tuple[str, ...]:
+            values: dict[str, set[str]] = {}
+            for passage in index.passages.values():
+                for name, value in passage.metadata:
+                    values.setdefault(name, set()).add(value)
+            few = {name: found for name, found in sorted(values.items()) if len(found) <= MOST_VALUES}
+            return tuple(where_text({name: one}) for name, found in few.items() for one in sorted(found))
+
+        return self._once("filters", (index,), make)
 
     def _probed(self, index: CorpusIndex) -> ProbedEmbedder:
         """The embedding model of a server, checked to be the one that made this index."""

@@ -23,7 +23,7 @@ from ..values.message import Message
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
-from .events import start_event
+from .events import start_event, tell_embedding
 from .minilm import MINILM, MINILM_WEIGHTS, MiniLM, bundled_minilm
 from .openai.batches import Batches, in_order
 from .openai.errors import TRY_AGAIN, api_key_of, rejected_option, to_provider_error
@@ -123,6 +123,7 @@ class LlamaEmbedder:
         elif not self.local:
             payer.get().start_call()
         end_event = start_event("embedding", {})
+        end_told = tell_embedding(self.name) if isinstance(self.model, MiniLM) else None
         raw: list[list[float]] = []
         cut = 0
         try:
@@ -147,6 +148,8 @@ class LlamaEmbedder:
             raise failure from None if self._secret or failure is error else error
         finally:
             end_event({"chunks": texts, "embeddings": raw})
+            if end_told:
+                end_told(texts, raw)
         calls = self._calls() if self._tracker else (self.bill(texts),)
         if not self.local:
             spent(calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,21 @@ def start_event(kind: str, payload: Mapping[str, Any]) -> Callable[[Mapping[str,
     event = CBEventType(kind)
     identity = manager.on_event_start(event, payload=named(payload))
     return lambda payload: manager.on_event_end(event, payload=named(payload), event_id=identity)
+
+
+def tell_embedding(model: str) -> Callable[[list[str], list[list[float]]], None]:
+    """Tell LlamaIndex's instrumentation of an embedding by a model that is not one of its classes; returns what tells the end.
+
+    A no-op while nothing has loaded it, when nobody can listen: its import would take longer than the embedding.
+    """
+    if "llama_index.core.instrumentation" not in sys.modules:
+        return lambda texts, vectors: None
+    from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+    from llama_index.core.instrumentation.events.embedding import EmbeddingEndEvent, EmbeddingStartEvent
+
+    dispatcher = get_dispatcher(__name__)
+    dispatcher.event(EmbeddingStartEvent(model_dict={"model_name": model}))
+    return lambda texts, vectors: dispatcher.event(EmbeddingEndEvent(chunks=texts, embeddings=vectors))
 
 
 def start_chat_event(system: str, text: str) -> Callable[[str, Sequence[int]], None]:

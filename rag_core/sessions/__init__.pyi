@@ -1,3 +1,5 @@
+from .forgetting import Removal as Removal
+from .forgetting import remove as remove
 from .html_report import report as report
 from .replaying import Difference as Difference
 from .replaying import Replayed as Replayed

@@ -41,6 +41,11 @@ def value_text(value: object) -> str:
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
+def where_words(where: str) -> str:
+    """What `where_text` returned, for people: "tags!: old · ward: 3, 4"."""
+    return " · ".join(f"{name}: {', '.join(values)}" for name, values in json.loads(where or "{}").items())
+
+
 def fits(passage: Passage, where: str) -> bool:
     """Whether a passage fits what `where_text` returned, by its metadata, `doc_id`, `title` and `language`."""
     own = ((name, getattr(passage, name)) for name in ("doc_id", "title", "language"))

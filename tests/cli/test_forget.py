@@ -19,7 +19,7 @@ from rag_core.runtime.services import Services
 from rag_core.sessions.history import Asked, AskedColumn, History
 from rag_core.sessions.panel import Candidate, Pair, Question, Rooms
 from rag_core.testing import ScriptedLlm
-from rag_core.values.errors import PanelError
+from rag_core.values.errors import ConfigError, DataError, PanelError
 from rag_core.values.labels import LabelRules
 from rag_core.values.settings import Settings
 
@@ -45,8 +45,8 @@ def ward(tmp_path: Path, home: Path, labels: LabelRules, monkeypatch: pytest.Mon
     (folder / "b.txt").write_text("Wash your hands.")
     open_store(home, "notes").update(read_path(folder))
     engines = word_engines(labels=labels)
-    for module in ("engines", "opening"):
-        monkeypatch.setattr(f"rag_core.lab.{module}.load_engines", lambda settings, tell=None: engines)
+    for module in ("lab.opening", "sessions.forgetting"):
+        monkeypatch.setattr(f"rag_core.{module}.load_engines", lambda settings, tell=None: engines)
     return folder
 
 
@@ -216,3 +216,19 @@ def test_off_says_so(rag, monkeypatch):
     ran = rag("history")
     assert (ran.code, ran.err.count("\n")) == (1, 1)
     assert "RAG_HISTORY is off" in ran.err
+
+
+def test_a_program_removes_by_id_document_or_path(ward, home, history):
+    settings = Settings(home=home)
+    for wrong in (["b.txt", "c.txt"], [], str(ward / "c.txt")):
+        with pytest.raises(DataError, match=r"c\.txt|no such document"):
+            rag_core.remove(wrong, "notes", settings=settings)
+    assert documents(home) == {"a.txt", "b.txt"}
+    with pytest.raises(ConfigError, match="built-in"):
+        rag_core.remove(["a.txt"], "obstetrics", settings=settings)
+    done = rag_core.remove([rag_core.Document("a.txt", "A", "en", "")], "notes", settings=settings)
+    assert done == ["history: 1 question deleted.", "notes: forgotten."]
+    assert documents(home) == {"b.txt"}
+    assert {one.id for one in history.search()} == {"b", "c"}
+    assert rag_core.remove(ward / "b.txt", "notes", settings=settings)[-1] == "notes: forgotten."
+    assert not (home / "corpora" / "notes").exists()

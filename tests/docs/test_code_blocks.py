@@ -1,6 +1,8 @@
 """Every Python block of README and docs runs, from top to bottom of its page, as a reader would type it."""
 
+import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -39,13 +41,18 @@ def home(lab, real_home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("page", WRITTEN)
-def test_the_blocks_of_a_page_run(page, home, monkeypatch):
+@pytest.fixture
+def few(monkeypatch):
+    """Of the hundreds of judged questions, five: each is asked as all are."""
     every = once.read_judged
-    # of hundreds, five: each is asked as all are
     monkeypatch.setattr(
         once, "read_judged", lambda *given: replace(read := every(*given), questions=read.measured[:5])
     )
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+@pytest.mark.usefixtures("home", "few")
+def test_the_blocks_of_a_page_run(page):
     # what a page's first sentence may take for granted
     names: dict[str, object] = {"rag_core": rag_core, "lab": rag_core.open_lab()}
     for block in blocks(page):
@@ -54,6 +61,24 @@ def test_the_blocks_of_a_page_run(page, home, monkeypatch):
         if "from ranx" in block and find_spec("ranx") is None:
             continue  # ranx is no dependency: it brings numba, which holds numpy back
         exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.usefixtures("home", "few")
+def test_the_notebook_runs_from_top_to_bottom():
+    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    names: dict[str, object] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
+    assert repr(names["swept"]).startswith("<Sweep of 4 settings of bm25")
+
+
+@pytest.mark.parametrize("program", sorted((EXAMPLES / "jobs").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.usefixtures("home", "few")
+def test_the_program_of_a_job_runs_and_is_short(program, capsys):
+    runpy.run_path(str(program), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+    assert len(program.read_text("utf-8").splitlines()) <= 25
 
 
 def test_the_example_package_installs_and_brings_its_strategy(tmp_path, monkeypatch):
@@ -92,7 +117,7 @@ def test_the_examples_are_typed(tmp_path):
         "--strict",
         "--cache-dir",
         str(tmp_path),
-        str(EXAMPLES / "ward_rag" / "ward_rag.py"),
+        *map(str, sorted(EXAMPLES.rglob("*.py"))),
     ]
     ran = subprocess.run([sys.executable, *check], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout

@@ -2,6 +2,8 @@
 
 import copy
 import json
+from dataclasses import replace
+from itertools import product
 
 import pytest
 from helpers.small import ROOT
@@ -9,7 +11,7 @@ from llama_index.core.evaluation import RetrieverEvaluator
 
 import rag_core
 from rag_core.documents.benchmark import read_builtin
-from rag_core.evaluation import Results
+from rag_core.evaluation import Results, SweepResult, list_sweeps, once
 from rag_core.values.errors import ConfigError, DataError
 
 STORED = json.loads((ROOT / "data" / "results.json").read_text(encoding="utf-8"))["strategies"]["bm25"]
@@ -95,3 +97,35 @@ def test_results_from_a_file_have_no_single_questions(results):
     assert read.to_frame().equals(results.to_frame())
     with pytest.raises(DataError, match="without their run"):
         read.per_question()
+
+
+def test_a_sweep_is_that_of_the_command(lab, beir, tmp_path, monkeypatch):
+    """The four combinations by hand, each measured alone; on a folder of other documents it is refused."""
+    own = copy.copy(lab)
+    own.settings = lab.settings.model_copy(update={"home": tmp_path})
+    every = once.read_judged
+    monkeypatch.setattr(
+        once, "read_judged", lambda *given: replace(read := every(*given), questions=read.measured[:8])
+    )
+    vary = {"k1": [0.5, 1.5], "b": [0.0, 0.75]}
+    result = rag_core.sweep(own, ("bm25", {"k_final": 3}), vary, metric="mrr")
+    frame = result.to_frame()
+    alone = rag_core.evaluate(
+        own,
+        {f"{k1}_{b}": ("bm25", {"k_final": 3, "k1": k1, "b": b}) for k1, b in product(*vary.values())},
+        split="dev",
+        metrics=["mrr"],
+    ).primary_means
+    assert {f"{row.k1}_{row.b}": row.mrr for row in frame.itertuples()} == pytest.approx(alone)
+    assert list(frame["mrr"]) == sorted(frame["mrr"], reverse=True)
+    best = result.best.controls
+    assert repr(result).startswith(
+        f"<Sweep of 4 settings of bm25 on builtin: best with k1={best['k1']}, b={best['b']}; mrr on test "
+    )
+    assert "mrr.ci_low" in result._repr_html_()
+    assert SweepResult.read(*list_sweeps(own.settings)).best == result.best
+    for wrong in ({"k2": [1]}, {"k1": ["much"]}, {"k1": []}):
+        with pytest.raises(ConfigError):
+            rag_core.sweep(own, "bm25", wrong)
+    with pytest.raises(ConfigError, match="none of the documents"):
+        rag_core.sweep(own, "bm25", vary, beir, tune_on="test")

@@ -221,6 +221,17 @@ class TestEvents:
             engine.query(QUESTION)
         assert len(debug.get_event_pairs(CBEventType.LLM)) == 1
 
+    def test_instrumentation_sees_the_bundled_model_embed_the_question(self, lab):
+        handler, root = Heard(names=[]), get_dispatcher()
+        root.add_event_handler(handler)
+        try:
+            lab.retriever("simple_semantic").retrieve("When is the placenta delivered?")
+        finally:
+            root.event_handlers.remove(handler)
+        began, *embedding, ended = handler.names
+        assert (began, ended) == ("RetrievalStartEvent", "RetrievalEndEvent")
+        assert embedding == ["EmbeddingStartEvent", "EmbeddingEndEvent"]
+
     def test_instrumentation_sees_the_calls_too(self, billed_animals):
         handler, root = Heard(names=[]), get_dispatcher()
         root.add_event_handler(handler)

@@ -23,7 +23,7 @@ class AskedColumn:
     Args:
         text: the answer so far; the trace has the whole one.
         failed_calls: the model calls of a failed strategy.
-        models, corpus: what it chose in place of the settings' models and of the question's corpus.
+        models, corpus, where: what it chose in place of the settings' models, the question's corpus and all its passages.
     """
 
     strategy: str
@@ -37,6 +37,7 @@ class AskedColumn:
     failed_calls: tuple[ModelCall, ...] = ()
     models: ModelChoice = AS_SET
     corpus: str = ""
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
