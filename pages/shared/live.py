@@ -60,12 +60,7 @@ class Column:
 
     @property
     def setup(self) -> rag_core.Setup:
-<<<<<<< HEAD
-        return rag_core.Setup(self.strategy, self.models, self.corpus)
-=======
-        """What it runs: its strategy, models, corpus and filter."""
         return rag_core.Setup(self.strategy, self.models, self.corpus, self.where)
->>>>>>> main
 
     @property
     def settled(self) -> bool:
