@@ -63,7 +63,6 @@ class Engine:
 
     @property
     def state(self) -> str:
-        """What it is doing, in a few words, for the status line."""
         if self.lab:
             return "ready"
         what, done, total = self._progress

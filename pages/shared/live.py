@@ -68,7 +68,6 @@ class Column:
 
     @property
     def waited(self) -> int:
-        """Whole seconds the running stage has taken so far."""
         return int(time.monotonic() - self.since)
 
     @property
@@ -156,7 +155,6 @@ class Comparison:
 
     @property
     def differences(self) -> AnswerDifferences:
-        """How the answers differ, by the places of their columns."""
         return answer_differences([column.trace for column in self.columns])
 
     @property

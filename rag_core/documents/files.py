@@ -27,8 +27,7 @@ class Found:
 def list_files(folder: Path, limits: ReadingLimits = READING) -> Found:
     """The regular files under a folder, without hidden ones; no file and no folder is listed twice.
 
-    A link is followed only to what is inside the folder and was not found otherwise. Raises OSError if the folder
-    itself cannot be opened.
+    A link is followed only to what is inside and was not found otherwise. Raises OSError if the folder cannot be opened.
     """
     return _Walk(Path(os.path.realpath(folder)), limits).run()
 

@@ -31,8 +31,7 @@ class Judgement:
 def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
     """Judge a trace's answer: the judgement, or the error that prevented it, and the model calls made.
 
-    Each judgement starts with an unused run budget. Raises Stopped, with the judge's calls, if the user
-    stopped the run, and ValueError if the trace has no answer.
+    Each has an unused budget. Raises Stopped, with the judge's calls, and ValueError if the trace has no answer.
     """
     if trace.answer is None:
         raise ValueError("the trace has no answer to judge")
@@ -146,12 +145,10 @@ class AbstentionFigures:
 
     @property
     def wrongly_declined(self) -> Interval | None:
-        """The share of the other questions that were declined."""
         return self._share(outside=False, declined=True)
 
     @property
     def answered(self) -> Interval | None:
-        """The share of the other questions that were answered."""
         return self._share(outside=False, declined=False)
 
     def _share(self, *, outside: bool, declined: bool) -> Interval | None:

@@ -48,7 +48,6 @@ class AnswerReport:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """All model calls, including the judge's and those of an interrupted question."""
         made = [call for rows in self.outcomes.values() for one in rows.values() for call in _all_calls(one)]
         return tuple(dict.fromkeys([*made, *(call for calls in self.interrupted.values() for call in calls)]))
 
@@ -142,9 +141,8 @@ def check_answers(
 def ragas_rows(report: AnswerReport) -> Iterator[dict[str, Any]]:
     """Yield one row per answered question and strategy, with the fields of RAGAS's SingleTurnSample (0.4).
 
-    `EvaluationDataset.from_list` takes them. Both id lists name documents, since that is what the
-    judgements name; `strategy` and `question_id` are our additions. Abstentions and failures are left
-    out: they have no answer to score.
+    `EvaluationDataset.from_list` takes them. Both id lists name documents, as the judgements do; `strategy` and
+    `question_id` are our additions. Abstentions and failures, which have no answer to score, are left out.
     """
     questions = {question.id: question for question in report.judged.questions}
     for label, outcomes in report.outcomes.items():

@@ -20,8 +20,7 @@ from ..values.types import Cost, ModelCall, document_ids, token_counts
 class StageRanking:
     """One ranking after a stage: distinct documents, best first, each at the rank of its best passage.
 
-    `origin` names the transform that wrote the query ("question" for the user's words), and `retriever` what
-    made the ranking; it is empty once rankings have been fused.
+    `origin`: the transform that wrote the query ("question" for none); `retriever`: what made it, empty after a fusion.
     """
 
     origin: str

@@ -87,9 +87,8 @@ class Bill:
 def bill_of(trace: Trace) -> Bill:
     """The bill of a trace.
 
-    A call counts in the stage that made it, and only there: a stage that was taken over, or a call whose reply another
-    stage or strategy had already paid for, adds nothing. So the totals of strategies that ran together add up to what was
-    paid for all of them.
+    A call counts only in the stage that made it: a stage that was taken over, or a call whose reply was already paid for,
+    adds nothing. So the totals of strategies that ran together add up to what was paid for all of them.
     """
     lines: list[BillLine] = []
     counted: set[ModelCall] = set()
@@ -137,15 +136,13 @@ class Span:
 
     @property
     def ended(self) -> float:
-        """Seconds after the run began."""
         return self.started + self.seconds
 
 
 def spans(trace: Trace) -> tuple[Span, ...]:
     """Every stage, each followed by the searches and calls that were timed within it.
 
-    Stages of an earlier run take no time in this one. Where starts are unknown, stages follow each other, and their
-    searches and calls are left out.
+    Stages of an earlier run take no time in this one. Where starts are unknown, the stages alone follow each other.
     """
     found: list[Span] = []
     end = 0.0

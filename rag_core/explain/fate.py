@@ -72,7 +72,6 @@ class Fate:
 
     @property
     def used(self) -> bool:
-        """Whether the answer is written from it, among others."""
         return self.kind == "used"
 
     def ranks(self, columns: Sequence[FlowColumn]) -> tuple[int | None, ...]:

@@ -58,7 +58,6 @@ class Replay:
         self._done: dict[Strategy, Trace | None] = {}
 
     def context(self) -> Context:
-        """What a stage would see: the trace's embeddings, and no models."""
         return Context(self.services, self._run)
 
     def strategy(self, values: Values) -> Strategy:

@@ -122,7 +122,6 @@ class Bm25Index:
         return self._scores(rows, [self._columns(row) for row in rows], k1, b)
 
     def matches(self, query: Sequence[str]) -> NDArray[np.intp]:
-        """The places of the passages that contain a query term, in order."""
         return self._matches([self._columns(row) for row in self._rows(query)])
 
     def best(

@@ -61,7 +61,6 @@ class Chunking:
         return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/4"
 
     def largest(self, language: str) -> int:
-        """The most word pieces of a passage in this language."""
         return self.size or LARGEST.get(language, LARGEST_OTHERWISE)
 
 

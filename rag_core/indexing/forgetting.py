@@ -1,7 +1,6 @@
 """Removing documents with their text from every index of a state folder, and the files that were uploaded.
 
-What remains: vectors under a hash of their text (`vectors/`), and evaluation runs (`runs/`), which keep document
-ids and rewritten questions.
+Vectors stay, under a hash of their text, and evaluation runs, which keep document ids and rewritten questions.
 """
 
 import os

@@ -69,7 +69,6 @@ class Manifest:
         return (self.analyser, self.chunker, self.embedding) == now
 
     def same_passages(self, other: Manifest) -> bool:
-        """Whether both have the same documents, cut in the same way."""
         return (self.documents, self.chunking) == (other.documents, other.chunking)
 
     @functools.cached_property

@@ -40,8 +40,7 @@ def map_array(path: Path) -> NDArray[Any]:
 class MappedTexts(Sequence[str]):
     """Different texts in order, each found by its place, and a place by its text.
 
-    `letters` are their bytes in UTF-8; `starts`, (n + 1,), where each begins, and the end; `order`, (n,), the
-    places in the order of the bytes.
+    `letters`: their UTF-8; `starts`, (n + 1,): where each begins, and the end; `order`, (n,): places in the bytes' order.
     """
 
     def __init__(

@@ -117,8 +117,7 @@ def read_path(
 def read_given(documents: Iterable[Document | LlamaDocument]) -> SourceFiles:
     """Documents that a program holds: the lab's own, or LlamaIndex's.
 
-    Of LlamaIndex's, the id is `doc_id`, and the metadata `title` (else `file_name`, else the id) and `language` are used;
-    all of it can be filtered by.
+    Of these: `doc_id`, the metadata `title` (else `file_name`, else the id) and `language`; all of it can be filtered by.
     """
     reading = SourceFiles(GIVEN)
     for given in documents:

@@ -53,8 +53,7 @@ def stored_documents(generation: Path) -> dict[str, dict[str, Any]]:
 def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
     """The recoverable documents of a damaged index, and the lost ones.
 
-    The newest generation lists the documents. If its own copies are gone, unchanged ones from an older
-    generation replace them.
+    The newest generation lists them; where its own copies are gone, unchanged ones from an older generation are used.
     """
     kept = generations(folder)
     name = current_name(folder) or ""

@@ -1,7 +1,6 @@
 """The jobs running in this process, measurements and uploads: started once, watched from any session, stopped or cleared.
 
-Each job has its own thread, which replaces an immutable `Status`, so that readers always see a consistent
-one. Two jobs with the same key never run at the same time.
+A job's thread replaces an immutable `Status`, so that readers see a consistent one. Equal keys never run at the same time.
 """
 
 from __future__ import annotations
@@ -84,7 +83,6 @@ class Status:
 
     @property
     def paid(self) -> bool:
-        """Whether it sends calls that are billed."""
         return self.bill is not None and not self.bill.free
 
 
@@ -110,7 +108,6 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether its thread has ended and released its resources."""
         return self._over.is_set()
 
     @property
@@ -207,7 +204,6 @@ class Jobs:
         return job
 
     def all(self, kind: JobKind | None = None) -> list[Job]:
-        """The jobs, of one kind if given, newest first."""
         with self._lock:
             jobs = list(self._jobs.values())
         return [job for job in reversed(jobs) if kind in (None, job.kind)]

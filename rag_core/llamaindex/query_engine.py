@@ -266,8 +266,7 @@ class StrategyQueryEngine(BaseQueryEngine):
 class SynthesizedQueryEngine(RetrieverQueryEngine):
     """A strategy's passages, answered from by a LlamaIndex response synthesizer.
 
-    `metadata` holds, beside the synthesizer's own, what StrategyQueryEngine's does, of the retrieval;
-    `cost_usd` is None, since the synthesizer's model is not ours to bill.
+    `metadata` also has what StrategyQueryEngine's has, of the retrieval; `cost_usd` is None: that model is not ours to bill.
     """
 
     def __init__(

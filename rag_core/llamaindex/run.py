@@ -104,7 +104,6 @@ class StrategyRun:
             yield f"\n\n{answer.notice}"
 
     def pieces_async(self) -> AsyncGenerator[str, None]:
-        """The same, each piece awaited on a thread."""
         return awaited(self.pieces(), self._stop)
 
     def response(self) -> Response:

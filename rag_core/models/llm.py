@@ -239,9 +239,8 @@ def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, An
 def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = "answer") -> LlamaLlm:
     """A role's model on OpenAI or an OpenAI-compatible server; prompts set the temperature.
 
-    Every call ends. With one retry, an unanswered call fails after about 2x `settings.timeout`, or 3x if the
-    provider first asks to wait; if it asks for a wait of more than 1x, the call fails at once. The timeout also
-    applies between two pieces of a reply, and replies are cut off after 10x.
+    Every call ends. With one retry, an unanswered call fails after about 2x `settings.timeout`; 3x if asked to wait first,
+    at once if for more than 1x. The timeout also applies between two pieces of a reply, which is cut off after 10x.
     """
     server = settings.server(role)
     if server is None:
@@ -280,8 +279,7 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
 def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
     """Wrap a LlamaIndex LLM, an object with `stream_chat`, or a LangChain model; it keeps its temperature.
 
-    OpenAI models are asked for streaming usage; for models that report none, the tokenizer counts. Raises
-    ConfigError for any other object.
+    OpenAI models are asked for usage; where a model reports none, the tokenizer counts. ConfigError for any other object.
     """
     kind = type(model)
     of_langchain = any(base.__module__.startswith("langchain_core.language_models") for base in kind.__mro__)

@@ -1,7 +1,6 @@
 """Dry-run stand-ins for models and index: they send nothing, but count and price an upper bound.
 
-Nothing here reduces the number of calls: no passage is found twice or dropped, no rewrite duplicates
-another, and every structured reply is refused once and retried.
+No passage is found twice or dropped, no rewrite duplicates another, every structured reply is refused once and retried.
 """
 
 import hashlib

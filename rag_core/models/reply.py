@@ -80,7 +80,6 @@ class WithoutReasoning:
 
     @property
     def too_long(self) -> bool:
-        """Whether there is more of it than is waited for."""
         return self._length + len(self._held) > MAX_REASONING
 
     def take(self, piece: str, *, last: bool = False) -> str:
@@ -215,7 +214,6 @@ class Reply:
         return piece
 
     def note(self, raw: object, counts: dict[str, Any]) -> None:
-        """Note the finish reason of a chunk, its model, and the token counts in it."""
         for choice in getattr(raw, "choices", None) or ():
             # some name what was asked for elsewhere
             if getattr(getattr(choice, "delta", None), "content", None):
@@ -228,7 +226,6 @@ class Reply:
 
     @property
     def reports_usage(self) -> bool:
-        """Whether the provider reported token counts, sane or not."""
         return self._usage is not None
 
     def usage(self, characters: int) -> tuple[int, int] | None:

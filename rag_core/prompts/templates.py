@@ -1,8 +1,7 @@
 """Prompt templates for rewriting questions, in our own words but for PUBLISHED.
 
-The multi-query set follows the intents of Multi-Query Rewriter RAG (Query Rewriting Templates), the two
-reformulation sets those of RAG-MSR (README, Step 1 and Reformulation Improvement). The offline engine
-uses a template's name, a language model its text.
+The multi-query set follows the intents of Multi-Query Rewriter RAG (Query Rewriting Templates), the reformulation sets
+those of RAG-MSR (README, Step 1, Reformulation Improvement). The offline engine uses a name, a model the text.
 """
 
 import re

@@ -155,5 +155,4 @@ class Run:
             raise Stopped
 
     def with_new_budget(self) -> Run:
-        """The same run with nothing used yet."""
         return replace(self, budget=Budget())

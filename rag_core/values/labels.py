@@ -54,8 +54,7 @@ RULES: Mapping[Label, Message] = {
 class Thresholds:
     """The lowest scores for High and Medium, and how often each label was right.
 
-    By label, `answered` and `related` are the shares, in [0, 1], of the `shown` passages that answer the
-    question, or are only related to it.
+    By label, `answered` and `related`: the shares, in [0, 1], of the `shown` passages that answer, or are only related.
     """
 
     high: float

@@ -83,6 +83,5 @@ class PriceList:
         }
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
-        """The cost of one call in US dollars; None when the model's price is unknown."""
         price = self.get(model)
         return None if price is None else price.cost_usd(input_tokens, output_tokens)

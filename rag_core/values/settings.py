@@ -318,8 +318,7 @@ class Settings(BaseSettings):
     def server(self, role: Role) -> Server | None:
         """The server of a role's model; None when neither a base URL nor a key is set.
 
-        The rewriter model also enriches passages. A role's URL and key each default to the common ones, so
-        a common key is sent to every server.
+        The rewriter also enriches passages. URL and key default to the common ones: a common key goes to every server.
         """
         own = {"rewrite": "rewriter", "enrich": "rewriter", "judge": "judge"}.get(role, OPENAI)
         url, key = (
@@ -364,7 +363,6 @@ class Settings(BaseSettings):
 
     @property
     def embeds_with_provider(self) -> bool:
-        """Whether a provider's model embeds every question, whoever answers it."""
         return self.embedding.startswith(f"{OPENAI}:")
 
     @property

@@ -107,7 +107,6 @@ class Passage:
 
     @property
     def difference(self) -> str:
-        """One sentence naming both sides where guidance differs; empty if it does not."""
         return self.difference_in("en")
 
     def difference_in(self, language: str) -> str:
@@ -225,7 +224,6 @@ class Hit:
         )
 
     def with_score(self, score: float, scale: Scale, note: str = "", terms: tuple[Term, ...] = ()) -> Hit:
-        """The same hit with a new score and its existing votes."""
         return Hit(self.passage, score, scale, self.votes, self.relevance, note, terms)
 
     def vote(self, stage: str) -> Vote | None:
@@ -390,7 +388,6 @@ class State:
 
     @property
     def passage_count(self) -> int:
-        """How many passages the rankings contain, each counted once."""
         return len({hit.id for ranking in self.rankings for hit in ranking})
 
     @classmethod

@@ -174,7 +174,6 @@ class Rooms(Kept):
             return tuple(_votes(connection, _known(connection, code).code))
 
     def own_votes(self, asked: Round, token: str) -> tuple[Vote, ...]:
-        """What this person said in this round, by time."""
         person = _person(asked.room, token)
         with self._begin() as connection:
             votes = _votes(connection, asked.room, asked.number)
