@@ -26,11 +26,9 @@ def part_of(kind: str, stage: str) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """What one stage or several of them took.
+    """What one stage or several of them took; `seconds` are 0 for a stage that was taken over.
 
-    Args:
-        seconds: measured; 0 for a stage that was taken over.
-        reused, shared: whether every stage, and how many more calls, ran and were paid for elsewhere.
+    `reused`, `shared`: whether every stage, and how many more calls, ran and were paid for elsewhere.
     """
 
     stage: str

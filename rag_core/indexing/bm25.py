@@ -63,8 +63,7 @@ class Bm25Index:
     Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009; idf as in rank_bm25
     0.2.2 (negative idf is replaced by 0.25 × the mean idf), so scores are equal to the last bit.
 
-    Args:
-        without_tilde: a word without ñ -> the row of the only term that is it with ñ.
+    `without_tilde`: a word without ñ -> the row of the only term that is it with ñ.
     """
 
     def __init__(

@@ -29,11 +29,8 @@ MOST_OVERLAP = 0.5  # of the size
 class Chunking:
     """How long passages are: part of an index's identity. Raises ConfigError if a value is out of range.
 
-    Args:
-        size: the most word pieces of a passage with title and headings; 0 for the default, which depends on the
-            language (LARGEST).
-        overlap: the most word pieces that a part of a cut section repeats from the part before it, in whole
-            sentences; 0 for none.
+    `size`: the most word pieces of a passage with title and headings; 0 for the language's default (LARGEST). `overlap`:
+    the most that a part of a cut section repeats from the part before it, in whole sentences; 0 for none.
     """
 
     size: int = 0

@@ -142,13 +142,9 @@ def stored_vectors(path: Path, folder: Path, texts: Sequence[str]) -> dict[str, 
 class VectorCache:
     """Vectors by the SHA-256 of their text as the model reads it, in one SQLite file per embedding model.
 
-    Where the way of reading changes, as with another gloss, only the texts that are now read differently are
-    embedded again.
-
-    Args:
-        shipped: folder of precomputed vectors, used first.
-        before: receives the texts about to be embedded, as read, request by request, with the probe sentence
-            that a server is sent first; raises to refuse.
+    Where the way of reading changes, as with another gloss, only the texts that are now read differently are embedded
+    again. `shipped`, a folder of precomputed vectors, is used first. `before` receives the texts about to be embedded, as
+    read, request by request, with the probe sentence that a server is sent first; it raises to refuse.
     """
 
     path: Path

@@ -87,12 +87,7 @@ class Status:
 
 
 class Job:
-    """One measurement, or one upload.
-
-    Attributes:
-        key: what is measured; equal keys are the same measurement.
-        started: seconds since the epoch.
-    """
+    """One measurement, or one upload; equal keys are the same one. `started`: seconds since the epoch."""
 
     def __init__(self, key: str, kind: JobKind, title: str, patience: float = PATIENCE) -> None:
         self.key = key

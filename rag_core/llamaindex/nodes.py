@@ -217,11 +217,8 @@ class LlamaIndexRetriever(Retriever):
 
     Its nodes become passages, and need not be in the corpus's index. A node's title, heading, language and
     source come from its metadata. Scores are kept as they are, whatever they mean ("external"); when a node
-    has none, all are 1 / rank. Rankings, votes and weights know it by its name.
-
-    Args:
-        source: the retriever; it decides how many nodes it returns.
-        called: its name; two retrievers in one strategy need different names.
+    has none, all are 1 / rank. `source` decides how many nodes it returns. Rankings, votes and weights know it
+    as `called`; two retrievers in one strategy need different names.
     """
 
     source: BaseRetriever

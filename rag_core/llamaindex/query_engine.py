@@ -185,8 +185,7 @@ class StrategyQueryEngine(BaseQueryEngine):
     `update_prompts` go by the names of the strategy's templates: "answer", "judge_passage", "hypothetical",
     "analysis", and those of the rewrites.
 
-    Args:
-        streaming: answer with a StreamingResponse, or an AsyncStreamingResponse to `aquery`.
+    If `streaming`, it answers with a StreamingResponse, or an AsyncStreamingResponse to `aquery`.
     """
 
     def __init__(

@@ -62,16 +62,13 @@ class EmbeddingModel(Protocol):
 
 
 class LlamaEmbedder:
-    """An embedding model of LlamaIndex, or with the same methods, as the context's Embedder.
+    """An embedding model of LlamaIndex, or with the same methods, as the context's Embedder; `key`: its weights and gloss.
 
     Args:
         weights: name and version of the model alone.
         count: counts the tokens of a text, as it is.
         tracker: tracks the requests of its HTTP client; None when there is no client to track.
         gloss: reads Spanish in English for a model that knows English only; None when the model reads it itself.
-
-    Attributes:
-        key: weights and gloss; part of an index's identity.
     """
 
     def __init__(

@@ -48,8 +48,7 @@ class MiniLM:
 
     The methods `get_...` are named as in LlamaIndex's BaseEmbedding, whose import takes longer than this model.
 
-    Attributes:
-        word_table: (vocabulary, 384) input vectors of the word pieces, read from the disk when used.
+    `word_table`: (vocabulary, 384) input vectors of the word pieces, read from the disk when used.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -54,12 +54,8 @@ class WithoutReasoning:
     spare tokens of MedGemma and folds of a type for reasoning count too. `[THINK]`, "analysis" without a sign and a fold
     by its title can be the answer's own, and count only where a reply starts. Unmarked reasoning is not recognised.
 
-    Args:
-        begun: whether the reply is likely to begin inside a block, because the server's template opens it; the
-            text is then held back until it is closed, or the reply ends.
-
-    Attributes:
-        unopened: whether a block was closed that had not been opened.
+    `begun`: whether the reply is likely to begin inside a block, because the server's template opens it; the text is then
+    held back until it is closed, or the reply ends. `unopened`: whether a block was closed that had not been opened.
     """
 
     def __init__(self, *, begun: bool = False) -> None:
@@ -171,10 +167,8 @@ BROKEN_OFF = re.compile(r"error|abort|cancel|insufficient|interrupt", re.IGNOREC
 class Reply:
     """A reply as it arrives.
 
-    Args:
-        says_end: whether the server reports why a reply ended; others are taken to be complete.
-
     Attributes:
+        says_end: whether the server reports why a reply ended; others are taken to be complete.
         text: what has arrived, without the model's reasoning.
         whole: what has arrived, as it is billed.
         finish: why it ended, empty until then; see `ModelCall`.

@@ -31,8 +31,7 @@ RERANKER = "reranker"  # the scale of the configured reranker, whichever it is
 class Flow:
     """What the state will contain between two stages, worked out before anything runs.
 
-    Args:
-        scales: source -> scale of its scores; a source is a retriever, or after fusion the fusion stage.
+    Scales are those of scores, by source: a retriever, or after fusion the fusion stage.
     """
 
     content: Content = "the question"

@@ -31,13 +31,10 @@ class _IndexRetriever(Retriever):
 
 @dataclass(frozen=True)
 class Dense(_IndexRetriever):
-    """Dense retrieval: the passages with the highest cosine similarity of embeddings.
+    """Dense retrieval: the passages with the highest cosine similarity of embeddings. k is at least 1.
 
     A query with passages (HyDE) is embedded as the normalised mean of their embeddings and that of its
     question text, if any.
-
-    Args:
-        k: number of hits, >= 1.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -147,9 +144,7 @@ class Asked(Retriever):
 class Retrieve(Stage):
     """Runs every query on every retriever, in parallel; one ranking each.
 
-    Args:
-        deduplicate: passages of equal text are one candidate (`one_per_text`), so that a search that finds copies
-            gives fewer than it was asked for.
+    With `deduplicate`, passages of equal text are one candidate (`one_per_text`): a search that finds copies gives fewer.
 
     Example:
         >>> from rag_core.testing import sample_context

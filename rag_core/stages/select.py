@@ -28,10 +28,7 @@ KEPT_COSINES = 100  # picks and questions whose cosines to all rows are kept for
 
 @dataclass(frozen=True)
 class Top(SelectStage):
-    """The first k hits.
-
-    Args:
-        k: >= 1.
+    """The first k hits. k is at least 1.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -72,9 +69,7 @@ class Threshold(SelectStage):
 
     RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py).
 
-    Args:
-        theta: θ, on the scale of the ranking: a cosine, the judge's score or S_final. Other scores order one
-            list and have no fixed meaning.
+    θ is on the ranking's scale: a cosine, the judge's score or S_final. Other scores order one list, without fixed meaning.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -292,15 +287,12 @@ def mmr_split(
 class Spread(SelectStage):
     """Moves passages down that repeat a document.
 
-    The i-th passage of a document counts weight^(i − 1) of its worth.
+    The i-th passage of a document counts weight^(i − 1) of its worth; weight is 0 to 1, where 1 makes no difference.
 
     A passage's worth is its score as a share of the list's range, 0 (lowest) to 1 (highest), because scores of
     different scales are not comparable. Each further passage of a document tends to tell less that is new: the
     discount of α-nDCG (Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008)
     with documents in place of nuggets, and weight = 1 − α. Scores stay as they are; only the order changes.
-
-    Args:
-        weight: 0 to 1; 1 for no difference between documents.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # each of these passages is a document

@@ -14,10 +14,8 @@ LONGEST_NAME = 200  # characters of a model's name
 class ModelChoice:
     """Names of models; an empty one was not chosen. Raises ConfigError for a name that no model could have.
 
-    Args:
-        model: writes the answers, and plays the other two roles unless those are chosen; `OFFLINE_MODEL` is the
-            offline engine.
-        reranker: scores passages against the question; `OFFLINE_MODEL` is the offline scorer.
+    `model` writes the answers, and plays the roles of the other two unless those are chosen; `OFFLINE_MODEL` is the
+    offline engine, as a `reranker`, which scores passages against the question, the offline scorer.
 
     Example:
         >>> str(ModelChoice("gpt-4o-mini", judge_model="gpt-4o"))

@@ -14,12 +14,7 @@ from ...values.triage import Triage
 
 @dataclass(frozen=True, slots=True)
 class Helplines:
-    """A country's numbers; one that is empty is not known.
-
-    Args:
-        code: the country's, of ISO 3166.
-        crisis: for thoughts of suicide or of harming the baby.
-    """
+    """The numbers of a country (ISO 3166), empty if not known; `crisis`: for thoughts of suicide or of harming the baby."""
 
     code: str
     emergency: str

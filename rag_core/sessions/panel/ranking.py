@@ -64,10 +64,8 @@ class Standing:
 class Gap:
     """How two strategies of a group differ.
 
-    Args:
-        difference: of their strengths, not negative; `low` to `high` holds it, and those of all other pairs of the
-            group, in 95 % of panels.
-        more_votes: how many more votes in the group would tell them apart; 0 if they are, None if no number would.
+    `low` to `high` holds the `difference` of their strengths, not negative, and those of all other pairs of the group, in
+    95 % of panels. So many `more_votes` in the group would tell them apart; 0 if they are, None if no number would.
     """
 
     better: str
@@ -84,11 +82,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class PanelRanking:
-    """What a panel says.
+    """What a panel says; `unsafe` of the votes preferred nothing because both answers were unsafe.
 
-    Args:
-        votes, unsafe: all votes, and those that preferred nothing because both answers were unsafe.
-        agreement: Krippendorff's alpha; None if nobody judged what another did, or all votes say the same.
+    `agreement`: Krippendorff's alpha; None if nobody judged what another did, or all votes say the same.
     """
 
     standings: tuple[Standing, ...]
