@@ -57,21 +57,6 @@ class Server:
             assert self.changed.wait_for(lambda: self.began == [*questions], 60)
 
 
-def test_no_more_questions_run_than_may_and_the_others_follow_in_order():
-    server = Server(2)
-    runs = [server.ask(name) for name in "abcd"]
-    server.until_began("a", "b")
-    assert [server.admission.ahead(run) for run in runs] == [0, 0, 1, 2]
-    assert server.admission.counts == (2, 2)
-    server.end["b"].set()
-    server.until_began("a", "b", "c")
-    assert [server.admission.ahead(run) for run in (runs[2], runs[3])] == [0, 1]
-    for name in "acd":
-        server.end[name].set()
-    assert all(run.wait(60) for run in runs)
-    assert server.admission.counts == (0, 0)
-
-
 def test_who_waits_sees_how_many_are_ahead_and_who_stops_leaves_the_line():
     server = Server(1)
     first, second, third = (server.ask(name) for name in "abc")

@@ -124,7 +124,6 @@ def test_a_reload_shows_no_hidden_name_and_loses_no_vote(presented):
     ("pressed", "best", "told"),
     [
         ("A is best", (1, 2), f"Simple semantic and {rag_core.RECIPES['ensemble'].title} (the same answer)"),
-        ("B is best", (0,), "BM25 keywords"),
         ("Tie", (0, 1, 2), "a tie"),
         ("None is good enough", (), "none is good enough"),
     ],

@@ -1,7 +1,6 @@
 import re
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -324,15 +323,3 @@ class TestComparisons:
         now = 10.5
         assert kept.find("a") is None
         assert kept.find("b") is not None
-
-    def test_many_sessions_may_keep_and_look_at_the_same_time(self):
-        kept = Comparisons(most=5)
-
-        def session(number: int) -> None:
-            for turn in range(300):
-                kept.keep(self.run(f"{number}.{turn % 7}"))
-                kept.find(f"{number}.{turn % 5}")
-
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(session, range(8)))
-        assert sum(kept.find(f"{n}.{t}") is not None for n in range(8) for t in range(7)) == 5

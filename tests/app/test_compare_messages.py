@@ -259,21 +259,7 @@ def test_its_metrics_stand_below_the_columns_as_the_command_line_has_them(drawn,
     assert TOLD not in html(ask(app, f"{question} And why?"))
 
 
-DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 BREATHING = "I am struggling to breathe at rest, 30 weeks"
-
-
-def test_an_offline_answer_to_an_emergency_stands_below_and_begins_with_what_to_do(drawn):
-    ask(drawn.run(), DESPAIR)
-    shown = html(drawn)
-    notice = re.search(r'class="rl-urgent[^>]*lang="es"', shown)
-    assert "No está sola." in shown[notice.end() :]
-    assert notice.start() < shown.index(" data-said")
-    assert "rl-buried" not in shown
-    assert "<b>A, B and C</b> begin with what to do now." in shown
-    for of_ours in shown.split('class="rl-notice"')[1:]:
-        assert text("<p " + of_ours).startswith("Aviso de esta demostración")
-    assert "lloran por" not in shown
 
 
 def test_a_model_that_buries_the_action_is_outlined_and_counted(start, server):

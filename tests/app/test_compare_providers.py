@@ -5,7 +5,7 @@ import threading
 from collections import Counter
 
 import pytest
-from helpers.behaviours import Hang, Held, Reply
+from helpers.behaviours import Held, Reply
 from helpers.browser import (
     ANSWER_MS,
     ENGLISH,
@@ -16,7 +16,6 @@ from helpers.browser import (
     wait_for_models,
     wait_until_drawn,
 )
-from helpers.openai_server import role_of
 from helpers.relay import relayed
 from helpers.source_files import write
 from playwright.sync_api import Page, expect
@@ -104,31 +103,6 @@ def test_a_lost_connection_loses_nothing(browser, paid, model):
         expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
         assert len(model.requests) == 3  # one answer a column: nothing was asked again
         visit.context.close()
-
-
-def test_a_hanging_model_is_told_and_can_be_stopped(paid_visit, model):
-    page = paid_visit.page
-    cut = page.locator(".rl-hint, .rl-box", has_text="The answer was cut off here.")
-    paid_visit.pick(ENGLISH)
-    for after, begun in ((0, 0), (3, 3)):
-        model.choose = lambda body, after=after: Hang(after=after)
-        model.gone.clear()
-        paid_visit.run()
-        waiting, seconds = page.locator(".rl-wait").first, re.compile(r"Writing the answer… \d+ s")
-        expect(waiting).to_have_text(seconds, timeout=ANSWER_MS)
-        earlier = waiting.inner_text()
-        expect(waiting).not_to_have_text(
-            earlier
-        )  # after ten seconds it tells of the silence: test_columns.py
-        expect(page.locator(".rl-live")).to_have_count(begun)
-        paid_visit.stop_button.click()
-        kept = page.locator(".rl-box", has_text="Finished results are kept.")
-        expect(kept).to_have_count(3)  # long before the call's timeout
-        assert model.gone.wait(timeout=30)
-        expect(page.locator("div.rl-box")).to_have_count(3)
-        expect(page.locator(".rl-answer")).to_have_count(begun)
-        expect(cut).to_have_count(begun)
-        assert role_of(model.requests[-1].body) == "answer"
 
 
 QUESTION = "When is anti-D given?"

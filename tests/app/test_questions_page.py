@@ -1,7 +1,6 @@
 import itertools
 import re
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import connect
@@ -28,7 +27,6 @@ from rag_core.values.settings import Settings
 
 PRIVATE = "Ewa Nowak, b. 1986-04-30: when is anti-D given?"
 REDACTED = "[name and date of birth]: when is anti-D given?"
-Start = Callable[..., AppTest]
 
 
 @pytest.fixture

@@ -72,13 +72,6 @@ def test_an_urgent_question_is_told_by_what_each_begins_with_and_who_lost_that_s
     assert "C is best" not in [one.label for one in app.button]  # all give one answer
 
 
-def test_columns_that_decline_are_told_once_and_nothing_is_offered(drawn):
-    app = ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
-    assert verdict(app).startswith("A, B and C decline, rightly: the documents do not cover this. Judged")
-    assert 'class="rl-apart"' not in html(app)
-    assert not [one for one in app.button if one.label.startswith("Replace")]
-
-
 def test_a_vote_is_told_beside_the_verdict_and_hidden_names_hide_both(drawn):
     drawn.run()
     press(drawn, "Present")

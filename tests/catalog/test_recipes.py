@@ -3,7 +3,6 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Mapping
 
 import pytest
 from helpers.controls import (
@@ -23,7 +22,6 @@ from rag_core.catalog import (
     MAX_PASSAGES,
     RECIPES,
     Choice,
-    Control,
     Number,
     PromptText,
     Switch,
@@ -72,40 +70,6 @@ def test_a_number_is_declared_so_that_a_slider_can_be_drawn(recipe, control):
     counts = control.name.startswith("k_") or control.name == "m_per_query"
     assert control.unit == ("passages" if counts else "")
     assert (control.max == MAX_PASSAGES) == counts
-
-
-IMPOSSIBLE: Mapping[type[Control], tuple[object, str]] = {
-    Switch: ("perhaps", "{name} must be true or false, not 'perhaps'."),
-    Choice: ("perhaps", "{name} must be one of {choices}, not 'perhaps'."),
-    Weights: ("0,0", "{name} must be 1 to 8 numbers from 0 to 2, separated by commas, not all 0, not '0,0'."),
-    Templates: ("perhaps", "{name} must be one of {choices}, or a name with a text, not 'perhaps'."),
-    PromptText: ("perhaps", "{title}: template '{default}' is missing {{question}}"),
-}
-
-
-@every_control
-def test_an_impossible_value_is_refused_with_what_is_possible(recipe, control):
-    """The only walk of all controls that looks at refusals; every wrong value of one kind is in test_controls.py."""
-    if isinstance(control, Number):
-        kind = "a whole number" if control.whole else "a number"
-        span = f"{control.name} must be {kind} from {control.min:g} to {control.max:g}, not "
-        outside = [control.min - control.step, control.max + control.step]
-        halves = [control.default + 0.5] if control.whole else []
-        refusals = {value: f"{span}{value!r}." for value in (*outside, *halves)}
-    else:
-        told = control.as_json()
-        value, sentence = IMPOSSIBLE[type(control)]
-        choices = ", ".join(told["choices"] or ())
-        refusals = {
-            value: sentence.format(
-                name=control.name, title=control.title, choices=choices, default=told["default"]
-            )
-        }
-    for value, message in refusals.items():
-        with pytest.raises(ConfigError) as refused:
-            recipe.build(**{control.name: value})
-        assert refused.value.message.startswith(message)
-        assert refused.value.next_step
 
 
 @pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])

@@ -83,13 +83,6 @@ def test_compare_sets_one_strategy_beside_itself_under_labels(ready, rag):
     assert [line.partition("  [")[0] for line in headings] == ["a = bm25", "b = bm25, b=0, k_final=2"]
 
 
-def test_presets_compared_are_headed_by_their_names(ready, rag):
-    command = ("compare", QUESTION, "--strategies", "rag_msr@raw,rag_msr@full")
-    assert [one["label"] for one in rag(*command, "--json").json["traces"]] == ["rag_msr@raw", "rag_msr@full"]
-    headings = [line for line in rag(*command).out.splitlines() if "[offline-extractive]" in line]
-    assert [line.partition("  [")[0] for line in headings] == ["rag_msr@raw", "rag_msr@full"]
-
-
 def test_query_for_people_shows_answer_sources_and_that_it_is_no_advice(ready, rag):
     ran = rag("query", QUESTION, "--strategy", "bm25", "--show-details")
     assert (ran.code, ran.err) == (0, "")

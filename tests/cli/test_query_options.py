@@ -1,7 +1,5 @@
 """`rag query` with its options: the fates of passages, the prompts as sent, and models and corpora for each label."""
 
-import json
-
 import pytest
 from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import QUESTION, provider_lab
@@ -34,21 +32,6 @@ def opened(
     monkeypatch.setattr("rag_core.cli.app._lab", other)
     lab.others = other  # type: ignore[assignment]
     return names
-
-
-def test_two_models_beside_each_other(rag, opened, server):
-    ran = rag("compare", QUESTION, "--strategies", "a=bm25,b=bm25", "--model", "b=my-local-model", "--json")
-    assert ran.code == 0, ran.err
-    told = json.loads(ran.out)["traces"]
-    assert [(one["label"], one["engine"]["llm"], one["models"]) for one in told] == [
-        ("a", "gpt-4o", {}),
-        ("b", "my-local-model", {"model": "my-local-model"}),
-    ]
-    assert [one["metrics"]["total_cost"] for one in told] == [
-        pytest.approx((1000 * 2.5 + 200 * 10) / 1e6),
-        None,
-    ]
-    assert {request.body["model"] for request in server.requests} == {"gpt-4o", "my-local-model"}
 
 
 def test_the_model_of_a_query(rag, opened):

@@ -3,8 +3,6 @@
 import pytest
 from helpers.source_files import read_one, word, words
 
-TEXT = "<w:r><w:t>{}</w:t></w:r>"
-
 
 def run(text: str, properties: str = "") -> str:
     return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'

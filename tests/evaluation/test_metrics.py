@@ -61,14 +61,6 @@ def test_every_metric_is_trec_evals():
             assert value == pytest.approx(values[theirs], abs=1e-6), (question, ours)
 
 
-def test_ndcg_by_hand():
-    # a (gain 2) at rank 2, d (gain 3) at rank 5; the best order of the judged is 3, 2, 1, 1
-    ideal = 3 + 2 / log2(3) + 1 / log2(4) + 1 / log2(5)
-    assert ndcg(RANKED, GRADES) == pytest.approx((2 / log2(3) + 3 / log2(6)) / ideal)
-    assert ndcg(RANKED, GRADES, 3) == pytest.approx((2 / log2(3)) / (3 + 2 / log2(3) + 1 / log2(4)))
-    assert ndcg(RANKED, GRADES, 1) == 0
-
-
 def test_only_ranks_up_to_the_cutoff_count_for_the_reciprocal_rank():
     assert [reciprocal_rank(RANKED, GRADES, k) for k in (1, 2)] == [0, 1 / 2]
 

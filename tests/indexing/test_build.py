@@ -330,19 +330,6 @@ def test_a_vector_is_computed_once_for_all_corpora(store, tmp_path, embedder):
     assert embedder.asked == []
 
 
-def test_an_open_index_goes_on_answering_while_a_new_one_is_written(store):
-    _, old = update(store, FIRST)
-    update(store, FIRST[:1])
-    assert store.open() is not old
-    assert everything(old) == ["a", "b"]
-    update(store, FIRST[1:])
-    names = sorted(path.name for path in store.folder.glob("gen-*"))
-    assert names == ["gen-000001", "gen-000003"]  # the first is still being read
-    del old
-    store.update(SourceFiles("r", FIRST[:1]))
-    assert [path.name for path in store.folder.glob("gen-*")] == ["gen-000004"]
-
-
 def test_dense_search_ranks_by_the_cosine_of_the_stored_vectors(index):
     question, _ = WordEmbedder().embed(["cats sleep in a house"])
     ids = list(index.passages)

@@ -10,7 +10,7 @@ from rag_core.jobs import Jobs, start_reindexing
 from rag_core.lab.adding import add_files, reindex
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.values.errors import ConfigError, DataError, Stopped
+from rag_core.values.errors import ConfigError, DataError
 from rag_core.values.settings import Settings
 
 SENTENCES = "".join(
@@ -49,19 +49,6 @@ def test_contexts_can_be_taken_away_again(lab, settings):
     assert ward.enriched is not None
     reindex("ward", Chunking(), settings, lab.engines, enrich=False)
     assert ward.enriched is None
-
-
-def test_a_stopped_change_leaves_the_index_as_it_was(lab, settings):
-    ward = open_lab("ward", settings=settings, engines=lab.engines)
-    before = ward.index.name
-
-    def stop(what: str, done: int, total: int) -> None:
-        if what == "commit":
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        reindex("ward", Chunking(64), settings, lab.engines, enrich=False, progress=stop)
-    assert ward.index.name == before
 
 
 def test_an_index_of_an_earlier_version_is_made_again_without_alarm(lab, settings):

@@ -299,19 +299,6 @@ class TestQueryEngine:
         assert response.metadata["abstained"] is True
         assert response.source_nodes
 
-    def test_it_is_awaited_on_a_thread(self, open_animals):
-        llm = HeldLlm(ANSWER)
-
-        async def main():
-            asked = asyncio.create_task(open_animals(llm).query_engine("bm25").aquery(QUESTION))
-            assert await asyncio.to_thread(llm.held.wait, PATIENCE)
-            llm.go.set()
-            return await asked
-
-        response = asyncio.run(main())
-        assert response.response == ANSWER
-        assert response.metadata["trace"]["answer"]["text"] == ANSWER
-
     def test_a_cancelled_query_stops_the_model(self, open_animals):
         llm = EndlessLlm()
 

@@ -100,14 +100,6 @@ class TestEmbeddings:
         accepted = [one for one in behaviours if not isinstance(one, Status)]
         assert [bill.input_tokens for bill in caught.value.calls] == [1] * len(accepted)
 
-    def test_a_wait_longer_than_the_timeout_fails_the_embedding_at_once(self, base, prices):
-        base.script.append(Status(429, headers={"Retry-After": "60"}))
-        embedder = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=2), prices)
-        with pytest.raises(ProviderError) as caught:
-            embedder.embed(("cats",))
-        assert "60 s" in caught.value.next_step
-        assert len(base.requests) == 1
-
     @pytest.mark.parametrize("kind", ["query", "passage"])
     def test_no_text_gives_no_vector_and_no_bill(self, base, embedder, kind):
         vectors, bills = embedder.embed((), kind)

@@ -106,14 +106,6 @@ class TestLanguageModels:
         if not isinstance(fault, Status):
             assert base.gone.wait(PATIENCE), "the server sees the disconnect"
 
-    def test_the_columns_beside_it_are_stopped_too(self, base, read_only_store, embedder, labels):
-        base.choose = aimed(Hang(), lambda body: role_of(body) == "answer")
-        lab = provider_lab(base, read_only_store, embedder, labels, timeout=LONG)
-        columns = ["bm25", ("bm25", {"k_final": 1}), "simple_semantic"]
-        outcomes = stopped_when(lab, columns, lambda: base.requests)
-        assert {type(outcome) for outcome in outcomes} == {StoppedEarly}
-        assert len(outcomes) == 3
-
 
 @contextlib.contextmanager
 def silent() -> Iterator[int]:

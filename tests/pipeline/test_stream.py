@@ -305,15 +305,6 @@ def animals(store, index, embedder, llm, labels, tmp_path) -> Lab:
     return Lab(Settings(home=tmp_path / "home", llm="offline"), "animals", engines, store)
 
 
-def test_the_lab_answers_what_if_from_the_old_trace(animals):
-    old = animals.run(QUESTION, "hybrid_rrf", k_final=3)
-    new = animals.what_if(old, mmr_lambda=0.2)
-    assert [step.reused for step in new.steps] == [True, True, True, False, False]
-    assert (new.controls["k_final"], new.controls["mmr_lambda"]) == (3, 0.2)
-    assert new.engine == old.engine
-    assert (new.engine["llm"], new.engine["reranker"]) == ("scripted", "words")
-
-
 @pytest.mark.parametrize(
     ("strategy", "controls", "asked"),
     [

@@ -21,26 +21,15 @@ NO_TIME = "no time said"
 
 # Sign, a sentence with a gap, what fills it that is laxer than the table, and what that is.
 LAX = [
-    ("en", "trouble breathing", "Trouble breathing needs {}.", "hospital at once", UNIT, CALL),
     ("en", "chest pain", "{} for chest pain.", "Go to hospital immediately", UNIT, CALL),
     ("en", "a fit", "After a fit, {}.", "tell the doctor the same day", TODAY, CALL),
     ("en", "heavy bleeding", "Bleeding that soaks a pad in an hour needs {}.", "the maternity unit at once", UNIT, CALL),
-    ("en", "thoughts of suicide or of harming the baby", "Thoughts of suicide need {}.", "help the same day", TODAY, CALL),
-    ("en", "bleeding in pregnancy or after birth", "After 12 weeks, any bleeding needs {}.", "a call the same day", TODAY, UNIT),
     ("en", "baby moving less", "A baby who moves less needs {}.", "a check within days", "an appointment", UNIT),
-    ("en", "severe headache or changed vision (possible pre-eclampsia)", "A severe headache needs {}.", "a doctor the same day", TODAY, UNIT),
     ("en", "very high blood pressure", "A reading of 160/110 or more needs {}.", "the doctor", NO_TIME, UNIT),
-    ("en", "one leg swollen, hot or painful (possible thrombosis)", "One swollen, painful leg needs {}.", "care the same day", TODAY, UNIT),
-    ("en", "wound infection with fever or feeling unwell", "A red wound with fever needs {}.", "care the same day", TODAY, UNIT),
     ("en", "wound red, open or with pus (possible infection)", "A red or open wound needs {}.", "a visit within days", "an appointment", TODAY),
-    ("en", "itching of palms and soles (possible cholestasis)", "Itching of the palms needs {}.", "the next visit", "an appointment", TODAY),
-    ("es", "trouble breathing", "La falta de aire exige {}.", "ir de inmediato al hospital", UNIT, CALL),
-    ("es", "collapse or fainting", "Ante un desmayo, {}.", "consulte el mismo día", TODAY, CALL),
     ("es", "strangling", "Si la han estrangulado, {}.", "acuda de inmediato al hospital", UNIT, CALL),
-    ("es", "severe allergic reaction", "Una alergia grave exige {}.", "acudir de inmediato a urgencias", UNIT, CALL),
     ("es", "fever of 38 °C or more", "La fiebre de 38 °C o más {}.", "se consulta el mismo día", TODAY, UNIT),
     ("es", "waters breaking early, green or bloody", "Si sale líquido verde, {}.", "llame a la matrona", NO_TIME, UNIT),
-    ("es", "jaundice in the first 24 hours", "La ictericia en las primeras 24 horas {}.", "se consulta el mismo día", TODAY, UNIT),
     ("es", "vomiting without keeping fluids down", "Si no retiene líquidos, {}.", "pida una cita", "an appointment", TODAY),
     ("es", "foul discharge after birth (possible infection)", "El flujo maloliente {}.", "se consulta en la próxima visita", "an appointment", TODAY),
 ]  # fmt: skip
