@@ -101,8 +101,6 @@ class Comparison:
     Args:
         id: names it in the page's address; cannot be guessed.
         left_out: a sentence for each column that can no longer be shown.
-
-    Attributes:
         settings: the latest values of the page's widgets, restored when the page is reloaded.
         kept: set once its storing in the history has succeeded, or failed for the first time after its end.
         order: the places of its columns as presenter mode shows them, drawn by lot: the address has their strategies.

@@ -89,9 +89,7 @@ def evaluate(
             call takes no time, so leave this off to time each strategy.
         workers: questions run at the same time; more than one slows local models down.
 
-    Raises:
-        ConfigError: the models or an index changed since the run was created.
-        Stopped: the user stopped it. Every error carries the calls made since the start.
+    Raises ConfigError if the models or an index changed since the run was created, and Stopped, with the calls made.
     """
     stopping = stop or threading.Event()
     calls: list[ModelCall] = []

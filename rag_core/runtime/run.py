@@ -76,11 +76,9 @@ class Once:
 class Limits:
     """The most that one run may use.
 
-    Args:
-        calls: language model calls; None for no limit.
-        cost_usd: US dollars, language models and embeddings together; None for no limit. A call with an
-            unknown price adds nothing here, so only `calls` limits it. Calls in progress when the limit
-            is reached still finish, so a stage that makes several at once can exceed it.
+    `calls` are of language models; `cost_usd`, US dollars, of these and embeddings together. None: no limit. Only `calls`
+    limits calls of unknown price. Those in progress when a limit is reached still finish, so a stage that makes several
+    at once can exceed it.
     """
 
     calls: int | None = None

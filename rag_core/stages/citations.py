@@ -56,9 +56,8 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
     so does every merger of three sentences of the cited passage. A claim in another language than the
     passage, or with fewer than two content words, cannot be checked this way.
 
-    Returns:
-        The text with valid markers only (resolving it again changes nothing); its citations in text order, one
-        for each context, quote and verdict; and the number of invalid numbers removed.
+    Returns the text with valid markers only (resolving it again changes nothing); its citations in text order, one for
+    each context, quote and verdict; and the number of invalid numbers removed.
     """
     invalid = 0
     while True:  # removing a marker can leave another: "[[9]1]"

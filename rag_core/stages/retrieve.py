@@ -109,9 +109,7 @@ class Asked(Retriever):
     People or a model wrote down what each passage answers (doc2query, Nogueira et al. 2019; HyPE; QuOTE, arXiv
     2502.10976): a question is more like a question than like the text that answers it.
 
-    Args:
-        k: number of hits, >= 1.
-        alone: whether it is the strategy's only search, so that a corpus without known questions is worth a warning.
+    k is at least 1. `alone`: whether it is the only search, so that a corpus without known questions is worth a warning.
 
     Example:
         >>> from rag_core.testing import sample_context  # each of its passages answers "What about" and its text

@@ -119,9 +119,7 @@ class Mmr(SelectStage):
     The score of a hit is its MMR value when it was picked; its vote shows both terms and the most similar
     passage picked before it.
 
-    Args:
-        k: how many to pick, >= 1.
-        lambda_: λ; 1 orders by relevance alone, 0 by novelty alone.
+    k is at least 1; λ = 1 orders by relevance alone, 0 by novelty alone.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -250,9 +248,7 @@ def mmr_split(
     values go to the lower row. Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that
     is a hundredth. The rows compared last are kept, with their cosines to picks: see `_rows_of`.
 
-    Args:
-        question: (d,) L2-normalised.
-        vectors: (n, d), rows L2-normalised.
+    `question`, (d,), and the rows of `vectors`, (n, d), are L2-normalised.
 
     Example:
         >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
