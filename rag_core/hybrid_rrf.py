@@ -35,13 +35,9 @@ STRATEGY = "hybrid_rrf@source"
 def reciprocal_rank_fusion(
     rankings: Sequence[Sequence[Found]], k_constant: int = 60, top_k: int = 5
 ) -> list[NodeWithScore]:
-    """The best `top_k` nodes by Σ 1 / (k_constant + rank), rank from 1.
+    """The best `top_k` nodes by Σ 1 / (k_constant + rank), rank from 1; raises ConfigError for a negative constant.
 
-    Args:
-        rankings: lists of documents, best first; those with the same id or the same text count as one.
-
-    Raises:
-        ConfigError: `k_constant` is negative.
+    In `rankings`, best first, documents with the same id or the same text count as one.
     """
     lists = one_per_text([as_hits(documents) for documents in rankings])
     searched = [Ranking(Query(""), tuple(hits), str(place)) for place, hits in enumerate(lists)]
@@ -59,14 +55,9 @@ def mmr_select(
     *,
     lab: Lab | None = None,
 ) -> list[NodeWithScore]:
-    """`top_k` nodes by maximal marginal relevance (`stages.Mmr`).
+    """`top_k` nodes by maximal marginal relevance (`stages.Mmr`); those that the lab's corpus lacks are embedded now.
 
-    Args:
-        candidate_docs: in any order; those that the lab's corpus lacks are embedded now, by its model.
-        lambda_mult: 1 for relevance alone, 0 for variety alone.
-
-    Raises:
-        ConfigError: `lambda_mult` is not from 0 to 1.
+    `lambda_mult` is 1 for relevance alone, 0 for variety alone; raises ConfigError outside these.
     """
     hits = {hit.id: hit for hit in as_hits(candidate_docs)}
     ctx = Context((lab or lab_of()).services())
@@ -76,32 +67,19 @@ def mmr_select(
 
 
 def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithScore]:
-    """The passages that `process_hybrid_rrf_query` answers from.
-
-    Raises:
-        RagError: as `query_for_evaluation`.
-    """
+    """The passages that `process_hybrid_rrf_query` answers from; raises as `query_for_evaluation`."""
     return (lab or lab_of()).retriever(STRATEGY, labels=True).retrieve(query)
 
 
 def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | None = None) -> dict[str, Any]:
-    """Search and answer. Keys: answer, contexts, retrieved_documents, metrics.
-
-    Raises:
-        RagError: as `query_for_evaluation`.
-    """
+    """Search and answer. Keys: answer, contexts, retrieved_documents, metrics. Raises as `query_for_evaluation`."""
     return run(query, STRATEGY, {}, {"answer": custom_llm}, lab or lab_of()).processed()
 
 
 def query_for_evaluation(
     question: str, llm_model: str | None = None, custom_llm: Any = None, *, lab: Lab | None = None
 ) -> dict[str, Any]:
-    """Answer a question; keys as `rag_core.query_for_evaluation` lists them. An object goes before a name.
-
-    Raises:
-        ConfigError: a named model has no provider, or an object is no language model.
-        RagError: the run failed.
-    """
+    """Answer a question; keys and errors as of `rag_core.query_for_evaluation`. An object goes before a name."""
     return run(
         question, STRATEGY, {}, {"answer": first_given(custom_llm, llm_model)}, lab or lab_of()
     ).evaluated()

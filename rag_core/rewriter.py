@@ -24,12 +24,9 @@ def process_rewriter_query(
     *,
     lab: Lab | None = None,
 ) -> dict[str, Any]:
-    """Rewrite, search and answer, with `max_final_docs` passages.
+    """Rewrite, search and answer, with `max_final_docs` passages; raises as `query_for_evaluation`.
 
     Keys: answer, contexts, retrieved_documents, rewritten_queries (those searched with), metrics.
-
-    Raises:
-        RagError: as `query_for_evaluation`.
     """
     models: dict[Role, Any] = {"answer": custom_answer_llm, "rewrite": custom_rewriter_llm}
     made = run(question, STRATEGY, {"k_final": max_final_docs}, models, lab or lab_of())
@@ -45,12 +42,7 @@ def query_for_evaluation(
     *,
     lab: Lab | None = None,
 ) -> dict[str, Any]:
-    """Answer a question; keys as `rag_core.query_for_evaluation` lists them. An object goes before a name.
-
-    Raises:
-        ConfigError: a named model has no provider, or an object is no language model.
-        RagError: the run failed.
-    """
+    """Answer a question; keys and errors as of `rag_core.query_for_evaluation`. An object goes before a name."""
     models: dict[Role, Any] = {
         "answer": first_given(custom_answer_llm, answer_model),
         "rewrite": first_given(custom_rewriter_llm, rewriter_model),

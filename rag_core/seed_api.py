@@ -123,15 +123,10 @@ def ragas_samples(
     """Results of `query_for_evaluation` as rows for RAGAS: `EvaluationDataset.from_list(ragas_samples(...))`.
 
     RAGAS 0.4's SingleTurnSample (ragas/dataset_schema.py) has the fields user_input, retrieved_contexts,
-    reference_contexts, retrieved_context_ids, reference_context_ids, response, multi_responses, reference,
-    rubrics, persona_name, query_style and query_length; a row holds those a result can fill. An
-    abstention is a response like any other; `metadata["abstained"]` marks it.
-
-    Args:
-        references: the correct answer to each result, in order; None where there is none.
-
-    Raises:
-        ConfigError: there are more or fewer references than results.
+    reference_contexts, retrieved_context_ids, reference_context_ids, response, multi_responses, reference, rubrics,
+    persona_name, query_style and query_length; a row holds those a result can fill. An abstention is a response like any
+    other; `metadata["abstained"]` marks it. `references` are the correct answers, in order, None where there is none;
+    raises ConfigError for another number of them.
     """
     results = list(results)
     if references is not None and len(references) != len(results):

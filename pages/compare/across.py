@@ -155,10 +155,7 @@ def draw_differences(run: Comparison, best: int = 0) -> None:
 
 
 def offer_other(run: Comparison) -> None:
-    """Offer a strategy that answers differently, if one does, in place of a column whose answer another gives too.
-
-    To know, strategies answer the question, once for a comparison.
-    """
+    """Offer, for a column whose answer another gives too, a strategy that answers differently: found once a comparison."""
     twins = [columns[-1] for columns in run.differences.same if columns[-1] < controls.columns()]
     if not twins or not engine().free or presenter.on():  # where it costs, nothing is answered only to see
         return

@@ -1,7 +1,4 @@
-"""An answer drawn as HTML: its sentences with their support, its citations, and remarks on its evidence.
-
-Citations open a card with their passage beside the sentence, so the answer stays where it is.
-"""
+"""An answer drawn as HTML: its sentences with their support, its citations as buttons, and remarks on its evidence."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -22,10 +22,7 @@ def in_short(changes: Sequence[RankChange]) -> str:
 
 
 def ranks(changes: Sequence[RankChange], setting: str, labels: Mapping[str, str]) -> str:
-    """The passages used, with moves and labels by id, then those no longer used, with their fates.
-
-    `setting` is the setting's fingerprint, for who waits for it to be drawn.
-    """
+    """The passages used, with moves and labels by id, then those no longer used; `setting` is its fingerprint."""
     used, left = "", ""
     for one in changes:
         title = f'<span class="rl-cut-title">{escape(one.passage.full_title)}</span>'

@@ -94,10 +94,7 @@ def stages(column: Column) -> str:
 def answer(
     column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
 ) -> str:
-    """The answer so far, and why it is incomplete unless that was `told`; or what the column waits for.
-
-    `blind` leaves out what would give the strategy away.
-    """
+    """The answer so far, and why it is incomplete unless `told`; or what it waits for. `blind` hides the strategy."""
     trace = column.trace
     if trace and trace.answer:
         return finished(trace, trace.answer, position, blind=blind)
@@ -131,7 +128,6 @@ def answer(
 
 
 def _waiting(column: Column, engine_state: str) -> str:
-    """What the column is waiting for, and for how long so far."""
     if column.stopping:
         what = t("Stopping…")
     elif ahead := column.ahead():
@@ -179,9 +175,8 @@ def warnings(column: Column) -> str:
 class ColumnView:
     """One column's places in its card; each is redrawn only when its content changes.
 
-    `chosen` is what the card is set to, empty if it is not in the next run; `also` names, by passage id, the
-    other columns that found it; `alike` says who else gives the same answer, and whether an earlier one does,
-    which folds it.
+    `chosen` is what the card is set to, empty if it is not in the next run; `also` names, by passage id, the other
+    columns that found it; `alike` says who else gives the same answer, and whether an earlier one does, which folds it.
     """
 
     column: Column

@@ -94,7 +94,6 @@ def price_list() -> PriceList:
 
 
 def _called(model: str) -> str:
-    """A model in the table, or what stands in its place."""
     return t("the models that ran") if not model else t("your price") if model == bill.TYPED else model
 
 
@@ -265,7 +264,6 @@ def _hover(span: bill.Span) -> str:
 
 
 def _shortened(span: bill.Span) -> str:
-    """A row's name; searches and calls are set in."""
     text = bar_title(span)
     short = text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
     return mark(short) if span.level == "stage" else f"· {mark(short)}"

@@ -120,7 +120,6 @@ def _below(text: str) -> str:
 
 @untrusted.errors(st.warning)
 def _tips(trace: rag_core.Trace, key: str) -> None:
-    """Tipping points, worked out once for a result."""
     kept = f"how.tips.{key}"
     if kept not in st.session_state:
         with st.spinner(t("Trying values; no model is called…")):

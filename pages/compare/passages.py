@@ -105,7 +105,6 @@ def passages(
 
     Args:
         also: id of a passage -> the other columns that found it.
-        blind: leave out what tells which strategy ranked them.
         most: how many to list; all by default.
         beside: id of every passage -> what stands below its text, as HTML.
         opened: ids of those that are shown open.
@@ -141,10 +140,7 @@ def passages(
 
 
 def opened(column: Column, position: int, question: str, *, blind: bool = False) -> str:
-    """What citations and passages open: the card of each passage, and the drawer of each that is quoted.
-
-    Drawn apart from the list: what changes there when another column ends must not close what is being read.
-    """
+    """What citations and passages open, drawn apart, so that it stays when the list changes: cards, and quoted documents."""
     hits = column.ranking.hits if column.ranking else ()
     shown = _Shown(column, position, question, blind, hits)
     return "".join(f"{_card(hit, shown)}{_drawer(hit, shown)}" for hit in hits)
@@ -169,7 +165,6 @@ class _Shown:
 
     @functools.cached_property
     def ranks(self) -> Mapping[str, int]:
-        """Id of a passage -> its rank from 1."""
         return {hit.id: rank for rank, hit in enumerate(self.hits, start=1)}
 
     def quotes(self, hit: rag_core.Hit) -> list[str]:
@@ -247,7 +242,6 @@ def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:
 
 
 def _text(hit: rag_core.Hit, shown: _Shown) -> str:
-    """The text with its marks, what is doubtful about citing it, and the way to the whole document."""
     answer, trace, passage = shown.answer, shown.column.trace, hit.passage
     quotes = shown.quotes(hit)
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
@@ -317,7 +311,6 @@ def _origin(passage: rag_core.Passage) -> str:
 
 
 def _homes(passage: rag_core.Passage) -> str:
-    """Links to the home pages of the organisations behind a passage."""
     return "".join(
         f' <a href="{escape(home)}" target="_blank" rel="noopener noreferrer">{escape(name)} ↗</a>'
         for name, home in home_pages(passage.sources).items()
@@ -389,5 +382,4 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
 
 @functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
 def _marked(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
-    """A passage's text with <mark> on the question's words and <u> on quoted sentences."""
     return with_lists(highlight(text, question, language, quotes))

@@ -1,7 +1,4 @@
-"""Presenter mode: large type, no controls, columns shuffled and without names until they are revealed, and a vote.
-
-Every button has a key. What would give a strategy away stays hidden with its name; see `blind`.
-"""
+"""Presenter mode: large type, no controls, columns shuffled and without names until they are revealed, and a vote."""
 
 import re
 from collections import Counter

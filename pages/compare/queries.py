@@ -18,11 +18,7 @@ SHOWN = 3  # rewrites above an answer; the rest is counted
 
 
 def rewrites(column: Column, question: str) -> str:
-    """Above an answer: the rewrites a strategy searched with, a line and a weight each, or that there are none.
-
-    It opens for every query with what it found, and for how the models read them and the question. Rewrites still to
-    come have their room.
-    """
+    """Above an answer: the queries a strategy wrote, a line and a weight each; it opens for what each of all found."""
     steps, stages = column.steps, column.strategy.stages
     if not column.settled and any(stage.kind == "transform" for stage in stages[len(steps) :]):
         return _line(["&nbsp;" for _ in range(_expected(stages))])
@@ -86,7 +82,6 @@ def _rewrite(
 
 
 def _searched(query: rag_core.Query) -> str:
-    """The text searched with; of several whose embeddings are averaged, each on a line of its own."""
     return "<br>".join(f"· {escape(one)}" for one in query.passages[:5] if query.passages[1:]) or escape(
         query.text
     )

@@ -187,7 +187,6 @@ def _ask(kept: Rooms, room: Room, run: Comparison) -> None:
 
 
 def _reveal(kept: Rooms, room: Room, asked: Round, run: Comparison) -> None:
-    """Show the result, and with it the names on the page."""
     kept.reveal(asked, room.presenter_token)
     presenter.reveal(run)
 

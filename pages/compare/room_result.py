@@ -103,7 +103,6 @@ def _in_short(found: PanelRanking, names: Mapping[str, str]) -> str:
 
 
 def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str, str]) -> str:
-    """Why people preferred each strategy, by how many votes give the reason; empty where none does."""
     answers = {asked.number: asked.question.answers for asked in rounds}
     given: dict[str, Counter[str]] = {}
     for vote in votes:

@@ -83,7 +83,6 @@ def _start(question: str, earlier: Comparison | None) -> None:
 
 
 def _progress(run: Comparison, stages: DeltaGenerator) -> None:
-    """Redraw the running question until it is over, its stages in their own place."""
     (column,) = run.columns
     answered = st.empty()
     for _ in run.redraws():

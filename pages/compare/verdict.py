@@ -87,10 +87,7 @@ ORDER = [*SENTENCES]
 
 
 def draw(run: Comparison) -> DeltaGenerator | None:
-    """Draw the verdict and what differs; while columns are still running, the room for it.
-
-    Returns the place beside them for what takes longer to know, if anything may stand there.
-    """
+    """Draw the verdict and what differs, or the room for them; returns the place for what takes longer to know, if any."""
     with st.container(key="verdict", gap="xsmall"):
         if not run.over:
             untrusted.draw(f'<p class="rl-verdict">{t("Which answer is better will stand here.")}</p>')
@@ -182,7 +179,6 @@ def _people(run: Comparison) -> Iterator[str]:
 
 
 def _preferred(run: Comparison) -> Counter[int]:
-    """How many votes of the room each column has; none until the room has seen the result."""
     opened: Room | None = st.session_state.get(room.ROOM)
     answered = {place: one.trace for place, one in enumerate(run.columns) if one.trace and one.trace.answer}
     try:

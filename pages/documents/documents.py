@@ -62,7 +62,6 @@ def main() -> None:
 
 @untrusted.errors()
 def _own(corpus: str) -> None:
-    """The documents of a corpus, and what can be deleted."""
     if not engine().settled.is_set():
         st.info(t("One moment: the models are loading."))
         return
@@ -83,7 +82,6 @@ def _own(corpus: str) -> None:
 
 
 def _foot(corpus: str, one: IndexedDocument) -> None:
-    """The file a document was read from, and what deletes it."""
     untrusted.say(t("File: {file}", file=one.file))
     if not account.may_operate():
         return
@@ -191,7 +189,6 @@ def _builtin() -> None:
 
 
 def _guidance(document: rag_core.Document) -> None:
-    """What the file hides, and the guidance it cites."""
     if document.hidden:  # comments, and what has no text
         rows = "".join(f"<li>{untrusted.escape(piece)}</li>" for piece in document.hidden)
         untrusted.draw(

@@ -222,7 +222,6 @@ def _passages_of(plain: str, enriched: str, _lab: rag_core.Lab) -> Mapping[str, 
 def _cut(
     document: rag_core.Document, passages: Sequence[rag_core.Passage], lab: rag_core.Lab, marked: str
 ) -> None:
-    """How the document was cut: every passage with its section, size and context."""
     if not passages:
         st.info(t("This document has no passages in the index."))
         return

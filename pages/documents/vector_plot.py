@@ -54,7 +54,6 @@ def draw(corpus: str) -> None:
 
 
 def _asked(corpus: str) -> tuple[rag_core.Query, ...]:
-    """The question of the last comparison on this corpus and its rewrites, each once."""
     run = st.session_state.get("run")
     if run is None or run.corpus != corpus:
         return ()

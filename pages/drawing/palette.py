@@ -1,7 +1,4 @@
-"""The colours of the app, each for light and for dark; style sheet, charts and Streamlit's theme take them from here.
-
-`tests/app/test_palette.py` computes their contrast by the WCAG 2.x formula, and compares `.streamlit/config.toml`.
-"""
+"""The colours of the app, each for light and for dark; style sheet, charts and Streamlit's theme take them from here."""
 
 import streamlit as st
 

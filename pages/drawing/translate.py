@@ -1,7 +1,4 @@
-"""Every sentence of the interface passes through here, so that one catalogue a language can say it.
-
-A visit's language is the one in the address (`?lang=es`), else the one chosen in the header, else the browser's.
-"""
+"""Every sentence of the interface passes through here, in the language of `?lang=`, the header's choice or the browser."""
 
 import re
 from collections.abc import Mapping
@@ -66,10 +63,7 @@ def in_words(value: object) -> str:
 
 
 def key_of(words: str, texts: Mapping[str, str]) -> str:
-    """The key of the text that says `words` in some language; `words` as they are if none does.
-
-    A browser names what was chosen by its words: just after a switch of language, by those of the language before.
-    """
+    """The key of the text that says `words` in some language, as a browser may just after a switch; else `words`."""
     if words in texts:
         return words
     said_so = (
@@ -92,10 +86,7 @@ def when(moment: datetime) -> str:
 
 
 def settle() -> None:
-    """Decide the language of the visit; first on every page, since all that follows speaks it.
-
-    It is put into the address where it is not the browser's, so that a reload and a link keep it.
-    """
+    """Decide the language of the visit, first on every page; the address has it where it is not the browser's."""
     asked = st.query_params.get(PARAMETER)
     if asked in LANGUAGES and st.session_state.get("language.asked") != asked:
         st.session_state[KEY] = asked

@@ -77,14 +77,12 @@ def _form() -> None:
 
 
 def _called(label: str, chosen: StrategySpec) -> str:
-    """Title and settings; a saved setting begins with its name."""
     _, at, preset = label.partition("@")
     title = translated(rag_core.describe(chosen))
     return f"{preset}: {title}" if at else title
 
 
 def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Label -> strategy and control values: the columns of the last comparison."""
     run = st.session_state.get("run")
     return {
         f"{column.strategy.name}.{position}": (column.strategy.name, column.strategy.controls)

@@ -148,7 +148,6 @@ def heat(best: Sequence[ev.Setting], x: str, y: str, called: Sequence[str], titl
 
 
 def _error_bars(scores: Sequence[ev.MeanScore | None], **style: object) -> dict[str, object]:
-    """Intervals as lengths on either side of the mean."""
     return {
         "type": "data",
         "symmetric": False,

@@ -52,7 +52,6 @@ def draw() -> None:
 
 
 def _draw(run: ev.RunFolder | None, results: ev.Results) -> None:
-    """The parts of a result; those that read single questions only where the run's folder is here."""
     names = runs.strategies(results.manifest)
     _head(results, names)
     titles = [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]

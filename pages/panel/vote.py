@@ -237,14 +237,12 @@ def _vote(asked: Round, mine: str, pair: Pair, choice: Choice) -> None:
 
 
 def _again(asked: Round, vote: Vote) -> None:
-    """Put a pair in front of its judge again, with what was said of it."""
     reasons, comment = _keys(asked, vote.pair)
     st.session_state.update({reasons: list(vote.reasons), comment: vote.comment})
     st.session_state[AGAIN] = (asked.room, asked.number, vote.pair)
 
 
 def _keys(asked: Round, pair: Pair) -> tuple[str, str]:
-    """Of the reasons and of the comment on a pair."""
     place = f"{asked.room}.{asked.number}.{pair.key}"
     return f"reasons.{place}", f"comment.{place}"
 

@@ -1,7 +1,4 @@
-"""Widgets generated from the strategies' controls and prompts, and the panel they stand in.
-
-The session keeps the last valid texts of prompts under the control's key; what is refused stays in its box, with the reason.
-"""
+"""Widgets generated from the strategies' controls and prompts, and their panel; a refused text stays in its box."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

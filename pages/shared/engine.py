@@ -42,7 +42,6 @@ class Engine:
             self.settled.set()
 
     def start(self) -> None:
-        """Begin to open the lab, if nothing has yet."""
         with self._lock:
             begins = not self._started and not self.settled.is_set()
             self._started = True
@@ -64,7 +63,6 @@ class Engine:
 
     @property
     def state(self) -> str:
-        """What it is doing, in a few words, for the status line."""
         if self.lab:
             return "ready"
         what, done, total = self._progress
@@ -127,8 +125,7 @@ def engine() -> Engine:
 class Admission:
     """Two lines of questions, of each of which the first `most`, 1 or more, run. Thread-safe.
 
-    Free questions have a line of their own, so that a model server that does not answer holds up none of
-    them.
+    Free questions have a line of their own, so that a model server that does not answer holds up none of them.
     """
 
     def __init__(self, most: int) -> None:

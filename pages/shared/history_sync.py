@@ -34,10 +34,7 @@ HELD_S = 12 * 3600.0  # after a page last showed it
 
 
 def history() -> History | None:
-    """The visitor's history, or everybody's without sign-in; None when off. For a page, not a thread.
-
-    Raises RagError if its database cannot be connected to.
-    """
+    """The visitor's history, or everybody's without sign-in; None when off. For a page, not a thread; raises RagError."""
     from rag_core.sessions.history import History  # its database library is slow to import
 
     settings = engine().settings
@@ -110,10 +107,7 @@ def _keep_vote(run: Comparison, kept: History) -> None:
 
 
 def find(name: str) -> Comparison | None:
-    """The comparison with this id, from memory or the history; sets the page's widgets as they were.
-
-    Raises RagError if the history cannot be read.
-    """
+    """The comparison with this id, from memory or the history, with the page's widgets set as they were; raises RagError."""
     found = comparisons().find(name)
     if found:
         st.session_state.update(found.settings)
@@ -203,10 +197,7 @@ def _column(kept: AskedColumn) -> Column:
 
 
 class Comparisons:
-    """The `most` comparisons shown latest in any session, by id, for `seconds`. Thread-safe.
-
-    Whoever has the id can see the run.
-    """
+    """The `most` comparisons shown latest in any session, for `seconds`, to whoever has their id. Thread-safe."""
 
     def __init__(
         self, most: int = MOST_KEPT, seconds: float = HELD_S, clock: Callable[[], float] = time.monotonic
@@ -228,7 +219,6 @@ class Comparisons:
             self._expire()
 
     def find(self, name: str) -> Comparison | None:
-        """The comparison with this id; None when there is none or it has expired."""
         with self._lock:
             self._expire()
             run, _ = self._kept.get(name, (None, 0.0))

@@ -60,7 +60,6 @@ class Column:
 
     @property
     def setup(self) -> rag_core.Setup:
-        """What it runs: its strategy, models, corpus and filter."""
         return rag_core.Setup(self.strategy, self.models, self.corpus, self.where)
 
     @property
@@ -69,7 +68,6 @@ class Column:
 
     @property
     def waited(self) -> int:
-        """Whole seconds the running stage has taken so far."""
         return int(time.monotonic() - self.since)
 
     @property
@@ -79,7 +77,6 @@ class Column:
 
     @property
     def candidates(self) -> int:
-        """How many passages remain after the latest stage."""
         return self.steps[-1].after.passage_count if self.steps else 0
 
     @property
@@ -104,8 +101,6 @@ class Comparison:
     Args:
         id: names it in the page's address; cannot be guessed.
         left_out: a sentence for each column that can no longer be shown.
-
-    Attributes:
         settings: the latest values of the page's widgets, restored when the page is reloaded.
         kept: set once its storing in the history has succeeded, or failed for the first time after its end.
         order: the places of its columns as presenter mode shows them, drawn by lot: the address has their strategies.
@@ -154,12 +149,10 @@ class Comparison:
 
     @property
     def traces(self) -> list[rag_core.Trace]:
-        """The traces of the columns that are done."""
         return [column.trace for column in self.columns if column.trace]
 
     @property
     def differences(self) -> AnswerDifferences:
-        """How the answers differ, by the places of their columns."""
         return answer_differences([column.trace for column in self.columns])
 
     @property

@@ -47,7 +47,6 @@ def jobs() -> Jobs:
 
 @st.cache_resource(show_spinner=False)
 def _lab_of(data: str, _consent: Callable[[ev.CostEstimate], None]) -> rag_core.Lab:
-    """The lab over a BEIR folder, kept open for later runs."""
     return ev.open_judged(data, rag_core.read_settings(), engines=engine().wait().engines, consent=_consent)
 
 
@@ -219,8 +218,7 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
 def choose_data(key: str, *, in_address: bool = False) -> str:
     """A widget to choose the built-in questions or a folder of RAG_BENCHMARKS; returns "builtin" or a path.
 
-    A choice in the address survives a reload; not for a page that calls `st.switch_page`, which cannot leave
-    it.
+    A choice in the address survives a reload; not for a page that calls `st.switch_page`, which cannot leave it.
     """
     # named by the operator: a visitor's path would tell which folders exist, and index them
     folders = {**rag_core.read_settings().benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}

@@ -1,7 +1,4 @@
-"""The address of Compare: which comparison it shows, and its strategies, controls and country; never a question.
-
-It is written whenever another comparison or setting is shown, and read when it is its visitor's wish.
-"""
+"""The address of Compare: which comparison it shows, its strategies, controls and country; never a question."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,10 +24,7 @@ def enter(page: str) -> None:
 
 
 def is_wish() -> bool:
-    """Whether to follow the address: once on arrival at a page, and when the browser goes back or forward.
-
-    At other times the browser may send the one from before its last redraw.
-    """
+    """Whether to follow the address: on arrival at a page, and back or forward; else the browser may send an older one."""
     followed = st.session_state["followed"]
     st.session_state["followed"] = True
     return not followed or went_back()
@@ -58,11 +52,7 @@ def address(columns: Sequence[rag_core.Setup], run: Comparison, name: str) -> di
 
 
 def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = BUILTIN) -> None:
-    """Draw a link from another page to Compare with these columns and documents; the question in its box stays.
-
-    A link, and no button with `st.switch_page`: Streamlit leaves the new page blank when a fragment of the old one is
-    due to be redrawn just then.
-    """
+    """Draw a link to Compare with these columns and documents; after `st.switch_page` the new page could stay blank."""
     named = "" if corpus == BUILTIN else corpus
     wanted = to_address(columns, country.chosen(), named)
     st.session_state.pop("address", None)  # it is followed again after the columns were changed there

@@ -47,13 +47,7 @@ def standing(asked: Round | None) -> tuple[int, bool, bool]:
 
 
 def token(role: str) -> str:
-    """What this browser is known by in a role, the same after a reload: random, since it comes from its cookie.
-
-    It names nobody: neither the account of who signed in nor what the budgets know a visitor by can be told from it.
-
-    Raises:
-        PanelError: of a voter without our cookie, who could vote once in every window.
-    """
+    """What this browser is known by in a role, random and the same after a reload; raises PanelError without our cookie."""
     from rag_core.sessions.panel import token_from
 
     browser = st.session_state.get(f"panel.{role}") or visitor_of(st.context.cookies)

@@ -1,7 +1,4 @@
-"""The measurement that ships with the lab, as Compare shows it in one line, and a panel beside its votes.
-
-It is read without `rag_core.evaluation`, whose libraries the first page does not load.
-"""
+"""The measurement that ships with the lab, read without `rag_core.evaluation`, which the first page does not load."""
 
 from __future__ import annotations
 

@@ -110,7 +110,6 @@ class Bench:
         )
 
     def pin(self) -> None:
-        """Make the shown result the baseline."""
         self.pinned = self.answers.get(self.shown.fingerprint, self.shown)
 
     def _tip(self, moved: rag_core.Trace) -> None:
@@ -121,10 +120,7 @@ class Bench:
 
 
 def bench(run: Comparison) -> Bench | None:
-    """The bench of a finished run; None if it has no result, or was made with models that are gone.
-
-    The baseline stays while the question, the strategy and the documents do.
-    """
+    """The bench of a finished run, None without a result or its models; the baseline stays with question and documents."""
     known: Bench | None = st.session_state.get(BENCH)
     if known and known.run is run:
         return known

@@ -134,7 +134,6 @@ def _piece(segment: Segment) -> str:
 
 
 def _lines(segments: Iterable[Segment]) -> list[Line]:
-    """The lines of a text, each in pieces that are marked the same way throughout."""
     lines: list[Line] = [[]]
     for segment in segments:
         first, *others = segment.text.split("\n")

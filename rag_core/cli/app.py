@@ -390,7 +390,6 @@ def _discard_output() -> None:
 
 
 def _silence_libraries() -> None:
-    """Silence the warnings of libraries; our own reports include what matters."""
     if not logging.getLogger().handlers:
         logging.getLogger().addHandler(logging.NullHandler())  # otherwise Python prints warnings on stderr
     if not sys.warnoptions:
@@ -415,7 +414,6 @@ def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
 
 
 def _quality(trace: Trace) -> dict[str, float] | None:
-    """Metrics of a trace's documents; None unless its question is a built-in judged one."""
     from .. import evaluation as ev
     from ..values.settings import read_settings
 

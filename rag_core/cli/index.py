@@ -132,7 +132,6 @@ def _prompt(given: str | None) -> str | None:
 
 
 def _builtin(export: Path | None, *, as_json: bool) -> None:
-    """Export the built-in collection, or check it if there is no folder to export to."""
     from ..lab import builtin
     from ..lab.engines import load_engines
     from ..values.settings import read_settings

@@ -1,7 +1,4 @@
-"""The one place that prints: text that fits the terminal and cannot command it.
-
-Foreign text passes `visible` (or `as_json`) here, so no other module of the command line prints.
-"""
+"""The one place that prints, all through `visible` or `as_json`: text that fits the terminal and cannot command it."""
 
 import re
 import shutil
@@ -26,11 +23,8 @@ def width() -> int:
 def say(text: str = "", *, hang: int = 2, err: bool = False, **style: Any) -> None:
     """Print one line, wrapped to the terminal's width, with empty lines around it where `text` begins or ends so.
 
-    A line break inside is a space: a foreign title or name cannot make a line that looks like ours.
-
-    Args:
-        hang: extra indent of continuation lines, in columns.
-        style: of `typer.style`, such as `bold=True`.
+    A line break inside is a space: a foreign title or name cannot make a line that looks like ours. Continuation lines are
+    indented by `hang` more columns; `style` is of `typer.style`.
     """
     for line in _INSIDE.sub(" ", visible(text)).expandtabs(4).split("\n"):
         for part in wrapped(line, width(), hang):
@@ -88,10 +82,7 @@ def questions(count: int) -> str:
 
 
 def wrapped(line: str, columns: int, hang: int = 0) -> list[str]:
-    """Wrap a line between words, in columns as a terminal counts them; words that are too long are split.
-
-    Runs of spaces are kept, so that table columns stay aligned.
-    """
+    """Wrap a line between words, by terminal columns, and split long words; runs of spaces keep columns aligned."""
     indent = " " * (len(line) - len(line.lstrip(" ")))
     parts, current = [], ""
     for piece in re.findall(r" *[^ ]+", line):

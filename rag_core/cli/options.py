@@ -99,10 +99,7 @@ def read_text(path: Path) -> str:
 def parse_columns(
     strategies: str, assignments: Sequence[str], models: Sequence[str], corpora: Sequence[str]
 ) -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Label -> (strategy, values), as `set_up` takes them, from the texts of the four options.
-
-    Raises ConfigError for no strategy, a label used twice, or a value for an unknown label.
-    """
+    """Label -> (strategy, values), as `set_up` takes them; raises ConfigError for no strategy, or a wrong label."""
     chosen = parse_strategies(strategies, assignments)
     if not chosen:
         from ..catalog import RECIPES
@@ -183,16 +180,11 @@ def parse_run_files(pairs: list[str]) -> dict[str, Path]:
 
 
 def cleared(question: str, *, redacting: bool, sending: bool, country: str | None = None) -> str:
-    """The question as it may be sent to the models of the settings.
+    """The question as it may be sent to the models of the settings; raises InputError if private data needs a decision.
 
-    Typed and saved questions are checked. Those of a benchmark are not: they come from a prepared file and are sent
-    by the hundred once the cost is confirmed; asking about each would only teach people to add --send-private.
-
-    Args:
-        country: its code, for numbers that only some countries have; RAG_COUNTRY by default.
-
-    Raises:
-        InputError: it has private data, a model is external, and nothing says what to do; the message names kinds only.
+    Typed and saved questions are checked. Those of a benchmark are not: they come from a prepared file and are sent by the
+    hundred once the cost is confirmed; asking about each would only teach people to add --send-private. The message names
+    kinds only. `country` is that of telephone numbers; RAG_COUNTRY by default.
     """
     from ..language.questions import check_question
     from ..safety.privacy import find_private, kinds_in_words, redact

@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # they take seconds to load
     from ..safety.urgency.helplines import Helplines
     from ..sessions import Replayed
 
-
 NAME = 22  # columns of a stage in a bill
 
 

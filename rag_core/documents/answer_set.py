@@ -60,7 +60,6 @@ class Statement:
     patterns: Patterns
 
     def said_in(self, text: Sequence[tuple[Term, ...]]) -> bool:
-        """Whether one of the sentences says it; see `sentence_terms`."""
         return any(pattern.matches(sentence) for sentence in text for pattern in self.patterns)
 
 

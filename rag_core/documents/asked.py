@@ -88,10 +88,7 @@ def _columns(path: Path) -> list[str]:
 
 
 def read_beside(path: Path, name: str) -> list[Asked]:
-    """The questions in a file with this name in the folder of documents; the names in it are of files beside it.
-
-    Raises DataError as `read_asked`, or if the file is too large.
-    """
+    """The questions in a file of this name beside documents; raises DataError as `read_asked`, or if it is too large."""
     if path.stat().st_size > MOST_BYTES:
         what = Message("{path} is larger than {limit}.", path=path, limit=megabytes(MOST_BYTES))
         raise DataError(what, Message("Leave some questions out."))
@@ -99,10 +96,7 @@ def read_beside(path: Path, name: str) -> list[Asked]:
 
 
 def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -> None:
-    """Replace the questions in a file of the state folder by those that `change` makes of them, under a lock.
-
-    The file goes with the last one. Raises DataError if it is malformed, StorageError if it cannot be written.
-    """
+    """Replace a state file's questions by those that `change` makes, under a lock; raises DataError or StorageError."""
     try:
         private_folder(path.parent)
         with FileLock(path.with_suffix(".lock"), mode=FILE):

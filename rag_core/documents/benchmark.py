@@ -79,7 +79,6 @@ class Benchmark:
     """The questions of one split with their document judgements.
 
     Args:
-        name: "builtin", or the folder's name.
         questions: those judged in the split, in file order.
         qrels: of documents; a grade above 0 is relevant.
         checksum: first 16 hexadecimal digits of the SHA-256 of queries, judgements and corpus, one after the other.
@@ -111,10 +110,7 @@ class Benchmark:
 
 
 def read_builtin(data: Path, split: str) -> Benchmark:
-    """The built-in questions of a split, English and Spanish, from `data/questions`.
-
-    Raises DataError, with file and line, if a file is missing or malformed.
-    """
+    """The built-in questions of a split, English and Spanish; raises DataError, with file and line."""
     questions: list[Question] = []
     qrels: dict[str, Mapping[str, int]] = {}
     files: list[Path] = []
@@ -130,10 +126,7 @@ def read_builtin(data: Path, split: str) -> Benchmark:
 
 
 def read_beir(folder: Path, split: str) -> Benchmark:
-    """The judged questions of a BEIR folder: corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
-
-    Raises DataError if a row is malformed or repeated, with file and line, or no document is judged relevant.
-    """
+    """The judged questions of a BEIR folder; raises DataError, with file and line, also if no document is relevant."""
     if not os.path.isdir(folder):  # Path.is_dir raises an OSError for a name that is too long
         raise DataError(Message("There is no folder {folder}.", folder=folder), Message("Check the path."))
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
@@ -178,10 +171,7 @@ def _notes(
 
 
 def read_judged_by(folder: Path) -> str:
-    """The sentence on who judged from a folder's judgements.toml; without the file, the set's authors.
-
-    Raises DataError if the file cannot be read, or has no such sentence.
-    """
+    """The sentence on who judged in a folder's judgements.toml; without the file, the set's authors. Raises DataError."""
     path = folder / "judgements.toml"
     if not path.is_file():
         return JUDGED_BY_AUTHORS
@@ -196,10 +186,7 @@ def read_judged_by(folder: Path) -> str:
 
 
 def read_questions(folder: Path) -> list[Question]:
-    """The questions of a folder's queries.jsonl, in file order; metadata is read in the built-in form only.
-
-    Raises DataError, with file and line, if a row is malformed or repeated.
-    """
+    """The questions of a queries.jsonl, in file order, metadata in the built-in form only; raises DataError, with line."""
     return [_question(row) for row in _query_rows(folder / "queries.jsonl")]
 
 

@@ -44,7 +44,6 @@ def elements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _after(text: str, place: int) -> int:
-    """Where blanks and commas end."""
     return next(_BETWEEN.finditer(text, place)).start()
 
 
@@ -117,10 +116,7 @@ def read_document(path: Path) -> Document:
 
 
 def parse_document(text: str, path: Path) -> Document:
-    """The document in a Markdown text with the collection's front matter.
-
-    Raises DataError if a field is missing or has the wrong type, or the front matter exceeds a limit.
-    """
+    """The document in a Markdown text with the collection's front matter; raises DataError for a wrong field or size."""
     import yaml
 
     from .front_matter import take_front_matter
@@ -201,10 +197,7 @@ def read_collection(folder: Path) -> list[Document]:
 
 
 def readable_documents(folder: Path) -> tuple[list[Document], list[DataError]]:
-    """The documents of a collection that can be read, ordered by id, and the faults of the others.
-
-    Raises DataError if the folder is missing or has no documents.
-    """
+    """The readable documents of a collection, by id, and the faults of the others; raises DataError if there are none."""
     if not (paths := markdown_files(folder)):
         step = Message("Restore that folder, or set RAG_DATA to a folder with documents in corpus/.")
         raise DataError(Message("There are no documents in {folder}.", folder=folder), step)
@@ -268,18 +261,12 @@ def language_code(value: Any) -> str:
 
 
 def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number from 1, row) of a corpus.jsonl or queries.jsonl; a numeric `_id` becomes its text.
-
-    Raises DataError, with file and line, for what is no JSON object, lacks a valid `_id` or `text`, or repeats an id.
-    """
+    """(line from 1, row) of a corpus.jsonl or queries.jsonl, ids as text; raises DataError, with line, for a wrong row."""
     return _sound(_rows(numbered_lines(path), path))
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line number from 1, value) of a JSON Lines file; empty lines are skipped.
-
-    Raises DataError, with file and line, for what is not JSON, too long or too deep.
-    """
+    """(line from 1, value) of a JSON Lines file, empty lines skipped; raises DataError, with file and line."""
     return _sound(_values(numbered_lines(path), path))
 
 
@@ -291,7 +278,6 @@ def _sound(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
 
 
 def _rows(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
-    """The rows, with faults in place of those that cannot be read."""
     seen: dict[str, int] = {}
     for number, row in _values(texts, path):
         if isinstance(row, dict):
@@ -325,7 +311,6 @@ def _row_problem(row: Any) -> str:
 
 
 def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
-    """The values, with faults in place of those that cannot be read."""
     for number, line in texts:
         if not line.strip():
             continue

@@ -27,8 +27,7 @@ class Found:
 def list_files(folder: Path, limits: ReadingLimits = READING) -> Found:
     """The regular files under a folder, without hidden ones; no file and no folder is listed twice.
 
-    A link is followed only to what is inside the folder and was not found otherwise. Raises OSError if the folder
-    itself cannot be opened.
+    A link is followed only to what is inside and was not found otherwise. Raises OSError if the folder cannot be opened.
     """
     return _Walk(Path(os.path.realpath(folder)), limits).run()
 
@@ -115,10 +114,7 @@ class _Walk:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most this many bytes; raises OSError if it cannot be opened.
-
-    Raises LimitExceeded if it is larger, or not a regular file: nothing waits for a pipe or reads a device.
-    """
+    """The content of a regular file; raises OSError, or LimitExceeded for one of more than `most` bytes or another kind."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)

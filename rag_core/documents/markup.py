@@ -82,7 +82,6 @@ def _hides(style: Mapping[str, str]) -> bool:
 
 
 def _colour(value: str) -> Colour | None:
-    """A colour as red, green and blue; None for one not understood."""
     if value in _NAMED:
         return _NAMED[value]
     if found := _HEX.fullmatch(value):

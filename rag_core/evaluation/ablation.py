@@ -76,11 +76,7 @@ class RewriteEffect:
 
 
 def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffect]:
-    """The effects of each stage that produces rankings, in pipeline order.
-
-    A ranking is compared with the previous ranking of the same query or, if that was fused with others, with
-    the best of them.
-    """
+    """The effects of each stage with rankings, each against the query's previous ranking, or the best of those it fused."""
     records = _successful(run, label)
 
     def scores(lists: Lists) -> dict[str, float]:

@@ -31,8 +31,7 @@ class Judgement:
 def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
     """Judge a trace's answer: the judgement, or the error that prevented it, and the model calls made.
 
-    Each judgement starts with an unused run budget. Raises Stopped, with the judge's calls, if the user
-    stopped the run, and ValueError if the trace has no answer.
+    Each has an unused budget. Raises Stopped, with the judge's calls, and ValueError if the trace has no answer.
     """
     if trace.answer is None:
         raise ValueError("the trace has no answer to judge")
@@ -53,10 +52,7 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
 
 
 def parse_judgement(reply: str) -> Judgement:
-    """Parse a judge's reply; raises ValueError unless it is one JSON object with both scores.
-
-    A score is a number from 0 to 100; two that look like numbers from 0 to 1 are refused.
-    """
+    """Parse a judge's reply, a JSON object with scores of 0 to 100; raises ValueError for others, and for 0 to 1."""
     values = read_object(reply)
     found = Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))
     if 0 < max(found.faithfulness, found.relevance) <= 1:  # one answer's scores cannot show their scale
@@ -66,10 +62,7 @@ def parse_judgement(reply: str) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """Sentences by support (see `rag_core.values.answers.HOW_GROUNDED`) and citations of one or more answers.
-
-    All are zero for an abstention. A citation is valid if it names a passage that the model was shown.
-    """
+    """Sentences of answers by support, and citations, valid if of a passage shown; all zero for an abstention."""
 
     supported: int = 0
     weak: int = 0
@@ -79,7 +72,6 @@ class AnswerCheck:
 
     @property
     def sentences(self) -> int:
-        """All sentences that were compared with the passages."""
         return self.supported + self.weak + self.unsupported
 
     @property
@@ -112,10 +104,7 @@ def check(trace: Trace) -> AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """One strategy's answer to one question, checked; `assessment` is None without judged answers.
-
-    `baselines` assesses the answer that each of `baselines.BASELINES` makes of its passages.
-    """
+    """One answer, checked; where it is judged, with its `assessment`, and those of `verdicts.BASELINES`."""
 
     trace: Trace
     check: AnswerCheck
@@ -139,10 +128,7 @@ Outcome = CheckedAnswer | RagError  # an error: this question failed and is excl
 
 @dataclass(frozen=True, slots=True)
 class AbstentionFigures:
-    """Declining, scored as a classifier of questions outside the collection; keys are (outside, declined).
-
-    Shares have 95 % Wilson intervals; None without cases.
-    """
+    """Declining as a classifier of outside questions, by (outside, declined); shares with 95 % Wilson intervals."""
 
     counts: Mapping[tuple[bool, bool], int]
 
@@ -159,12 +145,10 @@ class AbstentionFigures:
 
     @property
     def wrongly_declined(self) -> Interval | None:
-        """The share of the other questions that were declined."""
         return self._share(outside=False, declined=True)
 
     @property
     def answered(self) -> Interval | None:
-        """The share of the other questions that were answered."""
         return self._share(outside=False, declined=False)
 
     def _share(self, *, outside: bool, declined: bool) -> Interval | None:
@@ -172,7 +156,6 @@ class AbstentionFigures:
         return wilson(count, count + others)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values: each share with its bounds and its number of cases."""
         return {
             **_flat("precision", self.precision),
             **_flat("recall", self.recall),
@@ -182,10 +165,7 @@ class AbstentionFigures:
 
 @dataclass(frozen=True, slots=True)
 class JudgeScores:
-    """Means, 0 to 100, of the judge's scores, with bootstrap intervals; None without scores.
-
-    `failures` says by question id why an answer has no scores; `cost_usd` is None when a price is unknown.
-    """
+    """Means, 0 to 100, with bootstrap intervals, None without scores; `failures` by question id; US dollars if known."""
 
     judged: int
     failures: Mapping[str, str]
@@ -195,7 +175,6 @@ class JudgeScores:
 
     @classmethod
     def of(cls, outcomes: Mapping[str, Outcome]) -> JudgeScores:
-        """Summarise the judgements of a strategy's outcomes, by question id."""
         checked = {q: one for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
         judgements = {q: one.judgement for q, one in checked.items()}
         scores = [one for one in judgements.values() if isinstance(one, Judgement)]
@@ -208,7 +187,6 @@ class JudgeScores:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; a ratio without cases is null."""
         return {
             "n": self.judged,
             "failed": len(self.failures),
@@ -221,14 +199,10 @@ class JudgeScores:
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """Scores of one strategy's answers.
+    """Scores of one strategy's answers; failed and declined questions are not `answered`.
 
-    Args:
-        answered: questions answered; those that failed or were abstained on are not.
-        failures: question id -> why it failed.
-        baselines: the verdicts on the answers of each baseline; empty without judged answers.
-        cost_usd: US dollars of all answers, failed and interrupted ones included, without the judge; None when
-            a price is unknown.
+    `baselines`: the verdicts on each baseline's answers; empty without judged answers. `cost_usd`: of all answers, failed
+    and interrupted ones included, without the judge; None when a price is unknown.
     """
 
     answered: int
@@ -251,10 +225,7 @@ class AnswerScores:
         interrupted: Sequence[ModelCall] = (),
         answer_set: AnswerSet | None = None,
     ) -> AnswerScores:
-        """Score a strategy's outcomes, by question id; `unanswerable` questions have no relevant document.
-
-        Calls for a question that the user interrupted are billed too.
-        """
+        """Score outcomes by question id, `interrupted` calls billed too; `unanswerable` ones have no relevant document."""
         checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
         abstained = sum(outcome.abstained for outcome in checked)
         calls = [*(call for outcome in outcomes.values() for call in outcome.calls), *interrupted]

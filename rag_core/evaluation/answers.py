@@ -36,8 +36,7 @@ from .verdicts import BASELINES, answer_by, assess
 class AnswerReport:
     """The outcomes of asking judged questions, by label and question id.
 
-    `remaining` counts the questions without an outcome because the run was stopped, and `interrupted` has the
-    model calls, by label, for the one in progress at the stop.
+    A stop leaves `remaining` questions without an outcome; `interrupted` has the calls of the one in progress, by label.
     """
 
     judged: Benchmark
@@ -49,7 +48,6 @@ class AnswerReport:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """All model calls, including the judge's and those of an interrupted question."""
         made = [call for rows in self.outcomes.values() for one in rows.values() for call in _all_calls(one)]
         return tuple(dict.fromkeys([*made, *(call for calls in self.interrupted.values() for call in calls)]))
 
@@ -68,7 +66,6 @@ class AnswerReport:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, as `rag answers --json` prints them."""
         return {
             "data": self.judged.name,
             "split": self.judged.split,
@@ -104,16 +101,13 @@ def check_answers(
 ) -> AnswerReport:
     """Ask the questions of a judged set, unanswerable ones included, and check every answer.
 
-    A failed question keeps its reason and is excluded from the ratios. Setting `stop` ends the run; the
-    report then covers the questions answered so far.
+    A failed question keeps its reason and is excluded from the ratios. Setting `stop` ends the run; the report then covers
+    the questions answered so far. Raises ConfigError if a strategy is invalid or writes no answer, or the judge is offline.
 
     Args:
         limit: ask this many questions, evenly spaced; all by default.
         judging: have the judge model score each answer, at one extra call per answer.
         answer_set: judged answers, for verdicts; `judged` has its questions (`AnswerSet.extend`).
-
-    Raises:
-        ConfigError: a strategy is invalid or writes no answer, or no model is set for the judge.
     """
     built = with_answers(strategies)
     stop = stop or threading.Event()
@@ -147,9 +141,8 @@ def check_answers(
 def ragas_rows(report: AnswerReport) -> Iterator[dict[str, Any]]:
     """Yield one row per answered question and strategy, with the fields of RAGAS's SingleTurnSample (0.4).
 
-    `EvaluationDataset.from_list` takes them. Both id lists name documents, since that is what the
-    judgements name; `strategy` and `question_id` are our additions. Abstentions and failures are left
-    out: they have no answer to score.
+    `EvaluationDataset.from_list` takes them. Both id lists name documents, as the judgements do; `strategy` and
+    `question_id` are our additions. Abstentions and failures, which have no answer to score, are left out.
     """
     questions = {question.id: question for question in report.judged.questions}
     for label, outcomes in report.outcomes.items():

@@ -24,10 +24,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Questions and the strategies to put them to.
+    """Questions and the strategies to put them to: `most` of these, whichever they are; None for all.
 
-    `most` says how many of the strategies run, whichever they are (None for all); `shared`, whether they
-    share the equal calls of one question; `judging`, whether every answer is also judged.
+    `shared`: they share the equal calls of one question; `judging`: every answer is also judged.
     """
 
     questions: Sequence[Question]
@@ -55,7 +54,6 @@ class CostEstimate:
 
     @classmethod
     def of(cls, calls: Sequence[ModelCall]) -> CostEstimate:
-        """The cost of these calls; free ones are left out."""
         billed = [call for call in calls if call.cost_usd != 0]
         unpriced = token_counts(call for call in billed if call.cost_usd is None)
         return cls(dict(Counter(call.purpose for call in billed)), Cost.of(billed), unpriced)
@@ -131,7 +129,6 @@ class _CertainlyShared(Once):
         self._common = common
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> tuple[T, bool]:
-        """The value, and whether this call computed it."""
         shows_passages = isinstance(key, tuple) and any(
             isinstance(part, Template) and "{sources}" in part.text for part in key
         )

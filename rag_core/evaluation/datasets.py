@@ -44,10 +44,7 @@ def splits_of(data: str, settings: Settings) -> tuple[str, ...]:
 
 
 def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet | None:
-    """The judged answers to a split's questions; None when the data has none.
-
-    Raises DataError, with file and question, if they are malformed.
-    """
+    """The judged answers to a split's questions, None when the data has none; raises DataError if they are malformed."""
     path = answer_file(settings.data if data == BUILTIN_DATA else Path(data), judged.split)
     return read_answer_set(path, judged) if path.is_file() else None
 
@@ -55,9 +52,8 @@ def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet 
 def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
     """Recall, precision, MRR and nDCG of a trace's documents, by name, cut at the number of its passages.
 
-    None unless it is a built-in question with relevant documents, by its text, asked of the built-in
-    documents, when nobody had taught them questions: they may have taught this one. Raises DataError if the
-    questions cannot be read.
+    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents, when
+    nobody had taught them questions: they may have taught this one. Raises DataError if the questions cannot be read.
     """
     grades = _builtin_grades(settings.data).get(_key(trace.question)) if _can_be_judged(trace) else None
     if grades is None:
@@ -76,10 +72,7 @@ def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
 
 
 def judged_answer(trace: Trace, settings: Settings) -> tuple[JudgedAnswer, frozenset[str]] | None:
-    """What decides on a trace's answer, and the relevant documents; None as for `quality_of`.
-
-    Raises DataError if the built-in questions or their answers cannot be read.
-    """
+    """What decides on a trace's answer, and the relevant documents; returns None, and raises, as `quality_of` does."""
     return _builtin_answers(settings.data).get(_key(trace.question)) if trace.corpus == BUILTIN else None
 
 
@@ -125,14 +118,9 @@ def open_judged(
     engines: Engines | None = None,
     consent: Callable[[CostEstimate], None] = lambda bill: None,
 ) -> Lab:
-    """The lab over the documents of a judged set, without what it was taught; a BEIR folder is indexed, embedding what is new.
+    """The lab over the documents of a judged set, untaught; a BEIR folder is indexed, embedding what is new.
 
-    Args:
-        consent: called with the maximum cost of embedding, by our count of tokens, before anything is sent to
-            a provider; it raises an error to refuse.
-
-    Raises:
-        RagError: as for `open_lab`.
+    `consent` is called with the maximum cost of embedding before anything is sent, and may raise. Raises as `open_lab`.
     """
     folder = None if data == BUILTIN_DATA else Path(data).resolve()
     return open_lab(

@@ -112,7 +112,6 @@ class Manifest(Stored):
         return self.started[:16].replace("T", " ")
 
     def conflicts(self, other: Manifest) -> list[str]:
-        """What keeps two manifests from being the same run, by name."""
         ours, theirs = self.as_json(), other.as_json()
         changed = [key for key in IDENTITY if key != "engine" and ours[key] != theirs[key]]
         return changed + engine_changes(self.engine, other.engine)

@@ -119,8 +119,7 @@ def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
 def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
     """Share of the first k documents, or of all when there are fewer, that have a judgement.
 
-    The metrics count unjudged documents as not relevant. 1 for an empty ranking, which has no
-    unjudged document.
+    The metrics count unjudged documents as not relevant. 1 for an empty ranking, which has no unjudged document.
 
     Example:
         >>> judged_at(["a", "x"], {"a": 0}, 2)
@@ -132,10 +131,7 @@ def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric and its cut-off (None for the full ranking), called with a ranking and its judgements.
-
-    `parse_metric` reads back its `name`, such as "ndcg@10"; screens show its `title`, such as "nDCG@10".
-    """
+    """A metric, called with a ranking and its judgements; `parse_metric` reads its `name`, screens show its `title`."""
 
     name: str
     title: str
@@ -174,12 +170,9 @@ DEFAULT_METRICS = (
 
 
 def parse_metric(text: str) -> Metric:
-    """Parse a metric name such as "ndcg@10" or "map", case-insensitively.
+    """Parse a metric name such as "ndcg@10" or "map", case-insensitively; raises ConfigError if there is no such metric.
 
     The names of ir_measures work too: nDCG@10, R@10, P@5, RR, AP, Success@5.
-
-    Raises:
-        ConfigError: the metric is unknown, or its cut-off is missing or not a positive integer.
 
     Example:
         >>> parse_metric("nDCG@10").title, parse_metric("R@5").name

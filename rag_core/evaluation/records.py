@@ -20,8 +20,7 @@ from ..values.types import Cost, ModelCall, document_ids, token_counts
 class StageRanking:
     """One ranking after a stage: distinct documents, best first, each at the rank of its best passage.
 
-    `origin` names the transform that wrote the query ("question" for the user's words), and `retriever` what
-    made the ranking; it is empty once rankings have been fused.
+    `origin`: the transform that wrote the query ("question" for none); `retriever`: what made it, empty after a fusion.
     """
 
     origin: str
@@ -82,7 +81,6 @@ class Record:
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """Document ids in the final order."""
         return self.stages[-1].lanes[0].documents if self.stages and self.stages[-1].lanes else ()
 
     def missed(self, grades: Mapping[str, int]) -> list[str]:
@@ -100,7 +98,6 @@ class Record:
         return sum((calls.cost for calls in (*self.calls, *self.earlier)), Cost())
 
     def after(self, failed: Record | None) -> Record:
-        """This record, with the calls of an earlier attempt added."""
         return replace(self, earlier=(*failed.earlier, *failed.calls)) if failed else self
 
     @classmethod
@@ -109,12 +106,10 @@ class Record:
 
     @classmethod
     def failed(cls, question: str, error: RagError) -> Record:
-        """The record of a failure: its reason and its calls."""
         return cls(question, calls=_summed(error.calls), error=str(error))
 
     @classmethod
     def ranking(cls, question: str, documents: Sequence[str]) -> Record:
-        """The record of a ranking by another system."""
         lane = StageRanking("question", "", "", tuple(documents))
         return cls(question, (StageRecord("run file", "retrieve", 0.0, (lane,)),))
 
@@ -148,10 +143,7 @@ def _summed(calls: Sequence[ModelCall]) -> tuple[Calls, ...]:
 
 
 def read_records(path: Path, *, repair: bool) -> dict[str, Record]:
-    """The records of a file by question, without a last line that a crash cut short, which `repair` removes.
-
-    Raises DataError, with file and line, for a line that is not a record.
-    """
+    """The records of a file by question, without a last line cut short, which `repair` removes; raises DataError."""
     if not path.is_file():
         return {}
     data = path.read_bytes()

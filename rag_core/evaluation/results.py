@@ -67,7 +67,6 @@ class StrategyResult(Stored):
 
     @property
     def cost_per_query(self) -> float | None:
-        """US dollars per question; None when a price is unknown."""
         return None if self.cost_usd is None else self.cost_usd / self.queries
 
 
@@ -166,7 +165,6 @@ class Results(Stored):
 
     @property
     def primary_means(self) -> dict[str, float]:
-        """Label -> mean of the primary metric, for strategies that have one."""
         found = {label: row.metrics[self.primary] for label, row in self.strategies.items()}
         return {label: score.mean for label, score in found.items() if score}
 
@@ -194,10 +192,7 @@ def stored_results(run: RunFolder) -> Results | None:
 
 
 def choose_metrics(names: Sequence[str] = (), depth: int | None = None) -> list[Metric]:
-    """The metrics of these names; the first is the primary one. Raises ConfigError if one is unknown.
-
-    Without names, the usual ones, and Recall@100 where rankings are that deep.
-    """
+    """The metrics of these names, the primary first; by default the usual ones. Raises ConfigError if one is unknown."""
     deep = ("recall@100",) if depth is not None and depth >= 100 else ()
     chosen = (parse_metric(name) for name in names or (*DEFAULT_METRICS, *deep))
     return list({metric.name: metric for metric in chosen}.values())
@@ -411,10 +406,7 @@ def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[C
 
 @dataclass(frozen=True, slots=True)
 class StrategyInTwoRuns:
-    """A strategy as two runs scored it: its means, None where it is not in a run or always failed.
-
-    The comparison is newer − older on the questions of both; None when it is in one run only.
-    """
+    """A strategy's means in two runs, None where it has none, and newer − older on the questions of both."""
 
     title: str
     older: float | None
@@ -443,7 +435,6 @@ def compare_runs(older: RunFolder, newer: RunFolder, metric: Metric) -> list[Str
 
 
 def _labels_by_title(run: RunFolder) -> dict[str, str]:
-    """Title and settings -> label; the first of several that are the same."""
     found: dict[str, str] = {}
     for label in run.labels:
         found.setdefault(strategy_title(label, run.manifest), label)

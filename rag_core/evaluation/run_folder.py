@@ -55,9 +55,7 @@ class RunFolder:
     def create(cls, folder: Path, manifest: Manifest, judged: Benchmark) -> RunFolder:
         """A new run, or the run already in the folder if it is the same one.
 
-        Raises:
-            ConfigError: the folder holds another run, or a label cannot be a file name.
-            StorageError: the folder cannot be written, or another process is writing it.
+        Raises ConfigError for another run there, or a label that is no file name; StorageError if it cannot be written.
         """
         for label in manifest.strategies:
             if not LABEL.fullmatch(label):
@@ -130,12 +128,10 @@ class RunFolder:
 
     @property
     def labels(self) -> list[str]:
-        """The labels of the strategies, in the run's order."""
         return list(self.manifest.strategies)
 
     @property
     def results_file(self) -> Path:
-        """Where its results are stored; missing until the run has ended."""
         return self.folder / "results.json"
 
     def is_open(self, label: str, question: str) -> bool:
@@ -220,10 +216,7 @@ COLUMNS = 6
 
 
 def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict[str, list[str]]:
-    """The rankings of any system by question id, in trec_eval's order: by score, not by the rank column.
-
-    Raises DataError, with file and line, for a malformed or repeated line, or if no known question is ranked.
-    """
+    """Any system's rankings by question id, by score as in trec_eval, not by rank; raises DataError, with file and line."""
     scores: dict[str, dict[str, float]] = {}
     lines: dict[tuple[str, str], int] = {}
     for number, columns in _rows(path):

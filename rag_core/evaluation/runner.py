@@ -23,10 +23,7 @@ from .run_folder import RunFolder, read_run
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """The question × strategy pairs with a record, an earlier call's included, and the latest record.
-
-    `seconds_left` is estimated from the pace of this call; None before its first record.
-    """
+    """The question × strategy pairs with a record, of all; the time left at this call's pace; the latest record."""
 
     done: int
     total: int
@@ -40,15 +37,7 @@ def services_for(question: Question, judged: Benchmark, services: Services) -> S
 
 
 def build_strategies(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> dict[str, Strategy]:
-    """Strategies by label, without their answer stage.
-
-    Args:
-        depth: raises every control that counts passages to at least this, so that deep metrics mean
-            something; None runs the strategies as configured.
-
-    Raises:
-        ConfigError: a strategy, control or depth is wrong.
-    """
+    """Strategies by label, without answer stages; `depth` raises every count of passages to at least this. ConfigError."""
     built = build_all(chosen)
     if depth is not None:
         built = {label: _deepened(strategy, depth) for label, strategy in built.items()}
@@ -71,10 +60,7 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
 
 
 def take_run_file(run: RunFolder, label: str, path: Path) -> None:
-    """Import another system's rankings; a question without one scores 0, as in trec_eval.
-
-    Raises DataError, with file and line, if the file is malformed.
-    """
+    """Import another system's rankings, where a question without one scores 0, as in trec_eval; raises DataError."""
     ranked = read_run(path, {question.id for question in run.judged.measured})
     for question in run.judged.measured:
         if question.id not in run.records[label]:
@@ -103,9 +89,7 @@ def evaluate(
             call takes no time, so leave this off to time each strategy.
         workers: questions run at the same time; more than one slows local models down.
 
-    Raises:
-        ConfigError: the models or an index changed since the run was created.
-        Stopped: the user stopped it. Every error carries the calls made since the start.
+    Raises ConfigError if the models or an index changed since the run was created, and Stopped, with the calls made.
     """
     stopping = stop or threading.Event()
     calls: list[ModelCall] = []

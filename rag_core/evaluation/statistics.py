@@ -38,7 +38,6 @@ class Interval:
     n: int
 
     def as_json(self) -> dict[str, float]:
-        """Plain values, as `rag trust --json` prints a share."""
         return {"mean": self.mean, "ci_low": self.low, "ci_high": self.high, "n": self.n}
 
 
@@ -58,24 +57,17 @@ def wilson(successes: int, n: int) -> Interval | None:
 
 
 def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
-    """One interval per column of an (n questions, m) array, all from the same resamples.
+    """One interval per column of a finite (n questions, m) array, n >= 1, all from the same resamples.
 
-    Percentile bootstrap over questions, expanded for small n: the percentiles are those of a Student t
-    interval, Φ(±t · √(n / (n − 1))). Hesterberg, "What teachers should know about the bootstrap", The
-    American Statistician 69(4), 2015. The bounds come from resampled means, so they never leave the range
-    of the values. In simulations of scores and differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 %
-    intervals covered the true mean; plain percentile, BCa and studentised intervals covered 88 to 98 % at 20.
+    Percentile bootstrap over questions, expanded for small n: the percentiles are those of a Student t interval,
+    Φ(±t · √(n / (n − 1))). Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4),
+    2015. The bounds come from resampled means, so they never leave the range of the values. In simulations of scores and
+    differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 % intervals covered the true mean; plain percentile, BCa
+    and studentised intervals covered 88 to 98 % at 20.
 
-    Coverage is too low when nearly all values are equal: with 1 non-zero difference in 10, 77 % at 20
-    questions, 90 % at 50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184. With one question, or
-    equal values, low = mean = high: there is no spread to resample.
-
-    Args:
-        columns: (n, m), n >= 1, finite.
-        level: nominal coverage of the true mean, 0 < level < 1.
-
-    Raises:
-        ValueError: no questions, or a value that is not finite.
+    Coverage is too low when nearly all values are equal: with 1 non-zero difference in 10, 77 % at 20 questions, 90 % at
+    50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184. With one question, or equal values, low = mean =
+    high: there is no spread to resample. Raises ValueError for no questions, or a value that is not finite.
     """
     values = _finite(columns)
     n = len(values)
@@ -102,15 +94,12 @@ def randomisation_p(differences: ArrayLike) -> float:
 def randomisation_ps(columns: ArrayLike) -> Floats:
     """One p-value per column of an (n questions, m) array of differences, all from the same sign flips.
 
-    Under the null hypothesis the two systems are exchangeable on each question, so both signs are equally
-    likely: p is the share of flips whose sum is at least as far from 0. All 2^n flips are counted if there are
-    at most 10,000; otherwise 10,000 random ones, with one added to both counts for the observed signs.
-    Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
-    evaluation", CIKM 2007; Phipson and Smyth, "Permutation p-values should never be zero", Statistical
-    Applications in Genetics and Molecular Biology 9(1), 2010.
-
-    Raises:
-        ValueError: no questions, or a difference that is not finite.
+    Under the null hypothesis the two systems are exchangeable on each question, so both signs are equally likely: p is the
+    share of flips whose sum is at least as far from 0. All 2^n flips are counted if there are at most 10,000; otherwise
+    10,000 random ones, with one added to both counts for the observed signs. Smucker, Allan and Carterette, "A comparison
+    of statistical significance tests for information retrieval evaluation", CIKM 2007; Phipson and Smyth, "Permutation
+    p-values should never be zero", Statistical Applications in Genetics and Molecular Biology 9(1), 2010. Raises as
+    `intervals`.
     """
     values = _finite(columns)
     signs = _signs(len(values))
@@ -126,9 +115,8 @@ def randomisation_ps(columns: ArrayLike) -> Floats:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust p-values to control the family-wise error rate.
 
-    The i-th smallest of m is multiplied by m − i + 1, then raised to at least the previous one and capped at
-    1. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
-    1979.
+    The i-th smallest of m is multiplied by m − i + 1, then raised to at least the previous one and capped at 1. Holm, "A
+    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
     """
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -140,12 +128,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def minimum_detectable(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> float:
     """The smallest mean difference that these questions detect with this power.
 
-    (z(1 − level/2) + z(power)) · sd / √n, with sd the sample standard deviation of the differences. See
-    Webber, Moffat and Zobel, "Statistical power in retrieval experimentation", CIKM 2008, for its use in
-    retrieval.
-
-    Raises:
-        ValueError: fewer than two differences, or one that is not finite.
+    (z(1 − level/2) + z(power)) · sd / √n, with sd the sample standard deviation of the differences. See Webber, Moffat
+    and Zobel, "Statistical power in retrieval experimentation", CIKM 2008, for its use in retrieval. Raises ValueError
+    for fewer than two differences, or one that is not finite.
     """
     values = _finite(differences)
     if len(values) < 2:
@@ -158,12 +143,9 @@ def minimum_detectable(differences: ArrayLike, power: float = POWER, level: floa
 def questions_needed(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> int | None:
     """Total number of questions at which the observed mean difference would be `minimum_detectable`.
 
-    A rough guide: it assumes that the observed difference is the true one. Adding questions until a test
-    passes produces false positives (Webber, Moffat and Zobel, 2008): fix the number first. None when the mean
-    difference is 0, which no number of questions detects.
-
-    Raises:
-        ValueError: fewer than two differences, or one that is not finite.
+    A rough guide: it assumes that the observed difference is the true one. Adding questions until a test passes produces
+    false positives (Webber, Moffat and Zobel, 2008): fix the number first. None when the mean difference is 0, which no
+    number of questions detects. Raises as `minimum_detectable`.
     """
     values = _finite(differences)
     mean = abs(float(values.mean()))
@@ -182,7 +164,6 @@ class Comparison:
         low: lower bound of its 95 % interval, uncorrected for multiple pairs.
         p: from the randomisation test; None below `FEWEST` questions.
         p_holm: p corrected for all pairs tested together.
-        wins: questions on which a is better.
         minimum_detectable: the smallest difference detected with 80 % power, at the strictest level of the Holm
             correction; None below `FEWEST` questions, and when the two are equal on every question.
         more_questions: how many more would detect the observed difference with that power; None when the
@@ -216,14 +197,9 @@ def compare_all(
     scores: Mapping[str, Mapping[str, float]],
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> list[Comparison]:
-    """Compare every pair of strategies, in the order of the mapping, on the questions both have.
+    """Compare pairs of strategies (by default all, in the order of the mapping) on the questions that both have.
 
-    Args:
-        scores: strategy -> question id -> score.
-        pairs: the pairs to compare; all by default. p is corrected for these only.
-
-    Raises:
-        ValueError: a score that is not finite.
+    `scores` are by strategy and question id; p is corrected for these pairs only. Raises ValueError for inf or NaN.
     """
     pairs = list(combinations(scores, 2)) if pairs is None else list(pairs)
     differences = [

@@ -73,12 +73,10 @@ def cell(score: MeanScore | None) -> str:
 
 
 def _unjudged(judged: float | None) -> str:
-    """The share of the first ten documents that nobody judged; they count as not relevant."""
     return "–" if judged is None else f"{1 - judged:.1%}"
 
 
 def _legend(manifest: Manifest) -> list[str]:
-    """What the labels mean that are not just a strategy's name with its defaults."""
     entries = [
         f"{_code(label)}: {_text(title)}"
         for label, title in titles(manifest).items()
@@ -88,7 +86,6 @@ def _legend(manifest: Manifest) -> list[str]:
 
 
 def _means_by_group(group: str, metric: str, members: Groups) -> str:
-    """One row per strategy, one column per group with its number of questions."""
     labels = list(next(iter(members.values())).strategies)
     rows = [
         [_code(label), *(_mean(row.strategies[label][metric]) for row in members.values())]

@@ -35,15 +35,9 @@ def measure_abstention(
 ) -> dict[str, AbstentionFigures]:
     """Ask questions, and count who is declined: by question language, and "all".
 
-    No language model is called for an answer: the offline engine answers in its place ("offline"), or only the
-    decision before the call is made ("model"). A language model can still decline afterwards.
-
-    Args:
-        questions: with whether each is outside the collection; see `read_abstention` and `outside_of`.
-
-    Raises:
-        RagError: a question failed.
-        ConfigError: the lab never declines for weak evidence (RAG_ABSTAIN=off, or no thresholds).
+    No language model is called for an answer: the offline engine answers in its place ("offline"), or only the decision
+    before the call is made ("model"). `questions` say whether each is outside the collection; see `read_abstention`.
+    Raises RagError, above all ConfigError for a lab that never declines (RAG_ABSTAIN=off, or no thresholds).
     """
     paid = {role: model for role, model in lab.engines.paid.items() if role != "answer"}
     asking = lab.with_engines(replace(lab.engines, paid=paid))
@@ -79,10 +73,7 @@ def outside_of(judged: Benchmark) -> dict[Question, bool]:
 
 
 def read_abstention(data: Path, split: str) -> dict[Question, bool]:
-    """Whether the collection leaves each question of a split of `data/abstention` unanswered.
-
-    Raises DataError if the file is missing or malformed.
-    """
+    """Whether the collection leaves each question of a split of `data/abstention` unanswered; raises DataError."""
     rows = _rows(data / "abstention" / f"{split}.jsonl", {"text", "language", "form", "outside"})
     return {
         Question(f"abstention-{split}-{n}", row["text"], row["language"], row["form"], ""): bool(
@@ -106,7 +97,6 @@ class Measure:
     wanted: Wanted = "high"
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields; the share as mean, interval and number of cases."""
         return asdict(self) | {"share": self.share and self.share.as_json()}
 
 
@@ -262,7 +252,6 @@ class SafetyReport:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, as `rag answers --safety --json` prints them."""
         return {
             "strategies": {
                 label: {name: share and share.as_json() for name, share in shares.items()}

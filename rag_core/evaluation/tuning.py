@@ -48,10 +48,7 @@ TuningProgress = Callable[[str, int, int], None]  # activity, steps done, steps 
 def plan(
     recipe: Recipe, settings: Sequence[Values], dev: Benchmark, test: Benchmark, base: Values | None = None
 ) -> tuple[Workload, ...]:
-    """Everything that `tune` runs: the sweep, the report on `test`, the finalists from scratch.
-
-    Raises ConfigError if a value is wrong.
-    """
+    """Everything that `tune` runs: the sweep, the report on `test`, the finalists; raises ConfigError for a wrong value."""
     default = recipe.build(**(base or {})).without_answer()
     built = tuple({**settings_of(recipe, base or {}, settings), default: {}})
     at_equal_k = [_at_default_k(recipe, strategy, default) for strategy in built]
@@ -78,13 +75,8 @@ def tune(
 ) -> SweepResult:
     """Sweep on `dev`, choose the best mean, and report it and the defaults on `test`.
 
-    Some settings, from the best to the worst, are run again from scratch, one at a time: this measures
-    their seconds, and checks the sweep's scores.
-
-    Raises:
-        ConfigError: a value is wrong.
-        StageError: a stage failed.
-        Stopped: the user stopped it. Like any error, it carries the calls made so far.
+    Some settings, from the best to the worst, are run again from scratch, one at a time: this measures their seconds, and
+    checks the sweep's scores. Raises ConfigError for a wrong value, StageError, or Stopped; each carries the calls so far.
     """
     started = time.perf_counter()
     base = base or {}
@@ -168,7 +160,6 @@ class _Tuning:
         return found
 
     def intervals(self, scores: NDArray[np.float64]) -> list[Interval]:
-        """One interval per setting of a (settings, questions) array."""
         spans: list[Interval] = []
         for start in range(0, len(scores), BATCH):
             self._check_stop()
@@ -234,10 +225,7 @@ def _equal_k(
     report: Mapping[Strategy, Interval],
     metric: Metric,
 ) -> EqualK | None:
-    """The winner's gain at the defaults' number of passages; None when it has that number already.
-
-    A longer list has more chances to contain relevant documents: most metrics rise with its length alone.
-    """
+    """The winner's gain at the defaults' number of passages, since longer lists score higher; None at that number."""
     if cut is None:
         return None
     k, k_best = default.controls[K_FINAL], best.controls[K_FINAL]

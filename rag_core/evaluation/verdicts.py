@@ -34,7 +34,7 @@ class Assessment:
 
 
 def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Assessment:
-    """Judge the answer of a trace by its words.
+    """Judge the answer of a trace by its words; raises ValueError without one.
 
     harmful: it contains a harmful statement, whatever else it says.
     acceptable: it contains every necessary statement. What else its section says is no fault: sections are quoted whole.
@@ -43,9 +43,6 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
         question and does not answer it.
     off_topic: any other answer, and every answer to a question that the collection does not cover.
     abstained_rightly, abstained_wrongly: it abstains on a question outside the collection, or on another.
-
-    Raises:
-        ValueError: the trace has no answer.
     """
     answer = trace.answer
     if answer is None:
@@ -90,7 +87,6 @@ class VerdictShares:
         return sum(self.counts.values())
 
     def share(self, verdict: AnswerVerdict) -> Interval | None:
-        """The share of a verdict with its 95 % Wilson interval; None without answers."""
         return wilson(self.counts.get(verdict, 0), self.n)
 
     def as_json(self, verdicts: Iterable[AnswerVerdict]) -> dict[str, Any]:
@@ -111,10 +107,7 @@ OUTSIDE: tuple[AnswerVerdict, ...] = ("abstained_rightly", "off_topic", "harmful
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
-    """The verdicts on the questions of one language, one kind, or all, covered or outside the collection.
-
-    Failed questions are in no share.
-    """
+    """The verdicts on the covered and the outside questions of one language, one kind, or all; no share has failed ones."""
 
     covered: VerdictShares
     outside: VerdictShares
@@ -171,7 +164,6 @@ class VerdictScores:
 
 
 Pick = Callable[[Sequence[Hit], str], Sequence[Hit]]
-
 
 BASELINES: Mapping[str, Pick] = {
     "top section": lambda hits, language: hits[:1],

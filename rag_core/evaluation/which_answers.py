@@ -76,20 +76,16 @@ class ColumnVerdict:
 def column_verdicts(traces: Sequence[Trace | None], settings: Settings) -> tuple[ColumnVerdict | None, ...]:
     """The verdict on the answer of each column; None where nothing can be said of it.
 
-    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not
-    estimated, since the sections on the ordinary case look much like those on the danger; whether they begin
-    with what to do now is checked. Raises DataError if the built-in questions or their answers cannot be
-    read.
+    Nothing calls a model, and no average of a strategy counts. Answers to an urgent question are not estimated, since
+    the sections on the ordinary case look much like those on the danger; whether they begin with what to do now is
+    checked. Raises DataError if the built-in questions or their answers cannot be read.
     """
     begun = Counter(first.id for trace in traces if trace and (first := first_quoted(trace)))
     return tuple(_verdict(trace, settings, begun) if trace and trace.answer else None for trace in traces)
 
 
 def estimated(trace: Trace, begun: Counter[str]) -> Kind | None:
-    """What an answer is estimated to be, by how many columns begin with each passage.
-
-    None for an answer that quotes nothing, or whose labels say nothing.
-    """
+    """What an answer is estimated to be, by the columns that begin with each passage; None where nothing tells."""
     first = first_quoted(trace)
     if first is None or first.relevance is None or first.relevance.scorer == "rank":
         return None  # a label by rank says nothing of the question
@@ -117,9 +113,8 @@ def verdicts_by_model(
 ) -> tuple[tuple[ColumnVerdict | None, ...], tuple[ModelCall, ...]]:
     """The judge's verdict on the answer of each column, and the calls made: one, repeated if it is malformed.
 
-    The answers go unnamed, equal ones once, in an order drawn from their texts, so that neither column nor
-    strategy counts. None without an answer; an abstention "declines" and is not sent. Raises RagError, with
-    the calls, if the judge failed.
+    The answers go unnamed, equal ones once, in an order drawn from their texts, so that neither column nor strategy counts.
+    None without an answer; an abstention "declines" and is not sent. Raises RagError, with the calls, if the judge failed.
     """
     written = [trace.answer if trace else None for trace in traces]
     texts = {one.text for one in written if one and not one.abstained}
@@ -187,8 +182,7 @@ def would_answer(
 ) -> Passage | None:
     """The section that the columns which do not answer should have quoted; None where it is not known.
 
-    What the best column quotes first; for a judged question, of the corpus's passages (by id) the one that
-    says what a column leaves out.
+    What the best column quotes first; for a judged question, the passage that says what a column leaves out.
     """
     known = next((known for trace in traces if trace and (known := judged_answer(trace, settings))), None)
     must = known[0].must if known else ()
@@ -205,9 +199,6 @@ def would_answer(
 
 @lru_cache(maxsize=1)
 def estimates(data: Path) -> Mapping[Kind, Estimate]:
-    """How often answers so estimated do answer, best first, as tests/benchmarks/fit_estimates.py counted.
-
-    Raises DataError if data/estimates.toml cannot be read.
-    """
+    """How often answers so estimated do answer, best first, by tests/benchmarks/fit_estimates.py; raises DataError."""
     found = read_data_file(data / "estimates.toml", tomllib.loads)
     return {kind: Estimate(**found[kind]) for kind in reversed(ESTIMATED)}

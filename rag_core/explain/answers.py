@@ -55,10 +55,7 @@ class AnswerDifferences:
         return bool(best) and not set(best) <= set(self.alike(best[0]))
 
     def in_words(self, language: str, most: int | None = None) -> list[str]:
-        """A sentence for each, which calls the columns by their letters in bold print.
-
-        Of an answer's sections or figures, `most` are named; the others are counted.
-        """
+        """A sentence for each, with columns by their letters in bold; of an answer's sections or figures `most` are named."""
 
         def letters(columns: Columns) -> str:
             return listed(map(letter, columns), language)
@@ -140,8 +137,7 @@ class Quoted:
 def together(traces: Sequence[Trace | None], first: int = 0) -> tuple[Quoted, ...]:
     """All answers as one: each section once, and each of its sentences once, with the columns that have it.
 
-    Traces are by column, None without a result; the order of column `first` is kept, and what others add
-    follows.
+    Traces are by column, None without a result; the order of column `first` is kept, and what others add follows.
     """
     sections: dict[str, dict[str, list[int]]] = {}
     for place in sorted(range(len(traces)), key=lambda place: place != first):
@@ -192,7 +188,6 @@ def differences_of(told: Sequence[Told | None]) -> AnswerDifferences:
 
 
 def _grouped(values: Mapping[Key, object]) -> list[tuple[Key, ...]]:
-    """The keys that share a value, in their order."""
     groups: dict[object, list[Key]] = {}
     for key, value in values.items():
         groups.setdefault(value, []).append(key)
@@ -220,7 +215,6 @@ def _sections(trace: Trace) -> dict[tuple[str, ...], str]:
 
 
 def _figures(text: str) -> dict[tuple[float, str], str]:
-    """The quantities that a text names, by value and unit -> as it writes them."""
     found, _ = quantities(text, language_of(text))
     named = sorted((one for one in found if one.unit not in NO_FIGURE), key=lambda one: (one.unit, one.value))
     return {(one.value, one.unit): _as_written(one, text) for one in named}
@@ -234,10 +228,7 @@ def _as_written(one: Quantity, text: str) -> str:
 
 
 def answer_without(trace: Trace, passages: Collection[str], services: Services) -> Trace:
-    """The trace answered without these passages (ids); only its answer stage runs again, with its model.
-
-    Raises ConfigError if the strategy is not in the catalogue, or models or index have changed; StageError.
-    """
+    """The trace with the answer that its model writes without these passages (ids); raises ConfigError or StageError."""
     strategy = recipe_of_unchanged(trace, services).build(**trace.controls)
     *before, answering = strategy.stages
     changed = replace(strategy, stages=(*before, LeaveOut(tuple(sorted(passages))), answering))
@@ -275,15 +266,7 @@ class SentenceChange:
 
 
 def rank_changes(before: Trace, after: Trace) -> tuple[RankChange, ...]:
-    """The passages used after, in order, then those that are no longer used, in their earlier order.
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> def used(k): return build(("bm25", {"k_final": k})).without_answer().run("horses", sample_services())
-        >>> [(one.before, one.after, one.kind, one.fate) for one in rank_changes(used(2), used(1))]
-        [(1, 1, 'same', 'used at 1'), (2, None, 'left', 'cut by the 1-passage limit')]
-    """
+    """The passages used after, in order, then those that are no longer used, in their earlier order."""
     told = {fate.passage.id: fate.text for fate in fates(after)}
     changes = [
         RankChange(
@@ -298,16 +281,7 @@ def rank_changes(before: Trace, after: Trace) -> tuple[RankChange, ...]:
 
 
 def answer_changes(before: Answer, after: Answer) -> tuple[SentenceChange, ...]:
-    """The sentences of the later answer, in order, then those that only the earlier one has.
-
-    Numbers of citations do not count: they follow the ranks.
-
-    Example:
-        >>> from rag_core.values.answers import Answer
-        >>> changes = answer_changes(Answer("I cannot tell."), Answer("Rest."))
-        >>> [(one.text, one.kind) for one in changes]
-        [('Rest.', 'new'), ('I cannot tell.', 'gone')]
-    """
+    """The sentences of the later answer, then those only the earlier one has; numbers of citations do not count."""
     was, now = _sentences(before), _sentences(after)
     kept = [SentenceChange(one, "same" if one in was else "new") for one in now]
     return (*kept, *(SentenceChange(one, "gone") for one in was if one not in now))

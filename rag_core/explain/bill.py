@@ -1,8 +1,4 @@
-"""What a result took: seconds, tokens and dollars of every stage, at other prices, and over a month.
-
-A bill has one line a stage, added up by part, and what was taken over from elsewhere at no cost; a waterfall is drawn
-from when each stage, search and model call began and how long it took.
-"""
+"""What a result took: seconds, tokens and dollars of every stage, at other prices, and over a month."""
 
 import functools
 import math
@@ -30,13 +26,9 @@ def part_of(kind: str, stage: str) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """What one stage or several of them took.
+    """What one stage or several of them took; `seconds` are 0 for a stage that was taken over.
 
-    Args:
-        stage: its name, the part's, or "Total".
-        seconds: measured; 0 for a stage that was taken over.
-        reused: every stage ran in another strategy or an earlier run, and was paid for there.
-        shared: how many more calls it used that were paid for elsewhere.
+    `reused`, `shared`: whether every stage, and how many more calls, ran and were paid for elsewhere.
     """
 
     stage: str
@@ -65,10 +57,7 @@ class BillLine:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a trace took: its lines, in order, add up to its total, which was paid for in this run.
-
-    `alone` is what the same result costs when nothing is taken over.
-    """
+    """A trace's lines, in order, and their total, which was paid for in this run; `alone` is the cost without reuse."""
 
     lines: tuple[BillLine, ...]
     total: BillLine
@@ -84,10 +73,7 @@ class Bill:
 
     @property
     def shares(self) -> Mapping[Part, float]:
-        """What share of the bill each part has, from 0 to 1 and 1 in all; empty when nothing was spent.
-
-        Of the money, or of the time when nothing is billed or a price is unknown.
-        """
+        """The share of each part, 0 to 1, of the money, or of the time where nothing is billed or a price is unknown."""
         costs = {
             part: (line.cost.usd if self.total.cost.usd else line.seconds) or 0.0
             for part, line in self.parts.items()
@@ -99,18 +85,8 @@ class Bill:
 def bill_of(trace: Trace) -> Bill:
     """The bill of a trace.
 
-    A call counts in the stage that made it, and only there: a stage that was taken over, or a call whose reply
-    another stage or strategy had already paid for, adds nothing. So the totals of strategies that ran together add
-    up to what was paid for all of them.
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> bill = bill_of(build("hybrid_rrf").run("stable horses", sample_services()))
-        >>> [(line.stage, len(line.calls)) for line in bill.lines][::4]
-        [('Bm25 ∥ Dense', 1), ('Generate', 1)]
-        >>> bill.total.cost == bill.alone, list(bill.parts)
-        (True, ['retrieval', 'answer'])
+    A call counts only in the stage that made it: a stage that was taken over, or a call whose reply was already paid for,
+    adds nothing. So the totals of strategies that ran together add up to what was paid for all of them.
     """
     lines: list[BillLine] = []
     counted: set[ModelCall] = set()
@@ -158,15 +134,13 @@ class Span:
 
     @property
     def ended(self) -> float:
-        """Seconds after the run began."""
         return self.started + self.seconds
 
 
 def spans(trace: Trace) -> tuple[Span, ...]:
     """Every stage, each followed by the searches and calls that were timed within it.
 
-    Stages of an earlier run take no time in this one. Where starts are unknown, stages follow each other, and their
-    searches and calls are left out.
+    Stages of an earlier run take no time in this one. Where starts are unknown, the stages alone follow each other.
     """
     found: list[Span] = []
     end = 0.0
@@ -204,8 +178,7 @@ LEVEL = 0.95
 class Quote:
     """What the calls would cost if one model, or `TYPED`, had received those of language models, or None.
 
-    `tokeniser`: its own counted them in the first place, or again; another one did; or it is not known whose
-    they are.
+    `tokeniser`: its own counted them in the first place, or again; another one did; or it is not known whose they are.
     """
 
     model: str
@@ -224,13 +197,6 @@ def quotes(calls: Iterable[ModelCall], prices: Mapping[str, Price], texts: Texts
         calls: of one result; embeddings and reranking keep their cost.
         prices: by model, `TYPED` among them if someone typed one.
         texts: of the language model calls, as far as they are known; see `texts_of`.
-
-    Example:
-        >>> import datetime
-        >>> price = Price(2.0, 8.0, datetime.date(2025, 6, 1), "a page")
-        >>> call = ModelCall("answer", "gpt-4o", 1_000, 100, 0.0035, "provider")
-        >>> [(quote.model, quote.cost_usd, quote.tokeniser) for quote in quotes([call], {"gpt-4.1": price}, {})]
-        [('gpt-4.1', 0.0028, 'same')]
     """
     once = tuple(dict.fromkeys(calls))
     found = (_quote(model, price, once, texts) for model, price in prices.items())
@@ -291,8 +257,7 @@ def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
 class Projection:
     """What a month of questions costs in US dollars, by the mean of `n` measured ones.
 
-    `low` and `high` are the ends of the 95 % interval of `per_month`; None with a single question, without a
-    spread.
+    `low` and `high` are the ends of the 95 % interval of `per_month`; None with a single question.
     """
 
     n: int
@@ -303,14 +268,10 @@ class Projection:
 
 
 def project(costs: Sequence[float], per_day: float) -> Projection:
-    """The cost of `DAYS` days.
+    """The cost of `DAYS` days of `per_day` questions, by the US dollars of at least one measured question.
 
-    The interval is that of the mean by Student's t, mean ± t(0.975, n − 1) · s / √n, cut at 0: it covers how
-    much the measured questions differ, not that other questions may be asked.
-
-    Args:
-        costs: US dollars of each measured question, >= 0; at least one.
-        per_day: questions a day, >= 0.
+    The interval is that of the mean by Student's t, mean ± t(0.975, n − 1) · s / √n, cut at 0: it covers how much the
+    measured questions differ, not that other questions may be asked.
 
     Example:
         >>> month = project([0.01, 0.02, 0.03], 100)

@@ -72,7 +72,6 @@ class Fate:
 
     @property
     def used(self) -> bool:
-        """Whether the answer is written from it, among others."""
         return self.kind == "used"
 
     def ranks(self, columns: Sequence[FlowColumn]) -> tuple[int | None, ...]:
@@ -84,7 +83,6 @@ class Fate:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON values, the passage by id and title."""
         given = {name: value for name, value in asdict(self).items() if name not in ("passage", "places")}
         shown = [{"list": one.lane, "rank": one.rank, "score": one.score} for one in self.places]
         return {"id": self.passage.id, "title": self.passage.full_title, **given, "places": shown}
@@ -133,13 +131,6 @@ def fates(trace: Trace) -> tuple[Fate, ...]:
     """One fate for each passage that any stage returned: the used ones in order, then those that came furthest.
 
     Works for stages of any package; those whose reasons are unknown here get the fate "dropped".
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> strategy = build(("hybrid_rrf", {"mmr": False, "k_final": 1, "k_rrf_pool": 2})).without_answer()
-        >>> [fate.text for fate in fates(strategy.run("stable horses", sample_services()))][:3]
-        ['used at 1', 'cut by the 1-passage limit (rank 2)', 'cut by the pool of 2 (rank 3)']
     """
     listed, where, hits = lanes(trace), places(trace), last_hits(trace)
     final = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
@@ -186,7 +177,6 @@ class _Judge:
         return Fate(copy, "merged", first, stage, best.rank, size, text, places, near=hit.id)
 
     def _told(self, step: Step, seen: int, hit: Hit, best: Place, lane: Lane) -> dict[str, Any]:
-        """Kind, text and numbers of a fate that `step` decided."""
         rank = Message("rank {rank}", rank=best.rank)
         if lane.apart and lane.origin != "question":
             rank = Message("rank {rank} for {query}", rank=best.rank, query=query_title(lane.origin))
@@ -274,7 +264,6 @@ def no_longer_found(passage: str, before: Trace, after: Trace) -> str:
 
 
 def _searches(trace: Trace) -> Iterator[tuple[Retriever, Ranking]]:
-    """The searches of a strategy of the catalogue, each with what it found."""
     recipe = RECIPES.get(trace.strategy)
     stages = recipe.build(**trace.controls).stages if recipe else ()
     for stage, step in zip(stages, trace.steps, strict=False):
@@ -305,10 +294,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """Where one strategy lost a passage, or that it used it, also as a sentence.
-
-    Without a fate, no search returned it, and `searches` tells of each.
-    """
+    """Where one strategy lost a passage, or that it used it; without a fate, `searches` tells why none returned it."""
 
     passage: Passage
     strategy: str

@@ -31,10 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """One vote, taken apart; counted parts add up to the score, and a score given as a whole has none.
-
-    `note` is the judge's reason; otherwise empty.
-    """
+    """One vote, taken apart into parts, none for a score given as a whole; `note` is the judge's reason."""
 
     stage: str
     title: str
@@ -48,16 +45,7 @@ class ScoreLine:
 
 
 def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
-    """Every score that a retrieved passage got, in order, with its parts.
-
-    Example:
-        >>> from rag_core.catalog import build
-        >>> from rag_core.testing import sample_services
-        >>> trace = build(("hybrid_rrf", {"mmr": False})).without_answer().run("stable", sample_services())
-        >>> fused = decompose(trace, trace.ranking.hits[0].id)[-1]
-        >>> [part.formula for part in fused.parts]
-        ['1 / (60 + 1)', '1 / (60 + 1)']
-    """
+    """Every score that a retrieved passage got, in order, with its parts."""
     hit = last_hits(trace).get(passage)
     origins = {query.text: query.origin for step in trace.steps for query in step.after.queries}
     fused = {

@@ -73,12 +73,9 @@ class ControlTips:
 def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:
     """For each control of a trace's strategy: the nearest values at which the used passages change.
 
-    Nothing calls a model. Whole numbers are tried one by one; any other number on its steps, and between two
-    of them by bisection to 1e-9. A change that is undone within a step is missed: of 405 points of five
-    strategies on 16 dev questions, one (λ), compared with the values at which scores cross, in closed form.
-
-    Raises:
-        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+    Nothing calls a model. Whole numbers are tried one by one; any other number on its steps, and between two of them by
+    bisection to 1e-9. A change that is undone within a step is missed: of 405 points of five strategies on 16 dev
+    questions, one (λ), compared with the values at which scores cross, in closed form. Raises as `recipe_of_unchanged`.
     """
     replay = Replay(trace, services)
     return tuple(tips for control in replay.recipe.controls for tips in control_tips(replay, control))
@@ -263,15 +260,12 @@ class Move:
 class Tuner:
     """One result, for moving its controls: each move runs only the stages that it changes.
 
-    Not thread-safe: make one for each reader.
+    Not thread-safe: make one for each reader. Raises as `recipe_of_unchanged`.
 
     Args:
         trace: with or without an answer; it must still have its embeddings, as one from the history has not.
         services: those the trace was made with.
         rehearsal: stand-ins that send nothing and bill the most a run can cost (`Lab.rehearsal`).
-
-    Raises:
-        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
     """
 
     def __init__(self, trace: Trace, services: Services, rehearsal: Services) -> None:
@@ -298,10 +292,7 @@ class Tuner:
         return Move(moved, calls, time.perf_counter() - started)
 
     def needs(self, values: Values) -> tuple[Work, ...]:
-        """What a run with these values would ask of models, its answer apart; unchanged stages ask nothing.
-
-        Raises ConfigError if the values do not go together.
-        """
+        """What a run with these values would ask of models, its answer apart; raises ConfigError if they conflict."""
         strategy, run = self._replay.strategy(values), Run()
         remember(run.shared, self.trace, [strategy], self._rehearsal)
         rehearsed = strategy.run(self.trace.question, self._rehearsal, run)
@@ -326,7 +317,6 @@ class Tuner:
             yield control.name, tuple(control_tips(replay, control))
 
     def _most(self, control: Control) -> tuple[Work, ...]:
-        """The dearest of a few other values of a control."""
         works = []
         for value in other_values(control, self.trace.controls[control.name]):
             try:

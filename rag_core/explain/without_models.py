@@ -24,10 +24,7 @@ class NeedsModel(Exception):
 
 
 def recipe_of_unchanged(trace: Trace, services: Services) -> Recipe:
-    """The declaration of a trace's strategy, if these services are those it was made with.
-
-    Raises ConfigError if the strategy is not in the catalogue, or the models or the index have changed.
-    """
+    """The declaration of a trace's strategy; raises ConfigError if it is gone, or the models or the index have changed."""
     if trace.engine != services.engine:
         raise ConfigError(
             Message("The models or the index have changed since this result was made."),
@@ -39,12 +36,9 @@ def recipe_of_unchanged(trace: Trace, services: Services) -> Recipe:
 class Replay:
     """Runs the strategy of a trace with other control values, without its answer.
 
-    Unchanged stages and embeddings come from the trace, searches from the index. Models are out of reach: the
-    limit of language model calls is 0, and the embedding model and the reranker refuse. So a result costs nothing, and
-    equals the one of a run from scratch as far as models repeat their replies.
-
-    Raises:
-        ConfigError: the strategy is not in the catalogue, or the trace was made with other models or another index.
+    Unchanged stages and embeddings come from the trace, searches from the index. Models are out of reach: the limit of
+    language model calls is 0, and the embedding model and the reranker refuse. So a result costs nothing, and equals the
+    one of a run from scratch as far as models repeat their replies. Raises as `recipe_of_unchanged`.
     """
 
     def __init__(self, trace: Trace, services: Services) -> None:
@@ -64,7 +58,6 @@ class Replay:
         self._done: dict[Strategy, Trace | None] = {}
 
     def context(self) -> Context:
-        """What a stage would see: the trace's embeddings, and no models."""
         return Context(self.services, self._run)
 
     def strategy(self, values: Values) -> Strategy:
@@ -93,7 +86,6 @@ class Replay:
 
     @functools.cached_property
     def used_now(self) -> frozenset[str]:
-        """Ids of the passages with the trace's own values; raises as `run` does."""
         return self.used({})
 
 

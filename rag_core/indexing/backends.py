@@ -1,7 +1,4 @@
-"""The two ports through which a generation is searched, vectors and words, and the vectors that are mapped into memory.
-
-Its manifest names the store behind them.
-"""
+"""The two ports through which a generation is searched, vectors and words, and the vectors mapped into memory."""
 
 from __future__ import annotations
 
@@ -18,12 +15,11 @@ from ..values.errors import IndexDamaged
 from ..values.message import Message
 from ..values.owner_only import private_file
 from ..values.types import Vectors
-from .bm25 import Bm25Index, Scores
+from .bm25 import K1, B, Bm25Index, Scores
 from .passages import MappedTexts, map_array
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
-
 
 Stored = Callable[[int], None]  # called with the number of vectors kept so far
 
@@ -49,15 +45,11 @@ class VectorBackend(Protocol):
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """Open what `write` kept, until `resources` is closed.
 
-        Raises IndexDamaged if it cannot be opened or has other passages or dimensions; StorageError if it
-        cannot be opened here or now.
+        Raises IndexDamaged if it is damaged or has other passages or dimensions, StorageError if it cannot be opened now.
         """
 
     def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
-        """The index that searches a generation by words: its folder's, unless the store searches words too.
-
-        `vectors` opens what `open` returns, if it is needed.
-        """
+        """The index that searches a generation by words: its folder's, or the store's, for which `vectors` opens it."""
         return bm25
 
     def drop(self, unneeded: Callable[[str], bool]) -> None:
@@ -100,11 +92,11 @@ def check_kept(passages: int, ids: MappedTexts, found: int, expected: int) -> No
 class Lexical(Protocol):
     """BM25 over one generation. Thread-safe."""
 
-    def scores(self, query: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Scores:
+    def scores(self, query: Sequence[str], k1: float = K1, b: float = B) -> Scores:
         """(passages,) the score of each passage."""
 
     def best(
-        self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+        self, query: Sequence[str], k: int, k1: float = K1, b: float = B
     ) -> tuple[NDArray[np.intp], Scores]:
         """The places of the passages that score at least as the k-th best, in any order, and their scores."""
 

@@ -22,6 +22,7 @@ from .passages import MappedTexts, map_array, save_arrays
 Scores = NDArray[np.float64]
 
 FOLDER = "lexical"
+K1, B = 1.5, 0.75  # the defaults of rank_bm25
 NEGATIVE_IDF = 0.25  # share of the mean idf that replaces a negative one; rank_bm25's epsilon
 CACHED_TERMS = 1024  # whose rows are kept: those of the questions just asked
 SPARSE = 8  # passages per posting of a question from which on only passages with a term get a score
@@ -62,9 +63,7 @@ class Bm25Index:
     Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009; idf as in rank_bm25
     0.2.2 (negative idf is replaced by 0.25 × the mean idf), so scores are equal to the last bit.
 
-    Args:
-        without_tilde: a word without ñ -> the row of the only term that is it with ñ.
-        average_length: mean number of terms of a passage.
+    `without_tilde`: a word without ñ -> the row of the only term that is it with ñ.
     """
 
     def __init__(
@@ -116,17 +115,16 @@ class Bm25Index:
         average = int(sizes.sum(dtype=np.int64)) / len(sizes) if len(sizes) else 0.0
         return cls(vocabulary, _without_tilde(vocabulary), statistics, len(sizes), average)
 
-    def scores(self, query: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Scores:
+    def scores(self, query: Sequence[str], k1: float = K1, b: float = B) -> Scores:
         """(passages,) BM25 scores. A matching passage can score 0 or less (idf 0, tiny collections)."""
         rows = self._rows(query)
         return self._scores(rows, [self._columns(row) for row in rows], k1, b)
 
     def matches(self, query: Sequence[str]) -> NDArray[np.intp]:
-        """The places of the passages that contain a query term, in order."""
         return self._matches([self._columns(row) for row in self._rows(query)])
 
     def best(
-        self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+        self, query: Sequence[str], k: int, k1: float = K1, b: float = B
     ) -> tuple[NDArray[np.intp], Scores]:
         """The places, in order, and scores of the passages that score at least as the k-th best.
 
@@ -146,12 +144,12 @@ class Bm25Index:
         leading = _leading(scores, k)
         return places[leading], scores[leading]
 
-    def by_passage(self, k1: float = 1.5, b: float = 0.75) -> Iterator[tuple[NDArray[np.intp], Scores]]:
-        """The rows of each passage's terms, and what each adds to the score of a query that has it once."""
+    def by_passage(self) -> Iterator[tuple[NDArray[np.intp], Scores]]:
+        """The rows of each passage's terms, and what each adds, at K1 and B, to the score of a query that has it once."""
         idf, starts, columns, kinds, *_ = self._statistics
         order = np.argsort(columns, kind="stable")
         rows = np.repeat(np.arange(len(idf)), np.diff(starts))[order]
-        impacts = idf[rows] * self._saturations(k1, b)[kinds[order]]
+        impacts = idf[rows] * self._saturations(K1, B)[kinds[order]]
         ends = np.cumsum(np.bincount(columns, minlength=self._passages))[:-1]
         parts = zip(np.split(rows, ends), np.split(impacts, ends), strict=True)
         return islice(parts, self._passages)  # none has one part
@@ -162,16 +160,16 @@ class Bm25Index:
         return counted if all(self._statistics.idf[row] > 0 for row in counted) else Counter()
 
     def best_of(
-        self, places: NDArray[np.intp], query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+        self, places: NDArray[np.intp], query: Sequence[str], k: int
     ) -> tuple[NDArray[np.intp], Scores]:
-        """`best` among passages whose places, in order, are given: only their postings are read."""
+        """`best` at K1 and B among passages whose places, in order, are given: only their postings are read."""
         _, starts, columns, *_ = self._statistics
         scores = np.zeros(len(places))
         for row in self._rows(query):
             held = columns[starts[row] : starts[row + 1]]
             found = np.searchsorted(held, places.astype(held.dtype))
             has = np.flatnonzero(held[np.minimum(found, len(held) - 1)] == places)
-            scores[has] += self._impacts(row, k1, b, found[has])
+            scores[has] += self._impacts(row, K1, B, found[has])
         leading = _leading(scores, k)
         return places[leading], scores[leading]
 
@@ -193,7 +191,6 @@ class Bm25Index:
         return scores
 
     def _matches(self, columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-        """The places in any of these columns, in order."""
         if SPARSE * sum(map(len, columns)) < self._passages:
             found = np.sort(np.concatenate([np.zeros(0, np.intp), *columns]))
             return found[np.flatnonzero(np.diff(found, prepend=-1))]  # `np.unique` imports numpy.ma first
@@ -207,7 +204,6 @@ class Bm25Index:
         return [row for row in found if row is not None]
 
     def _columns(self, row: int) -> NDArray[np.intp]:
-        """The places of the passages that contain a row's term, in order."""
         starts = self._statistics.starts
         return self._statistics.columns[starts[row] : starts[row + 1]].astype(np.intp)
 
@@ -222,7 +218,6 @@ class Bm25Index:
         return np.asarray((idf[row] * saturations).take(kinds), np.float64)
 
     def save(self, generation: Path) -> None:
-        """Write the files of `NAMES` to the folder `FOLDER` of a generation."""
         folder = generation / FOLDER
         folder.mkdir()
         save_arrays(folder, self._statistics._asdict())

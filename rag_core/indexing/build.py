@@ -89,12 +89,7 @@ class EnrichedStore(IndexFolder):
     ) -> WriteReport | None:
         """Update it to the plain index's documents; returns None when it was up to date.
 
-        Args:
-            retry_missing: also rewrite an up-to-date index in which some contexts failed.
-
-        Raises:
-            IndexBusy: another process is writing it.
-            StorageError: the disk is full or the folder cannot be written.
+        `retry_missing` also rewrites an up-to-date index in which some contexts failed. Raises IndexBusy, or StorageError.
         """
         if self._follows(plain, enricher, retry_missing)[0]:
             return None
@@ -109,11 +104,7 @@ class EnrichedStore(IndexFolder):
     def sync_if_free(
         self, plain: CorpusIndex, offline: Enricher, progress: Progress = no_progress
     ) -> tuple[WriteReport | None, str]:
-        """As `follow`, but only if the index exists and the update is free.
-
-        Returns:
-            What was written, and a message for the user; either can be empty.
-        """
+        """As `follow`, if the index exists and the update is free; what was written, and a message, either may be empty."""
         kept = generations(self.folder)
         if not kept:
             return None, ""
@@ -133,12 +124,7 @@ class EnrichedStore(IndexFolder):
         )
 
     def remove(self) -> None:
-        """Delete it, if there is one.
-
-        Raises:
-            IndexBusy: another process is writing it.
-            StorageError: the folder cannot be written.
-        """
+        """Delete it, if there is one; raises IndexBusy, or StorageError if the folder cannot be written."""
         if self.folder.is_dir():
             with self._writing():
                 drop_others(self.stores, self.folder, ())
@@ -175,12 +161,7 @@ class EnrichedStore(IndexFolder):
 class CorpusStore(IndexFolder):
     """The index of one corpus for one embedding model, with its enriched index.
 
-    Args:
-        corpus: name of the corpus: letters, digits, ".", "_" and "-".
-        shipped: folder of precomputed vectors.
-        before: see `VectorCache`.
-        vectors_later: see `CorpusIndex.open`.
-        waiting, stores: see `IndexFolder`.
+    `corpus` has letters, digits, ".", "_" and "-"; `shipped` is a folder of precomputed vectors (see `VectorCache`).
     """
 
     def __init__(
@@ -220,15 +201,9 @@ class CorpusStore(IndexFolder):
     ) -> Report:
         """Update the index from the files that were read; documents from other roots are kept.
 
-        Writes nothing if neither documents nor profile changed. On failure the current index stays in use.
-
-        Args:
-            alongside: called once the index is written, right before it is put in place; or when it stays as it is.
-
-        Raises:
-            IndexBusy: another process is writing this index.
-            StorageError: the disk is full or the folder cannot be written.
-            DataError: two documents have one id, or the corpus has one with that id from another folder.
+        Writes nothing if neither documents nor profile changed. On failure the current index stays in use. `alongside` is
+        called once the index is written, right before it is put in place; or when it stays as it is. Raises IndexBusy,
+        StorageError, or DataError if two documents have one id, or the corpus has one with that id from another folder.
         """
         report, chunking, documents = self._change(reading)
         if documents is None:  # without the lock, so that a folder that cannot be written serves what it has
@@ -271,12 +246,7 @@ class CorpusStore(IndexFolder):
         return report, chunking, documents
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
-        """Rebuild an index from its documents, because it is damaged or not current.
-
-        Raises:
-            IndexDamaged: the documents are lost too.
-            IndexBusy, StorageError: as for `update`.
-        """
+        """Rebuild a damaged or outdated index from its documents; raises IndexDamaged if they are lost, or as `update`."""
         with self._writing() as bills:
             _, read, sound, lost = self._old()
             documents = read()
@@ -296,12 +266,7 @@ class CorpusStore(IndexFolder):
             return self._write_report(report, list(documents.values()), self.chunking, progress, bills)
 
     def rechunk(self, chunking: Chunking, progress: Progress = no_progress) -> Report:
-        """Cut the documents of the index anew; the files they were read from are not needed.
-
-        Raises:
-            DataError: there is no index.
-            IndexDamaged, IndexBusy, StorageError: as for `rebuild`.
-        """
+        """Cut the documents of the index anew, without their files; raises DataError without an index, or as `rebuild`."""
         with self._writing() as bills:
             _, read, sound, lost = self._old()
             documents = read()
@@ -320,11 +285,7 @@ class CorpusStore(IndexFolder):
             return self._write_report(report, list(documents.values()), chunking, progress, bills)
 
     def forget(self, documents: Collection[str], progress: Progress = no_progress) -> Report:
-        """Write the index without these documents, and delete every older generation.
-
-        Raises:
-            IndexBusy, StorageError: as for `update`.
-        """
+        """Write the index without these documents, and delete every older generation; raises as `update`."""
         with self._writing() as bills:
             old, read, sound, _ = self._old()
             del sound
@@ -355,10 +316,7 @@ class CorpusStore(IndexFolder):
         return report
 
     def _old(self) -> tuple[Entries, Callable[[], dict[str, LlamaDocument]], CorpusIndex | None, Lost]:
-        """The documents of the current index: their entries in its manifest, and what reads them.
-
-        Then the index, if it is intact and current, and its lost documents.
-        """
+        """The current documents: entries and reader; the index, if it is intact and current; the lost documents."""
         try:
             index = self.open()
         except IndexDamaged:

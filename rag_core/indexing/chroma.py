@@ -70,9 +70,7 @@ class ChromaVectors(MappedVectors):
 def open_collection(generation: Path, passages: int) -> ChromaVectorStore:
     """The collection of a generation, whose vector files are sound: a damaged one can end the process.
 
-    Raises:
-        IndexDamaged: it has another number of passages.
-        StorageError: it cannot be opened; Chroma writes to its database then.
+    Raises IndexDamaged if it has another number of passages, StorageError if Chroma cannot open, and so write, it.
     """
     from llama_index.vector_stores.chroma import ChromaVectorStore
 

@@ -72,7 +72,6 @@ class ChromaServer(VectorBackend):
             collection.modify(metadata={READY: True})
 
     def _check(self, collection: Any, ids: Sequence[str]) -> None:
-        """Check that a collection compares by cosine, and has these ids and no others."""
         configured = collection.configuration_json
         pages = range(0, collection.count(), PAGE)
         found = {

@@ -21,23 +21,16 @@ LARGEST = {"es": 320}
 LARGEST_OTHERWISE = 254  # what MiniLM reads
 CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/4"  # part of an index's identity
 
-
 CHUNK_SIZES = (64, 400)  # word pieces: fewer lose the sense, more exceed the characters that `cutting` allows
 MOST_OVERLAP = 0.5  # of the size
 
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How long passages are: part of an index's identity.
+    """How long passages are: part of an index's identity. Raises ConfigError if a value is out of range.
 
-    Args:
-        size: the most word pieces of a passage with title and headings; 0 for the default, which depends on the
-            language (LARGEST).
-        overlap: the most word pieces that a part of a cut section repeats from the part before it, in whole
-            sentences; 0 for none.
-
-    Raises:
-        ConfigError: a value is out of range.
+    `size`: the most word pieces of a passage with title and headings; 0 for the language's default (LARGEST). `overlap`:
+    the most that a part of a cut section repeats from the part before it, in whole sentences; 0 for none.
     """
 
     size: int = 0
@@ -60,18 +53,15 @@ class Chunking:
 
     @property
     def key(self) -> str:
-        """Its name in a manifest."""
         if self == Chunking():
             return CHUNKER
         return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/4"
 
     def largest(self, language: str) -> int:
-        """The most word pieces of a passage in this language."""
         return self.size or LARGEST.get(language, LARGEST_OTHERWISE)
 
 
 DEFAULT = Chunking()
-
 
 LONGEST = 2_000  # characters of a part; a tokenizer may count a word of any length as one word piece
 SHORTEST = 20  # characters; shorter pieces are not cut, however many word pieces they have
@@ -97,11 +87,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """What is not cut, with the white space before it and its number of word pieces.
-
-    `lead` is the lead-in of the list that it continues and the header of the table, which a part that starts here
-    repeats.
-    """
+    """What is not cut; `lead` is what a part that starts here repeats: the lead-in of a list, the header of a table."""
 
     text: str
     gap: str
@@ -219,7 +205,6 @@ def _atoms(units: Sequence[Unit], size: int, count: Count) -> Iterator[Atom]:
 
 
 def _is_rule(unit: Unit) -> bool:
-    """Whether a row is the line below the header of a table."""
     return unit.item and _RULE.fullmatch(unit.text) is not None
 
 

@@ -103,11 +103,7 @@ class Enricher(Protocol):
 
 
 class OfflineEnricher:
-    """Contexts without a language model: what the document is about, in both languages.
-
-    A context is the document's most frequent terms, and the other-language names of the concepts in the passage. Title
-    and headings are indexed anyway.
-    """
+    """Contexts without a model: the document's most frequent terms, and other-language names of the passage's concepts."""
 
     own_prompt = ""
 
@@ -165,15 +161,13 @@ def _most_frequent(items: Iterable[str], most: int) -> list[str]:
 class LlmEnricher:
     """Contexts from a language model, several at a time; each is cached and never paid for twice.
 
-    If a call fails, its passage has no context. If every call of a batch fails, enrichment stops.
+    If a call fails, its passage has no context. If every call of a batch fails, enrichment stops. Raises ConfigError if
+    the text lacks the passage, or has another field.
 
     Args:
         cache: file of cached contexts, shared by all models and corpora.
         announce: receives the estimate before the first call.
         text: the user message, with {passage}, and {title} and {document} if it needs them; empty for our own.
-
-    Raises:
-        ConfigError: the text lacks the passage, or has another field.
     """
 
     def __init__(
@@ -194,11 +188,7 @@ class LlmEnricher:
         self._announce = announce
 
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
-        """One context for each passage of each document.
-
-        Raises StorageError if the cache cannot be used, and Stopped from `progress`; both carry the calls
-        made so far.
-        """
+        """One context for each passage of each document; raises StorageError or Stopped, with the calls made so far."""
         prompts = [
             _prompt(self._template, source.document, passage)
             for source in documents
@@ -303,7 +293,6 @@ def _prompt(template: Template, document: str, passage: Passage) -> Prompt:
 
 
 def _around(document: str, passage: Passage) -> str:
-    """A document; for a long one, its start and the text around a passage."""
     if len(document) <= MAX_DOCUMENT:
         return document
     room = MAX_DOCUMENT - DOCUMENT_START
@@ -323,13 +312,8 @@ def write_questions(
 ) -> WriteReport:
     """Ask a model for the questions of each passage that has none by a model; a changed text has none.
 
-    Kept after each batch, so that a run that was killed goes on where it was.
-
-    Args:
-        announce: receives the estimate before the first call; raising an error keeps it from being made.
-
-    Raises:
-        RagError: as for `change_asked`; Stopped. Both carry the calls made so far.
+    Kept after each batch, so that a run that was killed goes on where it was. `announce` receives the estimate before the
+    first call, and may raise. Raises as `change_asked`, and Stopped, with the calls made so far.
     """
     path = asked_folder(home, corpus) / WRITTEN
     by_id = {one.id: one for one in passages}

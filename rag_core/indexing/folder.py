@@ -42,19 +42,11 @@ from .write_report import Progress, WriteReport
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
 
-
 _POLL = 0.1  # seconds
 
 
 def locked(lock: FileLock, waiting: Callable[[], object] | None) -> AbstractContextManager[object]:
-    """Take a lock until the `with` block ends.
-
-    Args:
-        waiting: called again and again while another process has it; may raise to stop. None does not wait.
-
-    Raises:
-        Timeout: another process has it.
-    """
+    """Take a lock for the `with` block; `waiting` is called while another process has it, Timeout is raised without."""
     if waiting is None:
         return lock.acquire(timeout=0)
     return lock.acquire(timeout=-1, poll_interval=_POLL, cancel_check=lambda: bool(waiting()))
@@ -67,14 +59,9 @@ GRACE = 3600.0
 
 @dataclass(eq=False)
 class IndexFolder:
-    """A folder of index generations.
+    """A folder of index generations in the state folder `home`; `what` names the index in messages.
 
-    Args:
-        home: the state folder, which `folder` is in.
-        what: the index's name in messages.
-        vectors_later: see `CorpusIndex.open`.
-        waiting: called while another process writes, which is then waited for; None raises IndexBusy.
-        stores: where its vectors can be.
+    `waiting` is called while another process writes, which is then waited for; None raises IndexBusy.
     """
 
     home: Path
@@ -94,11 +81,7 @@ class IndexFolder:
         self._dropped = 0.0  # when old generations were last looked for, by the clock of `time.monotonic`
 
     def open(self) -> CorpusIndex | None:
-        """The current generation, opened and checked once; None when there is none.
-
-        Raises:
-            IndexDamaged: the message names the corpus and the damaged part.
-        """
+        """The current generation, opened and checked once; None without one. Raises IndexDamaged, which names the part."""
         generation = None
         try:
             generation = current_generation(self.folder)
@@ -283,12 +266,9 @@ def drop_old(folder: Path, also: Collection[Path] = (), grace: float = 0.0) -> N
     """Delete the generations of an index that are no longer needed and that no process reads.
 
     One with a document that was since removed or changed goes as soon as no process reads it, so that the text does not
-    stay on disk. Otherwise the one before the current one stays, to recover documents from. Does nothing where the folder
-    cannot be written.
-
-    Args:
-        also: generations that were never current, for the process with the write lock.
-        grace: seconds that one that was current stays in any case after its successor was written.
+    stay on disk. Otherwise the one before the current one stays, to recover documents from. One that was current stays for
+    `grace` seconds after its successor was written. Those in `also` were never current, for the process with the lock.
+    Does nothing where the folder cannot be written.
     """
     current = folder / (current_name(folder) or "")
     documents = _hashes(current)

@@ -1,7 +1,6 @@
 """Removing documents with their text from every index of a state folder, and the files that were uploaded.
 
-What remains: vectors under a hash of their text (`vectors/`), and evaluation runs (`runs/`), which keep document
-ids and rewritten questions.
+Vectors stay, under a hash of their text, and evaluation runs, which keep document ids and rewritten questions.
 """
 
 import os
@@ -39,10 +38,7 @@ class Forgettable:
 
 
 def find_forgettable(home: Path, target: str) -> list[Forgettable]:
-    """The documents of a corpus, or those indexed from a path, which need not exist.
-
-    Raises DataError if there are none.
-    """
+    """The documents of a corpus, or those indexed from a path, which need not exist; raises DataError if there are none."""
     corpora = sorted(path for path in (home / "corpora").glob("*") if path.is_dir())
     sources = {corpus: dict(_sources(corpus)) for corpus in corpora}
     named = home / "corpora" / target

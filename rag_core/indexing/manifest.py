@@ -41,7 +41,6 @@ class Manifest:
         enricher: key of the enricher; empty for a plain index.
         context_prompt: the enricher's own prompt; empty for the standard one.
         without_context: number of passages whose context failed.
-        store: the name of the store that has the vectors.
         probe: the probe sentence's vector from a server's model; see `models.same_model`.
     """
 
@@ -70,7 +69,6 @@ class Manifest:
         return (self.analyser, self.chunker, self.embedding) == now
 
     def same_passages(self, other: Manifest) -> bool:
-        """Whether both have the same documents, cut in the same way."""
         return (self.documents, self.chunking) == (other.documents, other.chunking)
 
     @functools.cached_property
@@ -85,11 +83,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """Read manifest.json.
-
-        Raises:
-            IndexDamaged: it is missing or malformed.
-        """
+        """Read manifest.json; raises IndexDamaged if it is missing or malformed."""
         try:
             fields = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
             kept = {
@@ -104,11 +98,7 @@ class Manifest:
 
 
 def checksums(generation: Path) -> dict[str, str]:
-    """SHA-256 of every file that never changes again, by its path in the generation.
-
-    Includes Chroma's vector files, since a corrupt one crashes the process that opens it. Excludes its
-    database, which SQLite may modify on opening.
-    """
+    """SHA-256 of every file that never changes again, Chroma's vectors but not its database, by path in the generation."""
     kept = [generation / name for name in CHECKED]
     kept += generation.glob(MAPPED_FILE)
     synced = [path.parent for path in (generation / chroma.FOLDER).glob("*/index_metadata.pickle")]
@@ -117,12 +107,7 @@ def checksums(generation: Path) -> dict[str, str]:
 
 
 def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
-    """Check that this version reads the format, that the vectors' store is known, and every file has a checksum.
-
-    Raises:
-        IndexOutdated: the format or the store is another.
-        IndexDamaged: the message names the files without a checksum.
-    """
+    """Raise IndexOutdated for another format or store, and IndexDamaged for files without a checksum, which it names."""
     if manifest.format != FORMAT:
         what = Message("format {format}, this version reads {known}.", format=manifest.format, known=FORMAT)
         raise damaged(generation, what, kind=IndexOutdated)
@@ -140,11 +125,7 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
 
 
 def check_files(generation: Path, manifest: Manifest, names: Collection[str]) -> None:
-    """Check these files' checksums.
-
-    Raises:
-        IndexDamaged: the message names a file that is missing or changed.
-    """
+    """Check these files' checksums; raises IndexDamaged, which names a file that is missing or changed."""
     for name in names:
         path = generation / name
         if not path.is_file() or sha256(path) != manifest.checksums[name]:

@@ -28,7 +28,7 @@ from .backends import (
     collection_name,
     has_collections,
 )
-from .bm25 import Bm25Index, Scores
+from .bm25 import K1, B, Bm25Index, Scores
 from .passages import MappedTexts
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ RELEASED = 101  # Milvus's code of an error: a collection is not loaded
 
 
 class Milvus(VectorBackend):
-    """An engine by its address, http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file's path.
-
-    Raises MissingResource if a package is not installed.
-    """
+    """An engine at http(s)://[TOKEN@]HOST[:PORT][/DATABASE], or a file; raises MissingResource without its package."""
 
     def __init__(self, uri: str) -> None:
         parts = urlsplit(uri)
@@ -228,10 +225,10 @@ class _Words:
         self.document_frequency = bm25.document_frequency
 
     def best(
-        self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+        self, query: Sequence[str], k: int, k1: float = K1, b: float = B
     ) -> tuple[NDArray[np.intp], Scores]:
         """As the postings alone: candidates are fetched until their score is below the k-th."""
-        weights = self._bm25.weights(query) if (k1, b) == (1.5, 0.75) else None
+        weights = self._bm25.weights(query) if (k1, b) == (K1, B) else None
         asked = self._opened() if weights else None
         count = k + MARGIN
         while weights and isinstance(asked, _Asked) and k > 0 and count <= MOST:

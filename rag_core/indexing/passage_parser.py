@@ -49,9 +49,7 @@ class PassageParser(NodeParser):
     A node's id is document id, position and content hash: stable across runs, but different when its content
     changes. Documents marked `whole` in their metadata are split only beyond LONGEST_WHOLE.
 
-    Args:
-        count: counts word pieces.
-        progress: called with the documents done and their number; may raise to stop.
+    `progress` is called with the documents done and their number; it may raise to stop.
     """
 
     _chunking: Chunking = PrivateAttr()

@@ -40,8 +40,7 @@ def map_array(path: Path) -> NDArray[Any]:
 class MappedTexts(Sequence[str]):
     """Different texts in order, each found by its place, and a place by its text.
 
-    `letters` are their bytes in UTF-8; `starts`, (n + 1,), where each begins, and the end; `order`, (n,), the
-    places in the order of the bytes.
+    `letters`: their UTF-8; `starts`, (n + 1,): where each begins, and the end; `order`, (n,): places in the bytes' order.
     """
 
     def __init__(
@@ -117,12 +116,7 @@ def save_passages(generation: Path, nodes: Sequence[BaseNode]) -> None:
 class Passages(Mapping[str, Passage]):
     """What `save_passages` wrote: passage id -> passage, in order. Thread-safe.
 
-    Attributes:
-        ids: of the passages, in order.
-        at: the passage at a place in that order.
-
-    Raises:
-        IndexDamaged: when a passage is looked up that can no longer be read.
+    `at` has the passages by their place in `ids`. To look one up that can no longer be read raises IndexDamaged.
     """
 
     def __init__(self, generation: Path) -> None:
@@ -173,10 +167,7 @@ def _read(file: int, offsets: NDArray[np.int64], name: str, place: int) -> Passa
 
 
 def content_hash(passage: Passage) -> str:
-    """Hash of title, headings and text, eight hexadecimal digits; the last part of a passage's id.
-
-    The context is left out, so that a passage has the same id in plain and enriched indexes.
-    """
+    """Hash of title, headings and text, eight hexadecimal digits: the same in plain and enriched indexes."""
     return hashlib.sha256(replace(passage, context="").indexed_text.encode()).hexdigest()[:8]
 
 

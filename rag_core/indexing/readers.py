@@ -63,17 +63,11 @@ class SourceFiles:
 def read_path(
     path: Path, progress: Progress = no_progress, limits: ReadingLimits = READING, *, trusted: bool = False
 ) -> SourceFiles:
-    """Read a file, a folder of files, or a BEIR folder.
+    """Read a file, a folder of files, or a BEIR folder; files that cannot be read or have no text are in `failed`.
 
-    Files that cannot be read or have no text are listed in `failed`.
-
-    Args:
-        progress: called often; may raise to stop.
-        trusted: read in this process, which is faster: for files that came with this package.
-
-    Raises:
-        InputError: the path does not exist, cannot be opened, or has no file of a supported type.
-        DataError: a BEIR folder, or the folder's profile, is malformed.
+    `progress` is called often; may raise to stop. `trusted` files came with this package, and are read in this process,
+    which is faster. Raises InputError if the path does not exist, cannot be opened, or has no file of a supported type, and
+    DataError if a BEIR folder, or the folder's profile, is malformed.
     """
     if str(path) != valid(str(path)):
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -123,8 +117,7 @@ def read_path(
 def read_given(documents: Iterable[Document | LlamaDocument]) -> SourceFiles:
     """Documents that a program holds: the lab's own, or LlamaIndex's.
 
-    Of LlamaIndex's, the id is `doc_id`, and the metadata `title` (else `file_name`, else the id) and `language` are used;
-    all of it can be filtered by.
+    Of these: `doc_id`, the metadata `title` (else `file_name`, else the id) and `language`; all of it can be filtered by.
     """
     reading = SourceFiles(GIVEN)
     for given in documents:

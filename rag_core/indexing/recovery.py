@@ -38,10 +38,7 @@ def read_documents(generation: Path) -> dict[str, LlamaDocument]:
 
 
 def stored_documents(generation: Path) -> dict[str, dict[str, Any]]:
-    """The documents of a generation by id, as LlamaIndex's `SimpleDocumentStore` keeps them, read without it.
-
-    Raises IndexDamaged if docstore.json cannot be read.
-    """
+    """The documents of a generation by id, from what `SimpleDocumentStore` keeps, without it; raises IndexDamaged."""
     try:
         stored = json.loads((generation / "docstore.json").read_bytes())["docstore/data"]
         return {name: one["__data__"] for name, one in stored.items()}
@@ -56,8 +53,7 @@ def stored_documents(generation: Path) -> dict[str, dict[str, Any]]:
 def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
     """The recoverable documents of a damaged index, and the lost ones.
 
-    The newest generation lists the documents. If its own copies are gone, unchanged ones from an older
-    generation replace them.
+    The newest generation lists them; where its own copies are gone, unchanged ones from an older generation are used.
     """
     kept = generations(folder)
     name = current_name(folder) or ""

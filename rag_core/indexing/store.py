@@ -57,11 +57,7 @@ Identity = tuple[int, int, int]  # of a file: device, inode, time of the last ch
 
 
 def current_generation(folder: Path) -> Path | None:
-    """The current generation; None when there is no index yet.
-
-    Raises:
-        IndexDamaged: CURRENT is lost, or names a missing generation.
-    """
+    """The current generation, None without an index; raises IndexDamaged if CURRENT is lost or names a missing one."""
     name = current_name(folder)
     if name is None:
         if any((generation / "manifest.json").is_file() for generation in generations(folder)):
@@ -91,11 +87,7 @@ def next_number(folder: Path) -> int:
 
 
 class CorpusIndex:
-    """One generation, open for reading; implements the Index protocol. Thread-safe.
-
-    Args:
-        read: how the embedding model reads a question; BM25 searches for a gloss as well.
-    """
+    """One generation, open for reading; an Index. `read` reads a question as the model does. Thread-safe."""
 
     def __init__(
         self, manifest: Manifest, passages: Passages, bm25: Lexical, vectors: Callable[[], OpenVectors],
@@ -114,10 +106,7 @@ class CorpusIndex:
         self._only: dict[str, int] | None = None  # id -> place of the passages that may be found; all of them
 
     def among(self, fits: Callable[[Passage], bool], called: str) -> CorpusIndex | None:
-        """The same, `called` so, which finds the best of the passages that fit; None if none does.
-
-        Words weigh as in all passages.
-        """
+        """The same, `called` so, over the passages that fit, None if none does; words weigh as in all passages."""
         index = copy.copy(self)
         index._whole, index.name = self, f"{self.name}, {called}"
         index._only = {one.id: place for place, one in enumerate(self.passages.values()) if fits(one)}
@@ -145,14 +134,9 @@ class CorpusIndex:
         stores: Stores = STORES,
         vectors_later: bool = False,
     ) -> CorpusIndex:
-        """Open a generation after an integrity check.
+        """Open a generation, whose vectors are in one of `stores`, after an integrity check.
 
-        Args:
-            stores: one of them has its vectors.
-            vectors_later: open and check the vectors when they are first searched.
-
-        Raises:
-            IndexDamaged: the message names the part that is missing, changed or incomplete.
+        `vectors_later` opens and checks the vectors when first searched. Raises IndexDamaged, which names the part.
         """
         resources = ExitStack()
         try:
@@ -280,17 +264,10 @@ class CorpusIndex:
         return self._read(text)
 
     def document_frequency(self, text: str) -> int:
-        """Number of passages that contain a term of a text."""
         return self._bm25.document_frequency(query_tokens(text, self.manifest.spoken))
 
     def vector_store(self) -> ChromaVectorStore:
-        """The Chroma collection of this generation, to be read; it is not searched here.
-
-        Raises:
-            MissingResource: it has none.
-            IndexDamaged: a file is missing or changed, or it has another number of passages.
-            StorageError: it cannot be opened.
-        """
+        """This generation's Chroma collection, to be read; raises MissingResource without one, and as `open_collection`."""
         if self.manifest.store != CHROMA:
             raise MissingResource(
                 Message(

@@ -73,10 +73,7 @@ class UploadFolder:
 
     @contextmanager
     def changing(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Be the only one, in any process, to change the corpus's files; `waiting` may raise to stop.
-
-        Raises StorageError if the state folder cannot be written.
-        """
+        """Be the only one, in any process, to change the corpus's files; `waiting` may raise. Raises StorageError."""
         lock = FileLock(self._home / UPLOADS / f".{self._corpus}.lock", mode=FILE)
         with self._writable():
             private_home(self._home)
@@ -106,7 +103,6 @@ class UploadFolder:
         tighten(self.folder)
 
     def remove(self, names: Collection[str]) -> None:
-        """Delete these files, and the folder with the last one."""
         clear_staged(self._home)
         for name in names:
             (self.folder / name).unlink(missing_ok=True)
@@ -114,10 +110,7 @@ class UploadFolder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def read(self, new: SourceFiles, progress: Progress = no_progress) -> SourceFiles:
-        """The documents of the stored files and of new ones; a new file replaces the stored one of its name.
-
-        A new file from which nothing could be read replaces nothing.
-        """
+        """The documents of the stored files and of new ones; a new file that could be read replaces that of its name."""
         old = read_path(self.folder, progress) if self.names else SourceFiles("")
         replaced = set(new.files.values())
         reading = SourceFiles(UPLOADS)

@@ -105,10 +105,7 @@ class _Shipped(UserDict[bytes, Any]):
 
 
 def read_shipped(folder: Path) -> Mapping[bytes, bytes]:
-    """Shipped vectors by key, of every file in a model's folder; empty when this model has none.
-
-    Raises DataError if a file is not a NumPy file with the columns key, scale and vector.
-    """
+    """Shipped vectors by key, of every file in a model's folder, empty without one; raises DataError for a wrong file."""
     return _read_shipped(folder, folder.stat().st_mtime_ns) if folder.is_dir() else {}
 
 
@@ -145,13 +142,9 @@ def stored_vectors(path: Path, folder: Path, texts: Sequence[str]) -> dict[str, 
 class VectorCache:
     """Vectors by the SHA-256 of their text as the model reads it, in one SQLite file per embedding model.
 
-    Where the way of reading changes, as with another gloss, only the texts that are now read differently are
-    embedded again.
-
-    Args:
-        shipped: folder of precomputed vectors, used first.
-        before: receives the texts about to be embedded, as read, request by request, with the probe sentence
-            that a server is sent first; raises to refuse.
+    Where the way of reading changes, as with another gloss, only the texts that are now read differently are embedded
+    again. `shipped`, a folder of precomputed vectors, is used first. `before` receives the texts about to be embedded, as
+    read, request by request, with the probe sentence that a server is sent first; it raises to refuse.
     """
 
     path: Path
@@ -166,11 +159,7 @@ class VectorCache:
     def vectors(
         self, texts: Sequence[LanguageText], progress: Progress
     ) -> tuple[Vectors, int, tuple[ModelCall, ...]]:
-        """(n, d) vectors of n texts, the number embedded now, and the calls for it.
-
-        Raises StorageError if the file cannot be written; ProviderError if the model fails. Both carry the
-        calls.
-        """
+        """(n, d) vectors of n texts, the number embedded now, and the calls, which StorageError and ProviderError carry."""
         calls: list[ModelCall] = []
         read = [self.embedder.read(*text) for text in texts]
         keys = [text_key(text) for text in read]

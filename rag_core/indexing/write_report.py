@@ -8,14 +8,9 @@ from ..values.types import Cost, ModelCall
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """The outcome of writing a generation.
+    """The outcome of writing a generation: its passages, how many of them were embedded now, and the calls.
 
-    Args:
-        embedded: number of passages embedded; the rest were cached.
-        enricher: key of the enricher; empty for a plain index.
-        calls: the enricher's calls.
-        without_context: number of passages whose context, or questions, failed; `reason` says why.
-        damage: damage found in the previous index; empty when there was none.
+    `without_context` passages have no context, or questions, for a `reason`; `damage` was found in the index before.
     """
 
     passages: int

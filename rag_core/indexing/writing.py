@@ -40,11 +40,7 @@ def write_generation(
     progress: Progress,
     bills: list[ModelCall],
 ) -> WriteReport:
-    """Write the generation `target` of a corpus's index from these documents.
-
-    Args:
-        bills: receives the model calls as they are made.
-    """
+    """Write the generation `target` of a corpus's index from these documents; `bills` receives the model calls."""
     target.mkdir(FOLDER)
     parse = PassageParser(index.embedder.count, partial(progress, "split"), chunking)
     # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
@@ -106,7 +102,6 @@ def write_generation(
 
 
 def _sources(documents: Sequence[LlamaDocument], nodes: Sequence[BaseNode]) -> list[DocumentPassages]:
-    """The documents that have passages, with these."""
     texts = {document.id_: document.get_content() for document in documents}
     return [
         DocumentPassages(texts[name], tuple(map(passage_in, group)))

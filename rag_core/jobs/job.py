@@ -1,7 +1,6 @@
 """The jobs running in this process, measurements and uploads: started once, watched from any session, stopped or cleared.
 
-Each job has its own thread, which replaces an immutable `Status`, so that readers always see a consistent
-one. Two jobs with the same key never run at the same time.
+A job's thread replaces an immutable `Status`, so that readers see a consistent one. Equal keys never run at the same time.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ class RunningMean:
 
     @property
     def value(self) -> float | None:
-        """None before the first score."""
         return self.total / self.count if self.count else None
 
 
@@ -81,24 +79,15 @@ class Status:
 
     @property
     def share(self) -> float:
-        """The share of steps done, 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
     @property
     def paid(self) -> bool:
-        """Whether it sends calls that are billed."""
         return self.bill is not None and not self.bill.free
 
 
 class Job:
-    """One measurement, or one upload.
-
-    Attributes:
-        key: what is measured; equal keys are the same measurement.
-        title: one line for people.
-        started: seconds since the epoch.
-        stop_requested: set by `stop`; the job checks it between questions.
-    """
+    """One measurement, or one upload; equal keys are the same one. `started`: seconds since the epoch."""
 
     def __init__(self, key: str, kind: JobKind, title: str, patience: float = PATIENCE) -> None:
         self.key = key
@@ -114,7 +103,6 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether its thread has ended and released its resources."""
         return self._over.is_set()
 
     @property
@@ -123,7 +111,6 @@ class Job:
         return self.stop_requested.is_set() and not self.over
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for it to end; whether it did."""
         return self._over.wait(timeout)
 
     def stop(self) -> None:
@@ -144,12 +131,7 @@ class Job:
     def ask(self, bill: CostEstimate, what: str = "This") -> None:
         """Wait for consent before anything is billed; for its own thread. Each bill has its own consent.
 
-        Args:
-            what: what is billed, at the beginning of a sentence.
-
-        Raises:
-            Stopped: the user declined.
-            RagError: nobody answered in time.
+        `what` is billed, at the beginning of a sentence. Raises Stopped if the user declined, RagError if nobody answered.
         """
         doing = self.status.doing
         self.report(bill=bill, billed=what)
@@ -202,10 +184,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
 
     def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path]) -> Job:
-        """Start a job on a thread, or join the running job with this key.
-
-        `task` reports to its job, checks `stop_requested`, and returns the path of the result.
-        """
+        """Start a job on a thread, or join the one with this key; `task` reports to it, and returns the result's path."""
         with self._lock:
             before = self._jobs.get(key)
             if before and not before.over and not before.stopping:
@@ -220,7 +199,6 @@ class Jobs:
         return job
 
     def all(self, kind: JobKind | None = None) -> list[Job]:
-        """The jobs, of one kind if given, newest first."""
         with self._lock:
             jobs = list(self._jobs.values())
         return [job for job in reversed(jobs) if kind in (None, job.kind)]

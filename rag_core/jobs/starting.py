@@ -42,13 +42,9 @@ def start_run(
     depth: int | None,
     metrics: Sequence[str],
 ) -> Job:
-    """Start an evaluation, or join the same one if it is running.
+    """Start an evaluation, or join the same one if it is running; raises RagError, with nothing started.
 
-    Args:
-        lab_of: opens the lab over the documents, after consent to the cost; called on the job's thread.
-
-    Raises:
-        RagError: the questions, a strategy or a metric is wrong; nothing was started.
+    `lab_of` opens the lab over the documents, after consent to the cost; called on the job's thread.
     """
     strategies = build_strategies(chosen, depth)
     measured = choose_metrics(metrics, depth)
@@ -111,10 +107,7 @@ def start_sweep(
     most: int,
     metric: str,
 ) -> Job:
-    """Start a sweep of at most `most` settings, tuned on dev and reported on test, or join the same one.
-
-    Raises RagError, with nothing started, if the questions, a value or the metric is wrong.
-    """
+    """Start a sweep of at most `most` settings, tuned on dev, reported on test, or join it; raises RagError before."""
     combinations = sample(axes, most)
     measured = parse_metric(metric)
     dev, test = read_judged(data, "dev", settings), read_judged(data, "test", settings)
@@ -176,12 +169,7 @@ def start_adding(
 ) -> Job:
     """Start to store and index uploaded files; a job for the same corpus waits for the one before it.
 
-    Args:
-        engines: called on the job's thread; waits for the models.
-        name: of the corpus, as a person typed it.
-
-    Raises:
-        ConfigError: the name is empty, too long, or that of the built-in documents; nothing was started.
+    `engines` waits for the models, on the job's thread. Raises ConfigError, with nothing started, for a wrong name.
     """
     corpus, title = own_corpus(name)
 

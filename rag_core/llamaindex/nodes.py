@@ -38,11 +38,7 @@ NOT_FOR_MODELS = ["doc_id", "language", "source", "difference", "label", "rank",
 
 
 class PassageNode(TextNode):
-    """A passage as a LlamaIndex node.
-
-    Its hash leaves the metadata out: rank, scale and label differ from one retriever to the next, and
-    QueryFusionRetriever takes nodes of different hash for different passages.
-    """
+    """A passage as a node whose hash leaves out metadata, which differ by retriever: QueryFusionRetriever goes by it."""
 
     @property
     def hash(self) -> str:
@@ -50,11 +46,7 @@ class PassageNode(TextNode):
 
 
 def as_nodes(hits: Iterable[Hit]) -> list[NodeWithScore]:
-    """Hits as LlamaIndex nodes, best first.
-
-    The text is the passage's; `rank` counts from 1; `label` is None where none was given; the score is
-    on the scale that `scale` names.
-    """
+    """Hits as LlamaIndex nodes, best first; `rank` counts from 1, `label` can be None, the score is on `scale`."""
     return [_node(hit, rank) for rank, hit in enumerate(hits, start=1)]
 
 
@@ -99,10 +91,7 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
 
 
 def as_hits(found: Iterable[Found]) -> tuple[Hit, ...]:
-    """Passages in any form as hits, in order; nodes may come from any index, and one without a score gets 0.
-
-    Raises ConfigError for anything else, such as a text without its document.
-    """
+    """Passages in any form as hits, in order; a node without a score gets 0. Raises ConfigError for anything else."""
     return tuple(_hit(one, rank) for rank, one in enumerate(found, start=1))
 
 
@@ -228,11 +217,8 @@ class LlamaIndexRetriever(Retriever):
 
     Its nodes become passages, and need not be in the corpus's index. A node's title, heading, language and
     source come from its metadata. Scores are kept as they are, whatever they mean ("external"); when a node
-    has none, all are 1 / rank. Rankings, votes and weights know it by its name.
-
-    Args:
-        source: the retriever; it decides how many nodes it returns.
-        called: its name; two retrievers in one strategy need different names.
+    has none, all are 1 / rank. `source` decides how many nodes it returns. Rankings, votes and weights know it
+    as `called`; two retrievers in one strategy need different names.
     """
 
     source: BaseRetriever

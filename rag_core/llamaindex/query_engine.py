@@ -40,10 +40,7 @@ def prompts_of(strategy: Strategy) -> dict[str, BasePromptTemplate]:
 
 
 def with_prompts(strategy: Strategy, prompts: Mapping[str, BasePromptTemplate]) -> Strategy:
-    """The strategy with other messages; prompts of a module ("module:name") are ignored.
-
-    Raises ConfigError for an unknown template, or a prompt that lacks a field or has one that nothing fills.
-    """
+    """The strategy with other messages, those of modules ignored; raises ConfigError for a wrong template or field."""
     templates = _templates(strategy)
     given = {name: prompt for name, prompt in prompts.items() if ":" not in name}
     if unknown := given.keys() - templates.keys():
@@ -103,7 +100,6 @@ def _braced(names: set[str]) -> str:
 
 
 def _controls(strategy: Strategy, stages: tuple[Stage, ...]) -> Mapping[str, Any]:
-    """The control values, updated where one of them is a prompt."""
     made = {template.name: template for stage in stages for template in _templates_of(stage)}
     controls = dict(strategy.controls)
     recipe = RECIPES.get(strategy.name)
@@ -131,7 +127,6 @@ class StrategyRetriever(BaseRetriever):
     names of the strategy's templates.
 
     Args:
-        on_trace: called with the trace of every retrieval.
         by: what a node is: a passage, or a document, each once at the rank of its best passage.
         labels: whether nodes have relevance labels, which take longer than a search.
         callback_manager: receives events of retrievals and of the model calls behind them.
@@ -181,18 +176,16 @@ class StrategyRetriever(BaseRetriever):
 class StrategyQueryEngine(BaseQueryEngine):
     """A strategy with its answer, as a LlamaIndex query engine.
 
-    `source_nodes` are the passages the answer was written from: its marker [n] names the nth.
-    `metadata` holds strategy, controls, fingerprint, cost_usd (None when unknown), seconds, abstained,
-    warnings and the trace. While an answer streams, nodes have no label and metadata no figures yet:
-    both are completed in place with the last piece, by which time a citation of no source has been
-    taken out of the trace's answer.
+    `source_nodes` are the passages the answer was written from: its marker [n] names the nth. `metadata` holds
+    strategy, controls, fingerprint, cost_usd (None when unknown), seconds, abstained, warnings and the trace. While an
+    answer streams, nodes have no label and metadata no figures yet: both are completed in place with the last piece, by
+    which time a citation of no source has been taken out of the trace's answer.
 
     A bundle's own embedding strings are used as `StrategyRetriever` uses them. `get_prompts` and
     `update_prompts` go by the names of the strategy's templates: "answer", "judge_passage", "hypothetical",
     "analysis", and those of the rewrites.
 
-    Args:
-        streaming: answer with a StreamingResponse, or an AsyncStreamingResponse to `aquery`.
+    If `streaming`, it answers with a StreamingResponse, or an AsyncStreamingResponse to `aquery`.
     """
 
     def __init__(
@@ -224,7 +217,6 @@ class StrategyQueryEngine(BaseQueryEngine):
         return {}
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """The passages an answer would be written from."""
         manager = self.callback_manager
         retriever = StrategyRetriever(self._lab, self.strategy, callback_manager=manager, labels=True)
         return retriever.retrieve(query_bundle)
@@ -273,8 +265,7 @@ class StrategyQueryEngine(BaseQueryEngine):
 class SynthesizedQueryEngine(RetrieverQueryEngine):
     """A strategy's passages, answered from by a LlamaIndex response synthesizer.
 
-    `metadata` holds, beside the synthesizer's own, what StrategyQueryEngine's does, of the retrieval;
-    `cost_usd` is None, since the synthesizer's model is not ours to bill.
+    `metadata` also has what StrategyQueryEngine's has, of the retrieval; `cost_usd` is None: that model is not ours to bill.
     """
 
     def __init__(
@@ -338,9 +329,7 @@ def query_engine(
 ) -> BaseQueryEngine:
     """A query engine: with our own answers, or those of a LlamaIndex response synthesizer.
 
-    Raises:
-        ConfigError: `streaming` beside a synthesizer, which streams or not as it was made; or neither
-            the strategy nor a synthesizer writes answers.
+    Raises ConfigError for `streaming` beside a synthesizer, which streams or not as it was made, or if nothing answers.
     """
     if response_synthesizer is None:
         return StrategyQueryEngine(

@@ -36,13 +36,8 @@ class EventSource(Protocol):
 class StrategyRun:
     """One question through one strategy: first its passages, then its answer piece by piece.
 
-    Args:
-        stop: stops the run; set when the caller stops reading.
-        manager: receives events of the model calls.
-
-    Attributes:
-        nodes: the passages; labelled once the answer is complete.
-        metadata: of the response; complete once the answer is.
+    `stop` is set when the caller stops reading; `manager` receives events of the model calls. `nodes` are labelled, and the
+    response's `metadata` complete, once the answer is.
     """
 
     def __init__(
@@ -104,7 +99,6 @@ class StrategyRun:
             yield f"\n\n{answer.notice}"
 
     def pieces_async(self) -> AsyncGenerator[str, None]:
-        """The same, each piece awaited on a thread."""
         return awaited(self.pieces(), self._stop)
 
     def response(self) -> Response:

@@ -62,16 +62,13 @@ class EmbeddingModel(Protocol):
 
 
 class LlamaEmbedder:
-    """An embedding model of LlamaIndex, or with the same methods, as the context's Embedder.
+    """An embedding model of LlamaIndex, or with the same methods, as the context's Embedder; `key`: its weights and gloss.
 
     Args:
         weights: name and version of the model alone.
         count: counts the tokens of a text, as it is.
         tracker: tracks the requests of its HTTP client; None when there is no client to track.
         gloss: reads Spanish in English for a model that knows English only; None when the model reads it itself.
-
-    Attributes:
-        key: weights and gloss; part of an index's identity.
     """
 
     def __init__(
@@ -111,13 +108,9 @@ class LlamaEmbedder:
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts as read, and a call for each request; (0, 0) for no texts.
 
-        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens
-        are counted by the provider if it reports them, otherwise here; this includes requests that were
-        retried without a response, and those whose response was cut off.
-
-        Raises:
-            ProviderError: the provider refused or failed; carries the calls made so far.
-            LimitReached: a budget does not allow a request; carries them too.
+        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens are counted by
+        the provider if it reports them, otherwise here, also for requests without a response, or with part of one. Raises
+        ProviderError, or LimitReached if a budget does not allow a request; both carry the calls made so far.
         """
         if not texts:
             return np.zeros((0, 0), np.float32), ()
@@ -187,7 +180,6 @@ class LlamaEmbedder:
         return in_order(vectors, self._tracker.call, self.name)
 
     def _calls(self) -> tuple[ModelCall, ...]:
-        """A call for each request that was not refused."""
         requests = self._tracker.call.requests if self._tracker else ()
         return tuple(self.bill(*_sent(one)) for one in requests if one.accepted or one.unanswered)
 
@@ -257,10 +249,8 @@ def _sent(request: Sent) -> tuple[list[str], int | None]:
 def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | None = None) -> LlamaEmbedder:
     """The embedding model in the settings, with a gloss if it needs one to read Spanish.
 
-    Raises:
-        MissingResource: the model is missing, or its weights are not the published ones.
-        SettingsError: an OpenAI model without a key or base URL, or `openai:` without a model.
-        DataError: the gloss cannot be read.
+    Raises MissingResource if the model is missing or not the published one, SettingsError if an OpenAI model lacks its
+    name, key and base URL, and DataError if the gloss cannot be read.
     """
     gloss = _gloss(settings, thesaurus)
     if settings.embedding.startswith("openai:"):
@@ -276,10 +266,7 @@ def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | 
 
 
 def embedder_of(model: BaseEmbedding, prices: PriceList) -> LlamaEmbedder:
-    """A program's model, which reads Spanish as it is.
-
-    Its name may not say which it is: as with a server's, the vector of one sentence tells it from others.
-    """
+    """A program's model, which reads Spanish as it is; the vector of one sentence tells it from others of its name."""
     kind, name = type(model), model.model_name
     weights = re.sub(r"[^\w.-]+", "--", f"{kind.__name__}-{name}")
     local = kind.__module__.startswith("llama_index.embeddings.huggingface")
@@ -289,7 +276,6 @@ def embedder_of(model: BaseEmbedding, prices: PriceList) -> LlamaEmbedder:
 
 
 def _gloss(settings: Settings, thesaurus: Thesaurus | None) -> Gloss | None:
-    """The gloss the settings ask for; None if the model reads Spanish itself."""
     if settings.gloss == "off" or (settings.gloss == "auto" and not is_english_only(settings.embedding)):
         return None
     thesaurus = thesaurus or Thesaurus.read(settings.data / "thesaurus.toml")

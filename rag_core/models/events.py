@@ -1,8 +1,4 @@
-"""LlamaIndex callback events for our model calls, as used by its TokenCountingHandler.
-
-A model serves many runs at once, so the callback manager belongs to the run (`runtime.run.using`). A manager that is set
-on a LlamaIndex model works as well.
-"""
+"""LlamaIndex callback events of our model calls, for the manager of the run (`runtime.run.using`) or of the model."""
 
 from __future__ import annotations
 

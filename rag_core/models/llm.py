@@ -28,7 +28,6 @@ from .tokenizer import count_tokens
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
 
-
 CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
 NO_TEMPERATURE = Message("the server does not accept a temperature; the model's default was used")
 SCHEMA = "response_format"
@@ -98,18 +97,13 @@ class LlamaLlm:
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply in pieces, then a call for each request that the provider did not refuse.
 
-        The model's reasoning is no part of the reply. Where it turns out that all so far was reasoning, a `Restart`
-        takes its place.
+        The model's reasoning is no part of the reply: a `Restart` takes its place once all so far turns out to be that.
+        The last call has the provider's usage, and whether the reply is complete (`ModelCall.finish`); the tokenizer counts
+        requests without usage: retried, incomplete or stopped. Stopping closes the connection at once. A reply longer than
+        `reply.MAX_REPLY` is not read to its end.
 
-        The last call has the provider's usage. The tokenizer counts requests without usage: retried without a
-        response, incomplete (the part received), or stopped. Stopping closes the connection at once, whatever
-        it waits for. The last call also says whether the reply is complete (`ModelCall.finish`); a reply
-        longer than `reply.MAX_REPLY` is not read to its end.
-
-        Raises:
-            ProviderError: the provider refused, failed or timed out, or the reply is nothing but reasoning; raised
-                after the calls are yielded.
-            LimitReached: a budget does not allow a request.
+        Raises ProviderError, after the calls, if the provider failed or the reply is nothing but reasoning; LimitReached if
+        a budget does not allow a request.
         """
         if not self._counts_requests:
             payer.get().start_call()
@@ -245,9 +239,8 @@ def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, An
 def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = "answer") -> LlamaLlm:
     """A role's model on OpenAI or an OpenAI-compatible server; prompts set the temperature.
 
-    Every call ends. With one retry, an unanswered call fails after about 2x `settings.timeout`, or 3x if the
-    provider first asks to wait; if it asks for a wait of more than 1x, the call fails at once. The timeout also
-    applies between two pieces of a reply, and replies are cut off after 10x.
+    Every call ends. With one retry, an unanswered call fails after about 2x `settings.timeout`; 3x if asked to wait first,
+    at once if for more than 1x. The timeout also applies between two pieces of a reply, which is cut off after 10x.
     """
     server = settings.server(role)
     if server is None:
@@ -286,8 +279,7 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
 def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
     """Wrap a LlamaIndex LLM, an object with `stream_chat`, or a LangChain model; it keeps its temperature.
 
-    OpenAI models are asked for streaming usage; for models that report none, the tokenizer counts. Raises
-    ConfigError for any other object.
+    OpenAI models are asked for usage; where a model reports none, the tokenizer counts. ConfigError for any other object.
     """
     kind = type(model)
     of_langchain = any(base.__module__.startswith("langchain_core.language_models") for base in kind.__mro__)

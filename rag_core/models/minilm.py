@@ -48,8 +48,7 @@ class MiniLM:
 
     The methods `get_...` are named as in LlamaIndex's BaseEmbedding, whose import takes longer than this model.
 
-    Attributes:
-        word_table: (vocabulary, 384) input vectors of the word pieces, read from the disk when used.
+    `word_table`: (vocabulary, 384) input vectors of the word pieces, read from the disk when used.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -94,7 +93,6 @@ class MiniLM:
         return len(self.pieces(text))
 
     def get_query_embedding(self, query: str) -> list[float]:
-        """The 384 numbers of a text's vector, of length 1."""
         return self.get_text_embedding_batch([query])[0]
 
     def get_text_embedding_batch(self, texts: Sequence[str]) -> list[list[float]]:

@@ -1,7 +1,6 @@
 """Dry-run stand-ins for models and index: they send nothing, but count and price an upper bound.
 
-Nothing here reduces the number of calls: no passage is found twice or dropped, no rewrite duplicates
-another, and every structured reply is refused once and retried.
+No passage is found twice or dropped, no rewrite duplicates another, every structured reply is refused once and retried.
 """
 
 import hashlib
@@ -134,7 +133,6 @@ class RehearsedIndex:
         return len(self._longest)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) copies of the first axis."""
         return np.eye(1, self._dimensions, dtype=np.float32).repeat(len(ids), axis=0)
 
     def _found(self, search: Hashable, k: int, scale: Scale) -> list[Hit]:

@@ -13,7 +13,6 @@ UNSIGNED = "assistantfinal"  # begins the answer of gpt-oss where the signs of i
 
 
 def _begun(word: str) -> str:
-    """A pattern of a word's beginnings."""
     return rf"(?:{'|'.join(word[:end] for end in range(len(word), 0, -1))})"
 
 
@@ -55,12 +54,8 @@ class WithoutReasoning:
     spare tokens of MedGemma and folds of a type for reasoning count too. `[THINK]`, "analysis" without a sign and a fold
     by its title can be the answer's own, and count only where a reply starts. Unmarked reasoning is not recognised.
 
-    Args:
-        begun: whether the reply is likely to begin inside a block, because the server's template opens it; the
-            text is then held back until it is closed, or the reply ends.
-
-    Attributes:
-        unopened: whether a block was closed that had not been opened.
+    `begun`: whether the reply is likely to begin inside a block, because the server's template opens it; the text is then
+    held back until it is closed, or the reply ends. `unopened`: whether a block was closed that had not been opened.
     """
 
     def __init__(self, *, begun: bool = False) -> None:
@@ -81,7 +76,6 @@ class WithoutReasoning:
 
     @property
     def too_long(self) -> bool:
-        """Whether there is more of it than is waited for."""
         return self._length + len(self._held) > MAX_REASONING
 
     def take(self, piece: str, *, last: bool = False) -> str:
@@ -173,10 +167,8 @@ BROKEN_OFF = re.compile(r"error|abort|cancel|insufficient|interrupt", re.IGNOREC
 class Reply:
     """A reply as it arrives.
 
-    Args:
-        says_end: whether the server reports why a reply ended; others are taken to be complete.
-
     Attributes:
+        says_end: whether the server reports why a reply ended; others are taken to be complete.
         text: what has arrived, without the model's reasoning.
         whole: what has arrived, as it is billed.
         finish: why it ended, empty until then; see `ModelCall`.
@@ -216,7 +208,6 @@ class Reply:
         return piece
 
     def note(self, raw: object, counts: dict[str, Any]) -> None:
-        """Note the finish reason of a chunk, its model, and the token counts in it."""
         for choice in getattr(raw, "choices", None) or ():
             # some name what was asked for elsewhere
             if getattr(getattr(choice, "delta", None), "content", None):
@@ -229,7 +220,6 @@ class Reply:
 
     @property
     def reports_usage(self) -> bool:
-        """Whether the provider reported token counts, sane or not."""
         return self._usage is not None
 
     def usage(self, characters: int) -> tuple[int, int] | None:

@@ -177,10 +177,7 @@ class Rerankers:
         return self.chosen(self._offered[0])
 
     def chosen(self, name: str) -> Reranker:
-        """A reranker by its name in the settings: a CrossEncoder by name or folder, or the scorer.
-
-        Raises SettingsError if the settings do not name it, MissingResource if it cannot be loaded.
-        """
+        """A reranker by its name in the settings; raises SettingsError for another, MissingResource if it does not load."""
         if name not in self._offered:
             names = ", ".join(self._offered)
             step = Message("Choose one of {names}, or add it to RAG_RERANKER after a comma.", names=names)

@@ -59,7 +59,6 @@ def _for(texts: Sequence[str]) -> Any:
     from tiktoken_ext import openai_public as public  # type: ignore[import-untyped]
 
     def described(load: Any) -> dict[str, Any]:
-        """The encoding as tiktoken describes it, its vocabulary loaded by this function."""
         described = types.FunctionType(
             public.o200k_base.__code__, {**vars(public), "load_tiktoken_bpe": load}
         )

@@ -26,10 +26,9 @@ class _InFront:
 
 
 class CachedIndex(_InFront):
-    """An index that caches its searches, for one question.
+    """An index that caches its searches, for one question; not thread-safe.
 
-    A shallow search is the beginning of a deeper one, so each search runs once, for the `depth` hits that any
-    setting can need; a deeper one is not cached. Not thread-safe: make one for each question.
+    Each runs once, for the `depth` hits that any setting can need: a shallow one is its beginning, a deeper one not cached.
     """
 
     def __init__(self, index: Index, depth: int) -> None:

@@ -35,14 +35,9 @@ OnFinish = Callable[[int, Step], None]
 
 @dataclass(frozen=True)
 class Strategy:
-    """Named stages in order.
+    """Named stages in order, with the control values that they were built with.
 
-    Args:
-        controls: the control values the stages were built with, for the trace.
-
-    Raises:
-        ConfigError: a stage needs something the stages before it do not leave, or cannot use the scale of
-            their scores.
+    Raises ConfigError if a stage needs what the stages before it do not leave, or cannot use the scale of their scores.
     """
 
     name: str
@@ -108,12 +103,9 @@ class Strategy:
     ) -> Trace:
         """Run every stage.
 
-        Strategies given the same `run.shared` run equal prefixes once; those that did not run a stage
-        themselves get its step marked `reused`. Each has the limits of `services` to itself.
-
-        Raises:
-            StageError: a stage failed; the stages before it were passed to `on_finish`.
-            Stopped: the user stopped the run. Both carry the calls that were sent.
+        Strategies given the same `run.shared` run equal prefixes once; those that did not run a stage themselves get its step
+        marked `reused`. Each has the limits of `services` to itself. Raises StageError once the stages before the failed one
+        were passed to `on_finish`, and Stopped; both carry the calls that were sent.
         """
         run = (run or Run()).with_new_budget()
         triage = Context(services, run).urgency(question)

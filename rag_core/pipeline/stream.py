@@ -57,7 +57,6 @@ class Done:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Those behind the trace."""
         return self.trace.calls
 
 
@@ -70,7 +69,6 @@ class Failed:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Those made before it failed."""
         return self.error.calls
 
 
@@ -101,9 +99,8 @@ def stream(
     whatever services; nothing else is shared between different ones. Closing the iterator stops the run; so does
     setting `stop`, and then every column still has an outcome.
 
-    Args:
-        services: of all strategies, or of each in order; an error in the place of one is its outcome.
-        reuse: earlier traces; a strategy ignores those of another question or engine (`Services.engine`).
+    `services` are of all strategies, or of each in order; an error in the place of one is its outcome. A strategy ignores
+    traces in `reuse` of another question or engine (`Services.engine`).
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     shared = Once()

@@ -29,7 +29,6 @@ LEAD = (
     "difference."
 )
 
-
 _FIELD = re.compile(r"(?<!\{)\{(\w[^{}]*)\}(?!\})")
 _PLACE = re.compile(r"\{([^{}]+)\}")  # what PromptTemplate fills in, if it is a field
 _OF_SYSTEM = ("about", "readers")  # fields of a system message, from the corpus's profile
@@ -282,7 +281,6 @@ JUDGE_ANSWER = Template(
         "{refused}Scores as JSON:"
     ),
 )
-
 
 COMPARE_ANSWERS = Template(
     name="compare_answers",

@@ -1,7 +1,4 @@
-"""Parsing JSON in model replies. An unreadable reply is an error; values are never made up.
-
-The error messages go back to the model when it is asked again.
-"""
+"""Parsing JSON in model replies; an unreadable one is an error, whose message goes back to the model."""
 
 import html
 import json

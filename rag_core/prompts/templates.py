@@ -1,8 +1,7 @@
 """Prompt templates for rewriting questions, in our own words but for PUBLISHED.
 
-The multi-query set follows the intents of Multi-Query Rewriter RAG (Query Rewriting Templates), the two
-reformulation sets those of RAG-MSR (README, Step 1 and Reformulation Improvement). The offline engine
-uses a template's name, a language model its text.
+The multi-query set follows the intents of Multi-Query Rewriter RAG (Query Rewriting Templates), the reformulation sets
+those of RAG-MSR (README, Step 1, Reformulation Improvement). The offline engine uses a name, a model the text.
 """
 
 import re
@@ -221,16 +220,10 @@ def custom_template(
     *,
     ready: Sequence[Template] = tuple(READY_TEMPLATES.values()),
 ) -> Template:
-    """A custom rewriting template, or the built-in one with the same name and texts.
+    """A custom rewriting template, or the built-in one of `ready` with the same name and texts.
 
-    Args:
-        text: the message to the language model, with {question} at least once, and no other field but those of
-            the built-in ones.
-        system: the system message; that of the built-in ones by default.
-        ready: the built-in ones.
-
-    Raises:
-        ConfigError: the name or the text is invalid; the message says why.
+    The text, for the language model, has {question} at least once, and no other field but those of the built-in ones; the
+    system message is theirs by default. Raises ConfigError, which says why, for a wrong name or text.
     """
     name, text, like = " ".join(name.split()), text.strip(), ready[0]
     system = like.system if system is None else system.strip()

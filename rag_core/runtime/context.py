@@ -26,10 +26,7 @@ COMPARED = 20  # passages of each of the usual searches that a label compares wi
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What one stage did: calls it used (those it made itself in `made`), warnings, queries as read.
-
-    `outranked`, `embeddings` and `exchanges` are those of a `Step`.
-    """
+    """What one stage did: calls it used (those it made itself in `made`), warnings, and the rest as in a `Step`."""
 
     calls: list[ModelCall] = field(default_factory=list)
     made: set[ModelCall] = field(default_factory=set)
@@ -54,16 +51,12 @@ class _Reply:
 
     @property
     def finish(self) -> str:
-        """Why it ended; see `ModelCall`."""
         return self.exchange.calls[-1].finish if self.exchange.calls else COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What one stage sees while it runs. `Context(services)` makes a run of its own.
-
-    Every stage has its own meter, so threads never share one.
-    """
+    """What one stage sees while it runs, with a meter of its own; `Context(services)` makes a run too."""
 
     services: Services
     run: Run = field(default_factory=Run)
@@ -93,9 +86,8 @@ class Context:
     def as_searched(self, text: str) -> str:
         """A query as read and, if it is urgent, with the names of its signs, which its own words may be far from.
 
-        "She is jerking all over" is then searched for with "a fit". Over the 58 dev questions with a sign, nDCG@8 of
-        `simple_semantic`, `bm25`, `hybrid_rrf` and `ensemble` is 0.551, 0.432, 0.500 and 0.697; as read, it is 0.477, 0.330,
-        0.451 and 0.649.
+        "She is jerking all over" is then searched for with "a fit". Over the 58 dev questions with a sign, nDCG@8 is 0.551
+        for `simple_semantic`, 0.432 `bm25`, 0.500 `hybrid_rrf`, 0.697 `ensemble`; as read, 0.477, 0.330, 0.451, 0.649.
         """
         return " ".join((self.as_read(text), *self.urgency(text).signs))
 
@@ -106,8 +98,7 @@ class Context:
     def usual_hits(self, question: str, k: int) -> Sequence[Hit]:
         """The k passages that a question finds by known questions, then those by words; none where no questions are known.
 
-        What is decided for the question, or holds for the question and a passage, is decided by these, so that it is the
-        same in every column.
+        What is decided for the question, alone or with a passage, is decided by these: it is the same in every column.
         """
         asked, read = self.services.asked, self.as_read(question)
         if asked is None:
@@ -165,10 +156,7 @@ class Context:
             return self.embed(texts, "passage", languages)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
-        """The reranker's scores of hits for a query as searched, and their scale; equal hits count once.
-
-        Raises ConfigError without a reranker, and ProviderError for a wrong number of scores or no number.
-        """
+        """The reranker's scores for a query as searched, and their scale; raises ConfigError or ProviderError."""
         self.run.check_stop()
         reranker = self.services.reranker
         if reranker is None:
@@ -219,8 +207,7 @@ class Context:
     def reply(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> tuple[str, str]:
         """The model's reply and why it ended (`ModelCall.finish`); equal prompts are sent once.
 
-        The offline engine gets the question as read, a language model as typed. `emit` receives the reply
-        piece by piece, or all at once when another strategy asked for it.
+        The offline engine gets the question as read, a model as typed. `emit` gets pieces, or a shared reply at once.
         """
 
         def ask() -> _Reply:
@@ -269,17 +256,13 @@ class Context:
         return reply.exchange.reply, reply.finish
 
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
-        """Replies to prompts sent at the same time, in order; a failed call gives its error instead.
-
-        Raises Stopped, or LimitReached if the limits do not allow all of them.
-        """
+        """Replies to prompts sent at the same time, in order, or a call's error; raises Stopped, or LimitReached for all."""
         return self.map_or_error(self.complete, prompts)
 
     def complete_parsed(self, template: Template, parse: Callable[[str], T], **fields: Any) -> T:
         """A structured reply, parsed; a malformed one is requested once more.
 
-        `parse` raises ValueError for a malformed reply; the template's field `refused` gets its reason.
-        ProviderError means that every reply was malformed.
+        `parse` raises ValueError, whose reason the template's field `refused` gets. ProviderError: every reply was malformed.
         """
         reason = reply = ""
         for _ in range(ATTEMPTS):

@@ -47,7 +47,6 @@ class Once:
         self._futures: dict[Hashable, Future[Any]] = {}
 
     def put(self, key: Hashable, value: object) -> None:
-        """Store a value that is already known."""
         future: Future[Any] = Future()
         future.set_result(value)
         with self._lock:
@@ -69,7 +68,6 @@ class Once:
         return cast(T, future.result()), first
 
     def forget(self, key: Hashable) -> None:
-        """Release a value that nobody will ask for again."""
         with self._lock:
             self._futures.pop(key, None)
 
@@ -78,11 +76,9 @@ class Once:
 class Limits:
     """The most that one run may use.
 
-    Args:
-        calls: language model calls; None for no limit.
-        cost_usd: US dollars, language models and embeddings together; None for no limit. A call with an
-            unknown price adds nothing here, so only `calls` limits it. Calls in progress when the limit
-            is reached still finish, so a stage that makes several at once can exceed it.
+    `calls` are of language models; `cost_usd`, US dollars, of these and embeddings together. None: no limit. Only `calls`
+    limits calls of unknown price. Those in progress when a limit is reached still finish, so a stage that makes several
+    at once can exceed it.
     """
 
     calls: int | None = None
@@ -153,10 +149,8 @@ class Run:
         return self.stop is not None and self.stop.is_set()
 
     def check_stop(self) -> None:
-        """Raise Stopped if the user has stopped the run."""
         if self.is_stopped():
             raise Stopped
 
     def with_new_budget(self) -> Run:
-        """The same run with nothing used yet."""
         return replace(self, budget=Budget())

@@ -24,10 +24,7 @@ TextKind = Literal["query", "passage"]  # some models embed the two differently
 
 
 class Llm(Protocol):
-    """A language model, or the offline engine in its place (`offline`), which reads a prompt's fields.
-
-    `key` identifies it: name and server, or everything the offline engine depends on.
-    """
+    """A language model, or the offline engine (`offline`), which reads a prompt's fields; `key` identifies it."""
 
     name: str
     key: str
@@ -38,10 +35,9 @@ class Llm(Protocol):
 
 
 class Embedder(Protocol):
-    """A text embedding model.
+    """A text embedding model; `count` counts a text's tokens.
 
-    `weights` is its name and version; `key` also says how it reads other languages, and is part of an index's
-    identity. `count` counts a text's tokens.
+    `weights` is its name and version; `key`, a part of an index's identity, also says how it reads other languages.
     """
 
     name: str
@@ -233,7 +229,6 @@ class Services:
 
     @functools.cached_property
     def identity(self) -> Hashable:
-        """The engine as part of a cache key."""
         return tuple(sorted(self.engine.items()))
 
     def llm(self, purpose: str) -> Llm:

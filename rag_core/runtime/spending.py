@@ -45,10 +45,7 @@ class Spending:
         self._visitors: dict[str, _Used] = defaultdict(_Used)
 
     def reserve(self, visitor: str, calls: int = 1, dollars: float = 0.0) -> None:
-        """Count calls and their highest cost in dollars before they are made.
-
-        Raises LimitReached, with nothing counted, if a budget does not allow them.
-        """
+        """Count calls and their highest cost in dollars before they are made; raises LimitReached, with nothing counted."""
         settings = self._settings
         with self._lock:
             both = self._used(visitor)
@@ -116,7 +113,6 @@ class Visitor(Payer):
 
 
 payer: ContextVar[Payer] = ContextVar("payer", default=Payer())  # noqa: B039  # it has no state
-
 
 _listeners: list[Callable[[Sequence[ModelCall]], None]] = []
 

@@ -80,7 +80,6 @@ class Removal:
         return cls(settings, found, sorted(questions), sorted(codes))
 
     def carry_out(self, progress: Progress = no_progress) -> Iterator[str]:
-        """Remove it all, step by step; says what was done."""
         # First: once the documents are forgotten, nothing tells which questions have their text
         if self.questions and (history := History.opened(self.settings)):
             count = history.forget(self.questions)

@@ -1,7 +1,4 @@
-"""A saved session as one HTML file to keep, send or print: no script, nothing fetched, every text escaped.
-
-The markup is in `templates/`, whose engine escapes every value.
-"""
+"""A saved session as one HTML file: no script, nothing fetched, and every text escaped by the engine of `templates/`."""
 
 import functools
 import re
@@ -37,14 +34,9 @@ _MARKER = re.compile(r"\[(\d+)\]")
 def report(
     traces: Sequence[Saved], when: datetime, failures: Sequence[str] = (), language: str = "en"
 ) -> str:
-    """A session as HTML.
+    """A session of one question as HTML, in a language by its ISO 639-1 code; `failures` are sentences.
 
     What to do about an urgent question is read from the question again, so that it is today's advice.
-
-    Args:
-        traces: of one question; at least one.
-        failures: a sentence for each strategy that gave no result.
-        language: of what the report itself says; an ISO 639-1 code.
     """
     columns = [_Column(number, trace, language) for number, trace in enumerate(traces, start=1)]
     differences = differences_of([column.told for column in columns])
@@ -120,7 +112,6 @@ class _Column:
 
     @property
     def title(self) -> str:
-        """The strategy's title, after its label where that says more."""
         trace = self.trace
         known = trace.strategy in RECIPES
         title = translated(self.language, RECIPES[trace.strategy].title) if known else trace.strategy
@@ -128,7 +119,6 @@ class _Column:
 
     @property
     def changed(self) -> str:
-        """The controls that differ from the defaults."""
         trace = self.trace
         return describe_changes((trace.strategy, trace.controls)) if trace.strategy in RECIPES else ""
 
@@ -150,7 +140,6 @@ class _Column:
 
     @property
     def text(self) -> str:
-        """The answer after its notice."""
         answer = self.trace.answer
         return answer.text.removeprefix(answer.notice).strip() if answer else ""
 
@@ -161,7 +150,6 @@ class _Column:
 
     @property
     def cited(self) -> dict[int, list[Citation]]:
-        """Number of a passage -> its citations, in the order of the answer."""
         found: dict[int, list[Citation]] = {}
         for one in self.trace.answer.citations if self.trace.answer else ():
             if 1 <= one.n <= len(self.trace.contexts):

@@ -21,10 +21,7 @@ SAME_SCORE = 1e-4  # relative; larger than the rounding differences between mach
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that changed, in a sentence.
-
-    `what` is "engine", "strategy", "queries", "passages", "scores", "labels", "answer", "cost" or "run".
-    """
+    """One thing that changed (engine, strategy, queries, passages, scores, labels, answer, cost or run), in a sentence."""
 
     what: str
     says: str
@@ -38,7 +35,6 @@ class Replayed:
     differences: tuple[Difference, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The shape `rag replay --json` prints for each trace."""
         return {
             "label": self.saved.name,
             "strategy": self.saved.strategy,
@@ -49,14 +45,8 @@ class Replayed:
 def replay(saved: Sequence[Saved], lab: Lab, *, own_corpora: bool = True) -> list[Replayed]:
     """Run saved traces again, all at the same time; a run that fails counts as a difference.
 
-    The first runs on the lab's corpus, and so do those that searched the same one.
-
-    Args:
-        own_corpora: whether the others run on theirs, or on the lab's too.
-
-    Raises:
-        DataError: a strategy or control in the file no longer exists.
-        RagError: this lab cannot take the question.
+    The first runs on the lab's corpus, as do those that searched the same one; with `own_corpora` the others run on theirs.
+    Raises DataError if a strategy or control no longer exists, RagError if this lab cannot take the question.
     """
     try:
         columns = [

@@ -81,7 +81,6 @@ class SavedStep(_Part):
 
     @property
     def cost_usd(self) -> float | None:
-        """US dollars of its calls; None when a price is unknown."""
         return Cost.of(self.calls).usd
 
 
@@ -140,12 +139,9 @@ class _Compared(_Part):
 def session_json(
     traces: Sequence[Trace], labels: Sequence[str] = (), voted: Sequence[bool] = ()
 ) -> dict[str, Any]:
-    """The JSON that `rag compare --json` prints, and `read_session` reads.
+    """The JSON that `rag compare --json` prints, and `read_session` reads, of at least one trace of one question.
 
-    Args:
-        traces: of one question; at least one.
-        labels: a name for each; the strategies' by default, numbered where one stands several times.
-        voted: whether each was voted best while the names were hidden; empty without a vote.
+    `labels` are the strategies' by default, numbered where equal; `voted` says which were voted best, if there was a vote.
     """
     return {
         "notice": NOTICE,
@@ -171,11 +167,7 @@ def _labels(traces: Sequence[Trace]) -> list[str]:
 
 
 def read_session(path: Path) -> tuple[Saved, ...]:
-    """The traces of a session file: at least one, all for the same question.
-
-    Raises:
-        DataError: the file cannot be read, or is not a session.
-    """
+    """The traces of a session file: at least one, all for the same question; raises DataError."""
     text = read_text(path)
     try:
         return parse_session(json.loads(text))
@@ -196,11 +188,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_session(data: object) -> tuple[Saved, ...]:
-    """The traces in the JSON of a session, as `session_json` gives it.
-
-    Raises:
-        DataError: it is of another shape, has no trace, or more than one question.
-    """
+    """The traces in the JSON of a session, as `session_json` gives it; raises DataError for another shape."""
     try:
         several = isinstance(data, dict) and "traces" in data
         traces = _Compared.model_validate(data).traces if several else (Saved.model_validate(data),)

@@ -39,8 +39,7 @@ class Generate(Stage):
     For an urgent question, the prompt asks for what to do now first. An abstention, or an answer of the offline
     engine that cannot, begins with our own notice; another model's answer that does not gets a remark.
 
-    Args:
-        template: the prompt; its fields are question, sources and, optionally, urgency.
+    The fields of `template` are question, sources and, optionally, urgency.
 
     Example:
         >>> from rag_core.stages import Bm25, Retrieve

@@ -31,9 +31,7 @@ RERANKER = "reranker"  # the scale of the configured reranker, whichever it is
 class Flow:
     """What the state will contain between two stages, worked out before anything runs.
 
-    Args:
-        scales: source -> scale of its scores; a source is a retriever, or after fusion the fusion stage.
-        stages: names of the stages so far.
+    Scales are those of scores, by source: a retriever, or after fusion the fusion stage.
     """
 
     content: Content = "the question"
@@ -161,9 +159,8 @@ class FusionStage(Stage):
 class RerankStage(Stage):
     """Rescores each ranking.
 
-    With several rankings, each is scored against the query it was retrieved with (RAG-MSR's reranking within
-    each query). A single ranking, after fusion or from one search, is always scored against the user's
-    question. The same applies to stages that select by relevance (`Mmr`).
+    Several are each scored against the query they were retrieved with (RAG-MSR's reranking within each query), a single
+    one, after fusion or from one search, against the user's question. So do stages that select by relevance (`Mmr`).
     """
 
     kind = "rerank"

@@ -28,8 +28,7 @@ _SPAN_ENDS = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
 def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:
     """SHA-256 of the contexts' (title, text) pairs, in order, without what a prompt leaves out or writes otherwise.
 
-    Computed from the rendered prompt when it is sent and from the hits when they are shown: equal hashes
-    mean that the screen shows the evidence the model saw.
+    Of the prompt as sent and of the hits as shown: if equal, the screen shows the evidence the model saw.
     """
     digest = hashlib.sha256()
     for title, text in contexts:
@@ -57,9 +56,8 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
     so does every merger of three sentences of the cited passage. A claim in another language than the
     passage, or with fewer than two content words, cannot be checked this way.
 
-    Returns:
-        The text with valid markers only (resolving it again changes nothing); its citations in text order, one
-        for each context, quote and verdict; and the number of invalid numbers removed.
+    Returns the text with valid markers only (resolving it again changes nothing); its citations in text order, one for
+    each context, quote and verdict; and the number of invalid numbers removed.
     """
     invalid = 0
     while True:  # removing a marker can leave another: "[[9]1]"

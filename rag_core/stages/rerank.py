@@ -38,12 +38,9 @@ class Rerank(RerankStage):
 class RerankByQuestions(RerankStage):
     """Adds to each score how like the question is to those that the passage is known to answer.
 
-    score = z + weight · likeness, where z is the score so far, standardised over the list. A passage without known
+    score = z + weight · likeness, weight >= 0 and z the score so far, standardised over the list. A passage without known
     questions gets the mean of the others; in a corpus without any, every hit keeps its score. The first AMONG get
     weight · WORDS · `AskedQuestions.words_among` them more: among sections on one subject, other words tell which is meant.
-
-    Args:
-        weight: of the likeness, >= 0.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # no questions are known of these passages
@@ -106,8 +103,7 @@ class LlmRerank(RerankStage):
     the scale open, the prompt decides. A malformed reply is requested once more. A passage without a score is
     left out, with a warning: a failure is not a score of 0.
 
-    Args:
-        template: the prompt; its fields are question and sources, and optionally refused: why the last reply was refused.
+    The fields of `template` are question and sources, and optionally refused: why the last reply was refused.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # its model: share of the question's words
@@ -190,10 +186,7 @@ class Blend(RerankStage):
 
     RAG-MSR, README, Step 3: Inter-Query Scoring & Filtering; α = 0.4 is the default of its code (scoring.py).
 
-    S_cos gets its own vote; the vote of S_final shows both terms with their weights.
-
-    Args:
-        alpha: 0 to 1; 1 needs no judge before it.
+    S_cos gets its own vote; the vote of S_final shows both terms with their weights. α is 0 to 1; 1 needs no judge before it.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context

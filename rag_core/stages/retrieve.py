@@ -31,13 +31,10 @@ class _IndexRetriever(Retriever):
 
 @dataclass(frozen=True)
 class Dense(_IndexRetriever):
-    """Dense retrieval: the passages with the highest cosine similarity of embeddings.
+    """Dense retrieval: the passages with the highest cosine similarity of embeddings. k is at least 1.
 
     A query with passages (HyDE) is embedded as the normalised mean of their embeddings and that of its
     question text, if any.
-
-    Args:
-        k: number of hits, >= 1.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -112,9 +109,7 @@ class Asked(Retriever):
     People or a model wrote down what each passage answers (doc2query, Nogueira et al. 2019; HyPE; QuOTE, arXiv
     2502.10976): a question is more like a question than like the text that answers it.
 
-    Args:
-        k: number of hits, >= 1.
-        alone: whether it is the strategy's only search, so that a corpus without known questions is worth a warning.
+    k is at least 1. `alone`: whether it is the only search, so that a corpus without known questions is worth a warning.
 
     Example:
         >>> from rag_core.testing import sample_context  # each of its passages answers "What about" and its text
@@ -147,9 +142,7 @@ class Asked(Retriever):
 class Retrieve(Stage):
     """Runs every query on every retriever, in parallel; one ranking each.
 
-    Args:
-        deduplicate: passages of equal text are one candidate (`one_per_text`), so that a search that finds copies
-            gives fewer than it was asked for.
+    With `deduplicate`, passages of equal text are one candidate (`one_per_text`): a search that finds copies gives fewer.
 
     Example:
         >>> from rag_core.testing import sample_context

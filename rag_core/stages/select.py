@@ -28,10 +28,7 @@ KEPT_COSINES = 100  # picks and questions whose cosines to all rows are kept for
 
 @dataclass(frozen=True)
 class Top(SelectStage):
-    """The first k hits.
-
-    Args:
-        k: >= 1.
+    """The first k hits. k is at least 1.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -72,9 +69,7 @@ class Threshold(SelectStage):
 
     RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py).
 
-    Args:
-        theta: θ, on the scale of the ranking: a cosine, the judge's score or S_final. Other scores order one
-            list and have no fixed meaning.
+    θ is on the ranking's scale: a cosine, the judge's score or S_final. Other scores order one list, without fixed meaning.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -124,9 +119,7 @@ class Mmr(SelectStage):
     The score of a hit is its MMR value when it was picked; its vote shows both terms and the most similar
     passage picked before it.
 
-    Args:
-        k: how many to pick, >= 1.
-        lambda_: λ; 1 orders by relevance alone, 0 by novelty alone.
+    k is at least 1; λ = 1 orders by relevance alone, 0 by novelty alone.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -255,9 +248,7 @@ def mmr_split(
     values go to the lower row. Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that
     is a hundredth. The rows compared last are kept, with their cosines to picks: see `_rows_of`.
 
-    Args:
-        question: (d,) L2-normalised.
-        vectors: (n, d), rows L2-normalised.
+    `question`, (d,), and the rows of `vectors`, (n, d), are L2-normalised.
 
     Example:
         >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
@@ -292,15 +283,12 @@ def mmr_split(
 class Spread(SelectStage):
     """Moves passages down that repeat a document.
 
-    The i-th passage of a document counts weight^(i − 1) of its worth.
+    The i-th passage of a document counts weight^(i − 1) of its worth; weight is 0 to 1, where 1 makes no difference.
 
     A passage's worth is its score as a share of the list's range, 0 (lowest) to 1 (highest), because scores of
     different scales are not comparable. Each further passage of a document tends to tell less that is new: the
     discount of α-nDCG (Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008)
     with documents in place of nuggets, and weight = 1 − α. Scores stay as they are; only the order changes.
-
-    Args:
-        weight: 0 to 1; 1 for no difference between documents.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # each of these passages is a document

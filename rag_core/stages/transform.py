@@ -128,8 +128,7 @@ class Rewrite(TransformStage):
     Failed and repeated rewrites are dropped with a warning; the rest keep the positions of their templates. A
     rewrite that loses a number, negation, drug or week of the question is kept, with a warning.
 
-    Args:
-        keep_question: search with the question too, as the first query; then it alone remains if all rewrites fail.
+    With `keep_question`, the question is the first query, and it alone remains if all rewrites fail.
 
     Example:
         >>> from rag_core.prompts.templates import STANDALONE, SYNONYMS

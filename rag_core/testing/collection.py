@@ -186,11 +186,7 @@ def _by_rule(prompt: Prompt) -> str:
 
 
 def sample_services(passages: Sequence[Passage] = PASSAGES, llm: ScriptedLlm | None = None) -> Services:
-    """Services on which every built-in strategy runs, over these passages.
-
-    Args:
-        llm: answers, rewrites and judges; a new `ScriptedLlm` by default.
-    """
+    """Services on which every built-in strategy runs, over these passages; `llm` answers, rewrites and judges."""
     embedder, model = BagOfWords(), llm or ScriptedLlm()
     asked = [Asked(one.id, one.language, f"What about {one.text}") for one in passages]
     vectors = embedder.embed([one.question for one in asked])[0]

@@ -17,16 +17,13 @@ from .collection import PASSAGES, ScriptedLlm, sample_services
 
 
 def check_strategy(recipe: Recipe) -> None:
-    """Check that a strategy keeps the contract of the built-in ones.
+    """Check that a strategy keeps the contract of the built-in ones; raises AssertionError, which says where.
 
-    No text is missing or longer than one line, and `rag strategies --json` can print it. Every control has
-    bounds and help, accepts both bounds, refuses values outside them, survives a round trip through text and
-    JSON, and changes the fingerprint and the result; an idle one changes neither. Every preset builds. The
-    strategy gives an answer, also on one passage or none, opens no network connection, makes no more model
-    calls than it declares, and each of its stages passes `check_stage`.
-
-    Raises:
-        AssertionError: it breaks the contract; the message says where.
+    No text is missing or longer than one line, and `rag strategies --json` can print it. Every control has bounds and
+    help, accepts both bounds, refuses values outside them, survives a round trip through text and JSON, and changes the
+    fingerprint and the result; an idle one changes neither. Every preset builds. The strategy gives an answer, also on
+    one passage or none, opens no network connection, makes no more model calls than it declares, and each of its stages
+    passes `check_stage`.
     """
     name = recipe.name
     _check_texts(recipe)

@@ -103,10 +103,7 @@ class PanelError(RagError):
 
 
 class StageError(RagError):
-    """A stage failed while running.
-
-    `__cause__` is the original error; `calls` covers the entire run, `exchanges` what the failed stage asked models.
-    """
+    """A stage failed, by `__cause__`; `calls` covers the entire run, `exchanges` what the stage asked models."""
 
     def __init__(
         self,

@@ -54,8 +54,7 @@ RULES: Mapping[Label, Message] = {
 class Thresholds:
     """The lowest scores for High and Medium, and how often each label was right.
 
-    By label, `answered` and `related` are the shares, in [0, 1], of the `shown` passages that answer the
-    question, or are only related to it.
+    By label, `answered` and `related`: the shares, in [0, 1], of the `shown` passages that answer, or are only related.
     """
 
     high: float
@@ -105,10 +104,7 @@ class LabelRules:
     def relevance(
         self, scorer: Scorer, scores: Sequence[float], language: str, model: str
     ) -> list[Relevance]:
-        """One label per score of a model, in rank order; raises ValueError without thresholds for them.
-
-        Languages without thresholds use the English ones, and the rule says so.
-        """
+        """One label per score, in rank order, by English thresholds for lack of others; raises ValueError without any."""
         if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]
         native = self._thresholds.get(_key(scorer, model, language))

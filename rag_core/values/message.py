@@ -9,7 +9,6 @@ from typing import Any
 
 NOTICE = "Demonstration, not medical advice."
 
-
 # Names alone, not attributes or widths: a template that was stored may come from anywhere
 _TEMPLATE = re.compile(
     r"(?:[^{}]|{{|}}|{[A-Za-z_]\w*(?:![rs])?(?::[+]?,?(?:\.\d)?[dgf%]?)?})*", re.ASCII | re.DOTALL
@@ -21,10 +20,8 @@ class Message(str):
 
     It is a plain string wherever one is expected. `parts_of` keeps its parts where it is stored.
 
-    Args:
-        template: the sentence, a literal with {name}s, so that a catalogue's extraction finds it; without fields, its
-            braces are text.
-        fields: what stands at the names, as `str.format` has them; a field may be a Message itself.
+    The template is a literal with {name}s, so that a catalogue's extraction finds it; without fields, its braces are
+    text. Fields stand at the names, as `str.format` has them; one may be a Message itself.
 
     Example:
         >>> said = Message("used at {rank}", rank=2)

@@ -12,21 +12,14 @@ LONGEST_NAME = 200  # characters of a model's name
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Names of models; an empty one was not chosen.
+    """Names of models; an empty one was not chosen. Raises ConfigError for a name that no model could have.
 
-    Args:
-        model: writes the answers, and plays the other two roles unless those are chosen; `OFFLINE_MODEL` is the
-            offline engine.
-        reranker: scores passages against the question; `OFFLINE_MODEL` is the offline scorer.
-
-    Raises:
-        ConfigError: a name is too long, or no text that could be one.
+    `model` writes the answers, and plays the roles of the other two unless those are chosen; `OFFLINE_MODEL` is the
+    offline engine, as a `reranker`, which scores passages against the question, the offline scorer.
 
     Example:
         >>> str(ModelChoice("gpt-4o-mini", judge_model="gpt-4o"))
         'model: gpt-4o-mini, judge: gpt-4o'
-        >>> bool(ModelChoice())
-        False
     """
 
     model: str = ""
@@ -59,7 +52,6 @@ class ModelChoice:
 
     @property
     def named(self) -> Mapping[str, str]:
-        """Field -> name, of the models that were chosen."""
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name))}
 
     def check_offered(self, models: Collection[str]) -> None:

@@ -53,10 +53,7 @@ def private_file(path: Path) -> None:
 
 
 def secret_of(path: Path) -> bytes:
-    """The 32 random bytes in a private file, made if it is missing; two processes that make it get the same.
-
-    Raises OSError if it can be neither read nor made.
-    """
+    """The 32 random bytes in a private file, made by whichever process comes first; raises OSError."""
     if not path.exists():
         private_home(path.parent)
         made = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
@@ -87,10 +84,7 @@ def tighten(folder: Path) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a private file completely or not at all, in valid Unicode; missing folders are private too.
-
-    Raises StorageError if it cannot be written.
-    """
+    """Write a private file, in private folders, completely or not at all, in valid Unicode; raises StorageError."""
     part = path.with_name(path.name + ".part")
     try:
         if not path.parent.exists():

@@ -31,10 +31,7 @@ _OBJECT, _TUPLE, _MAPPING, _MESSAGE = "#", "()", "{}", '""'  # keys that mark wh
 
 
 def pack(value: Any) -> str:
-    """JSON of a value of `KINDS` dataclasses, tuples, lists, mappings with text keys and plain values.
-
-    Raises TypeError if it has another part.
-    """
+    """JSON of a value of `KINDS` dataclasses, tuples, lists, mappings with text keys and plain values; else TypeError."""
     objects: list[list[Any]] = []
     places: dict[int, int] = {}  # id -> place; `value` keeps the objects, and so their ids, alive
 

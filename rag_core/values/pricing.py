@@ -48,11 +48,7 @@ class PriceList:
 
     @classmethod
     def read(cls, path: Path) -> PriceList:
-        """A price list: one entry per model, optionally with snapshots sold at the same price.
-
-        Raises DataError if the file is missing or malformed, an entry lacks a field, or a model is listed
-        twice.
-        """
+        """A price list, an entry a model, maybe with snapshots; raises DataError if it is missing, malformed or ambiguous."""
         return read_data_file(path, cls._parsed)
 
     @classmethod
@@ -71,7 +67,6 @@ class PriceList:
 
     @classmethod
     def of(cls, settings: Settings) -> PriceList:
-        """The price list of the settings' data folder; raises as `read` does."""
         return cls.read(settings.data / "prices.toml")
 
     def get(self, model: str) -> Price | None:
@@ -88,6 +83,5 @@ class PriceList:
         }
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
-        """The cost of one call in US dollars; None when the model's price is unknown."""
         price = self.get(model)
         return None if price is None else price.cost_usd(input_tokens, output_tokens)

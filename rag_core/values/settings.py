@@ -35,10 +35,7 @@ READING: tuple[Role, ...] = ("answer", "rewrite", "judge")  # the roles whose mo
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of a role's model, and the key it is sent; no URL means OpenAI's.
-
-    The settings named are those to check when it cannot be reached, or refuses the key.
-    """
+    """The server of a role's model, and its key; no URL means OpenAI's. The settings are those to check if it fails."""
 
     url: str | None
     key: SecretStr | None
@@ -321,8 +318,7 @@ class Settings(BaseSettings):
     def server(self, role: Role) -> Server | None:
         """The server of a role's model; None when neither a base URL nor a key is set.
 
-        The rewriter model also enriches passages. A role's URL and key each default to the common ones, so
-        a common key is sent to every server.
+        The rewriter also enriches passages. URL and key default to the common ones: a common key goes to every server.
         """
         own = {"rewrite": "rewriter", "enrich": "rewriter", "judge": "judge"}.get(role, OPENAI)
         url, key = (
@@ -367,7 +363,6 @@ class Settings(BaseSettings):
 
     @property
     def embeds_with_provider(self) -> bool:
-        """Whether a provider's model embeds every question, whoever answers it."""
         return self.embedding.startswith(f"{OPENAI}:")
 
     @property
@@ -433,7 +428,6 @@ def read_settings(**arguments: Any) -> Settings:
 
 
 def _names(listed: str) -> list[str]:
-    """The names in a setting that separates them by commas."""
     return [name.strip() for name in listed.split(",") if name.strip()]
 
 

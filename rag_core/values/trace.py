@@ -61,8 +61,7 @@ class Exchange:
     """A prompt as a model got it, and the reply.
 
     Args:
-        system: the system message as sent; empty for the offline engine, which is sent no text.
-        text: the user message as sent; empty for the offline engine.
+        system, text: the messages as sent; empty for the offline engine, which is sent no text.
         fields: field -> what filled it in; passages by number and title.
         reply: as received, also where it was cut off or could not be used.
         offline: whether the offline engine replied: it reads `prompt` and the fields instead of a text.
@@ -142,11 +141,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One question run through one strategy.
-
-    `fingerprint` identifies stages, parameters and chosen models; `models` were chosen in place of the
-    settings', and `engine` has those that ran.
-    """
+    """One question run through one strategy; `fingerprint` identifies stages, parameters and the chosen `models`."""
 
     question: str
     strategy: str
@@ -194,7 +189,6 @@ class Trace:
 
     @property
     def seconds(self) -> float:
-        """Total seconds of all stages, including reused ones."""
         return sum(step.seconds for step in self.steps)
 
     @property
@@ -212,10 +206,7 @@ class Trace:
         return (self.engine.get("index") or "").partition(",")[0]
 
     def remarks(self, year: int | None = None) -> tuple[Remark, ...]:
-        """The answer's remarks and, if every passage it cites is old by now, or in a given year, one on that.
-
-        The age is no part of the answer: the same answer is older next year.
-        """
+        """The answer's remarks and, if every passage it cites is old by now, or in a given year, one on that."""
         if not self.answer:
             return ()
         passages = {hit.id: hit.passage for hit in self.ranking}
@@ -299,7 +290,6 @@ def _context_json(rank: int, hit: Hit) -> dict[str, Any]:
 
 
 def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
-    """An answer with its citations, its grounding and the remarks on its evidence."""
     return {
         "text": answer.text,
         "citations": [
@@ -346,11 +336,7 @@ def _step_json(step: Step) -> dict[str, Any]:
 
 
 def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
-    """The metric keys of the Multi-Query Rewriter RAG module (process_rewriter_query), from the calls of a trace.
-
-    Token totals count language-model calls; `total_cost` counts every call, embeddings included.
-    `usage_source` and `cost_source` say where tokens and prices come from.
-    """
+    """The metric keys of the Multi-Query Rewriter RAG module (process_rewriter_query); `total_cost` has embeddings too."""
     language = tuple(call for call in calls if call.of_language_model)
     rewrite = tuple(call for call in language if call.purpose == "rewrite")
     answer = tuple(call for call in language if call.purpose == "answer")

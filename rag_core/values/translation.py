@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 def translate(language: str, message: str, /, **fields: object) -> str:
-    """A message in a language, its {fields} filled in; in English where the catalogue does not have it.
-
-    Args:
-        language: ISO 639-1 code; one without a catalogue gets English.
-        message: the English sentence, a literal, so that the extraction finds it.
-        fields: what stands at the message's {name}s, as `str.format` has them; a `Message` is translated too.
+    """A message in a language, its {fields} filled in, Messages among them translated; English without a catalogue entry.
 
     Example:
         >>> translate("es", "{count} tokens", count=1200)

@@ -33,7 +33,6 @@ class Triage:
         return self.level != "routine"
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON that `rag triage --json` prints and a trace carries."""
         return {
             "level": self.level,
             "signs": list(self.signs),

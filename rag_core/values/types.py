@@ -44,7 +44,6 @@ class Passage:
 
     Args:
         id: document id, position and content hash.
-        title: title of the document; may be empty.
         heading: path of headings below the title, joined by " › "; may be empty.
         text: the text itself, without title and heading.
         language: ISO 639-1 code of the text, such as "en".
@@ -73,13 +72,7 @@ class Passage:
     metadata: tuple[tuple[str, str], ...] = ()
 
     def with_copies(self, copies: Sequence[Passage]) -> Passage:
-        """The same passage for others of equal text, with the sources of all.
-
-        Example:
-            >>> leaflet = Passage("b", "b", "Ward leaflet", "Call us.", source="Trust, 2024")
-            >>> Passage("a", "a", "Handbook", "Call us.").with_copies([leaflet]).source
-            '“Handbook”. Also in “Ward leaflet” (Trust, 2024)'
-        """
+        """The same passage for others of equal text, with the sources of all."""
         if not copies:
             return self
         also = translate(self.language, "Also in")
@@ -104,7 +97,7 @@ class Passage:
 
     @property
     def gives_orders(self) -> bool:
-        """Whether it gives orders to a language model; see `values.orders`."""
+        """Whether it gives orders to a language model; see `values.prompt_injection`."""
         return any_gives_orders(self.full_title, self.text, self.doc_id)
 
     @property
@@ -114,11 +107,9 @@ class Passage:
 
     @property
     def difference(self) -> str:
-        """One sentence naming both sides where guidance differs; empty if it does not."""
         return self.difference_in("en")
 
     def difference_in(self, language: str) -> str:
-        """`difference` in a language: "en" or "es"."""
         return difference(self.agreeing, self.differs_from, language)
 
     def leading(self, country: str) -> tuple[Source, ...]:
@@ -151,7 +142,6 @@ class Query:
         question_text: a question whose embedding is averaged with those of the passages; empty for none.
         template_index: position of its template in the request, from 0, also when other templates failed.
         form: "sentence" or "keywords" after query analysis; otherwise empty.
-        note: a remark for the reader on how it was made; may be empty.
     """
 
     text: str
@@ -184,11 +174,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A passage's score and rank (from 1) at one stage, for one query.
+    """A passage's score and rank (from 1) at one stage, for one query; `terms` are the summands of a weighted sum.
 
-    Args:
-        note: the judge's reason, or the known question that a search matched; otherwise empty.
-        terms: the summands if the score is a weighted sum; otherwise empty.
+    `note` is the judge's reason, or the known question that a search matched.
     """
 
     stage: str
@@ -202,11 +190,9 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How relevant a passage is to the question, and the score behind it.
+    """How relevant a passage is to the question, by a score on the scale `scorer` ("rank" for labels by rank).
 
-    Args:
-        scorer: the scale of `score`, or "rank" for labels by rank.
-        rule: one sentence for the reader: the threshold, and how often it was right.
+    `rule` is one sentence for the reader: the threshold, and how often it was right.
     """
 
     label: Label
@@ -217,11 +203,7 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage with its current score and every vote so far.
-
-    Args:
-        note, terms: of the current score; see `Vote`.
-    """
+    """A passage with its current score, whose `note` and `terms` these are (see `Vote`), and every vote so far."""
 
     passage: Passage
     score: float
@@ -242,7 +224,6 @@ class Hit:
         )
 
     def with_score(self, score: float, scale: Scale, note: str = "", terms: tuple[Term, ...] = ()) -> Hit:
-        """The same hit with a new score and its existing votes."""
         return Hit(self.passage, score, scale, self.votes, self.relevance, note, terms)
 
     def vote(self, stage: str) -> Vote | None:
@@ -268,21 +249,12 @@ class Ranking:
 
     @classmethod
     def sort(cls, query: Query, hits: Iterable[Hit], stage: str, retriever: str = "") -> Ranking:
-        """Order by (-score, passage id) and add one vote to each hit.
-
-        This is the library's only tie-break: input order never decides between equal scores.
-
-        Example:
-            >>> from rag_core.testing import ranking_of
-            >>> [(hit.id, hit.votes[0].rank) for hit in ranking_of({"b": 0.5, "c": 0.9, "a": 0.5})]
-            [('c', 1), ('a', 2), ('b', 3)]
-        """
+        """Order by (-score, passage id), the library's only tie-break, and add one vote to each hit."""
         ordered = sorted(hits, key=lambda hit: (-hit.score, hit.id))
         return cls(query, ordered_votes(ordered, query, stage), retriever)
 
     @property
     def scale(self) -> Scale | None:
-        """The scale of its scores; None for an empty ranking."""
         return self.hits[0].scale if self.hits else None
 
     def __len__(self) -> int:
@@ -307,8 +279,6 @@ class Outranked:
     In columns because a slider leaves out thousands: as hits they would take longer to make than to compare.
 
     Args:
-        ids: of the passages.
-        values: the MMR values that they lost with.
         relevance: cosines to the question.
         near: ids of the picks that they are most like; empty for none.
         similarity: the cosines to those; 0 for none.
@@ -328,8 +298,6 @@ class ModelCall:
     Args:
         purpose: "answer", "rewrite", "judge", "embed", ...
         cost_usd: US dollars; None, never 0, when the price is unknown.
-        counted_by: who counted the tokens.
-        note: a remark for the reader; may be empty.
         finish: why a language model's reply ended, in the provider's words; only "stop" is a complete reply.
         started: seconds after its run began; None when unknown.
         seconds: from sending it to the end of its reply, repeated requests included; None when unknown, as for
@@ -355,12 +323,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of model calls, some of which may have no known price.
-
-    Args:
-        known: US dollars of the calls with a known price.
-        unpriced: number of calls without one.
-    """
+    """The cost of model calls: US dollars of those with a known price, and the number of those without one."""
 
     known: float = 0.0
     unpriced: int = 0
@@ -410,12 +373,9 @@ def spent_so_far(calls: Iterable[ModelCall]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A strategy's state between two stages.
+    """A strategy's state between two stages, with the triage of the question as typed.
 
-    Args:
-        triage: how urgent the question is, as typed.
-        shortfall: why no passage is left, for the abstention; may be empty.
-        dropped: the passages that a threshold dropped when it dropped all of them.
+    `shortfall` says why no passage is left, for the abstention; `dropped` are the passages, if a threshold dropped all.
     """
 
     question: Query
@@ -428,7 +388,6 @@ class State:
 
     @property
     def passage_count(self) -> int:
-        """How many passages the rankings contain, each counted once."""
         return len({hit.id for ranking in self.rankings for hit in ranking})
 
     @classmethod

@@ -11,11 +11,8 @@ from .types import Passage
 def where_text(given: object) -> str:
     """A filter as text, the same for equal filters; empty for none.
 
-    Args:
-        given: name -> a value, or a list of which a document has one; or what this function returned. All names must
-            fit. A name that ends in "!" is for documents that have none of the values.
-
-    Raises ConfigError for anything else.
+    Given name -> a value, or a list of which a document has one; or what this function returned. All names must fit. A
+    name that ends in "!" is for documents that have none of the values. Raises ConfigError for anything else.
 
     Example:
         >>> where_text({"ward": [4, "3"]})

@@ -48,10 +48,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Document], str, bool]:
-    """The documents of a file, why it or a part of it cannot be read, and whether this process has suffered.
-
-    The ids of its documents are `name`, or begin with it.
-    """
+    """The documents of a file, whose ids begin with `name`; why it cannot be read; whether this process has suffered."""
     documents: list[Document] = []
     parts = characters = 0
     try:

@@ -70,10 +70,7 @@ class GuardedReader:
         return self._process.pid if self._process else None
 
     def read(self, path: Path, name: str) -> tuple[list[Document], str]:
-        """The documents of a file, and why it or some of its rows could not be read; otherwise empty.
-
-        Raises MissingResource if the process cannot be started.
-        """
+        """The documents of a file, and why it or some rows could not be read, or empty; raises MissingResource."""
         request = json.dumps({"path": str(path), "name": name}).encode() + b"\n"
         process = self._running()
         try:

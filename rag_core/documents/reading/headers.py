@@ -104,7 +104,6 @@ def find_card(rows: Sequence[Cells]) -> list[str]:
 
 
 def _figured(rows: Sequence[Cells]) -> set[int]:
-    """The columns most of whose cells have a kind."""
     counts: Counter[int] = Counter()
     for row in rows:
         counts.update({place: 1 if _kind(cell) else -1 for place, cell in enumerate(row) if cell})
@@ -150,7 +149,6 @@ def _joined(first: Cells, second: Cells) -> list[str]:
 
 
 def _numbered(names: Cells) -> list[str]:
-    """The names, with a number for those that are empty or repeated."""
     plain = [name.strip() for name in names]
     taken: set[str] = set()
     given = {name.lower() for name in plain}

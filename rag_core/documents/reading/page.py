@@ -280,7 +280,6 @@ def _why_not_shown(element: Tag) -> str:
 
 
 def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
-    """What an element says that its reader does not see."""
     bare = _DESCRIBED.isdisjoint(attributes)  # an empty description is one of decoration
     if element.name == "img" and bare:
         yield "a picture without a description"
@@ -295,7 +294,6 @@ def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
 
 
 def _instead(element: Tag, attributes: Mapping[str, str]) -> str:
-    """What stands for an element, or before its text."""
     if element.name == "input":
         kind = attributes.get("type", "").lower()
         if kind in ("checkbox", "radio"):
@@ -309,7 +307,6 @@ def _instead(element: Tag, attributes: Mapping[str, str]) -> str:
 
 
 def _change(element: Tag, style: str) -> _Change | None:
-    """What becomes of an element's text as a whole, if anything does."""
     name = element.name
     if name in _HEADINGS and not _around(element, _HEADINGS):  # as Markdown, so that passages keep them
         return lambda text: f"\n\n{'#' * int(name[1])} {' '.join(text.split())}\n\n"

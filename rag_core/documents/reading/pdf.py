@@ -89,7 +89,6 @@ def _added(page: PageObject, number: int) -> Iterator[tuple[str, str]]:
 
 
 def _filled_in(field: Any) -> str:
-    """A field of a form and what is in it; empty for an empty one."""
     kind, flags = field.get_inherited("/FT"), int(field.get_inherited("/Ff", 0))
     name = _as_text(field.get_inherited("/TU")) or _as_text(field.get_inherited("/T"))
     value = field.get_inherited("/V")
@@ -103,7 +102,6 @@ def _filled_in(field: Any) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """What an entry says; empty for one that is missing or null."""
     from pypdf.generic import NullObject
 
     return "" if value is None or isinstance(value, NullObject) else str(value).strip()
@@ -316,7 +314,6 @@ def _keys(line: Line, number: int) -> list[tuple[int, str]]:
 
 
 def _body_size(pages: Sequence[list[Line]]) -> float:
-    """The size of most of the text."""
     sizes = Counter[float]()
     for line in chain.from_iterable(pages):
         sizes[line.size] += len(line.text)

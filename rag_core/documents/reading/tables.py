@@ -32,10 +32,7 @@ class Row:
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
-    """The documents of a table, their ids beginning with `name`, and reports of what is left out.
-
-    Rows have the title of what stands above the table, or `stem`.
-    """
+    """The documents of a table, whose ids begin with `name`, titled by what is above it or `stem`; and reports."""
     ahead = _Ahead(rows)
     seen = [row for row in ahead.rows if not row.hidden]
     several = next((row for row in seen if sum(map(bool, row.cells)) > 1), None)
@@ -117,7 +114,6 @@ class _Ahead:
         self.rows.extend(islice(self.below, 1))
 
     def block(self) -> list[Sequence[str]]:
-        """The rows up to the next blank one."""
         return [row.cells for row in takewhile(lambda row: any(row.cells), self.rows) if not row.hidden]
 
 
@@ -157,7 +153,6 @@ def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Docume
 
 
 def _document(row: Row, names: Sequence[str], title: str) -> Document:
-    """A row as a document; its id is empty if the row has none."""
     # a line across the whole table belongs to no column
     across = row.grouped and not row.covered and sum(map(bool, row.cells)) == 1
     cells = sorted((dict(enumerate(row.cells)) | row.covered).items())
@@ -174,7 +169,6 @@ def _document(row: Row, names: Sequence[str], title: str) -> Document:
 
 
 def _width(row: Row) -> int:
-    """The number of a row's cells up to its last filled one."""
     return max((at for at, cell in enumerate(row.cells, start=1) if cell), default=0)
 
 
@@ -195,10 +189,7 @@ _NULL = "\\N"  # what MySQL and PostgreSQL write for no value
 
 
 def csv_rows(table: str) -> Iterator[Row]:
-    """The rows of a table; a quotation mark in a cell is doubled or escaped by a backslash, whichever fits better.
-
-    Raises csv.Error if a malformed line is longer than a cell may be.
-    """
+    """The rows of a table, whose quotation marks are doubled or escaped; raises csv.Error for a line that is too long."""
     named = _SEP.match(table)
     table = table[named.end() :] if named else table
     sample = table[:_SAMPLE]

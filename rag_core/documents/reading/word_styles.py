@@ -33,7 +33,6 @@ class Styles:
         self.says = cache(self._says)
 
     def chain(self, name: str) -> Iterator[Element]:
-        """A style, and those that it is based on."""
         seen = set[str]()
         while name in self._named and name not in seen:
             seen.add(name)
@@ -41,7 +40,6 @@ class Styles:
             name = value(self._named[name], "basedOn")
 
     def name(self, paragraph: Element | None) -> str:
-        """The id of a paragraph's style."""
         return value(paragraph, "pPr", "pStyle") or self._usual
 
     def _says(self, style: str, look: str) -> bool | None:

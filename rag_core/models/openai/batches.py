@@ -73,14 +73,12 @@ class Batches:
         raise refusal
 
     def _cut(self, text: str) -> str:
-        """A text as long as the server is known to read."""
         while self._read and (tokens := self._count(text)) >= self._unread:
             text = _at_word(text, min(len(text) * self._read // tokens, len(text) - 1))
         return text
 
 
 def _at_word(text: str, end: int) -> str:
-    """The beginning of a text, up to the last space before `end`."""
     return text[:end].rsplit(None, 1)[0] or text[:end]
 
 
@@ -92,10 +90,7 @@ def _too_much(error: Exception) -> bool:
 
 
 def in_order(vectors: Vectors, call: Call, model: str) -> Vectors:
-    """The vectors of one response in the order of their `index`; as they came without one.
-
-    Raises ProviderError if two are the same, or one is missing.
-    """
+    """The vectors of one response by their `index`, if they have one; raises ProviderError if one is missing or repeated."""
     assert call.response is not None  # it was read
     places = [row.get("index") for row in json.loads(call.response.content)["data"]]
     if len(vectors) < 2 or all(place is None for place in places):

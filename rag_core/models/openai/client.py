@@ -94,10 +94,7 @@ def wait(seconds: float, stopped: Stop) -> None:
 
 
 def _unless_stopped(work: Callable[[], T], stopped: Stop, clean_up: Callable[[T], None] | None = None) -> T:
-    """Do work that cannot be interrupted on a thread, and leave it there when the user stops the run.
-
-    `clean_up` receives what it makes too late.
-    """
+    """Do what cannot be interrupted on a thread, left there when the user stops; `clean_up` gets what comes too late."""
     done: Future[T] = Future()
 
     def run() -> None:
@@ -129,11 +126,7 @@ logging.getLogger("openai._base_client").addFilter(lambda record: record.levelno
 
 @functools.cache
 def _certificates(file: str, folder: str) -> ssl.SSLContext:
-    """The certificates that the clients of every role trust, read once: that takes longer than all else.
-
-    SSL_CERT_FILE and SSL_CERT_DIR, which httpx reads itself, only tell contexts apart here. Raises
-    SettingsError if the certificates cannot be read.
-    """
+    """The certificates that all clients trust, read once by these variables: it takes longer than all else. SettingsError."""
     try:
         folders = [] if file else folder.split(os.pathsep)
         # OpenSSL ignores those that are missing
@@ -161,16 +154,14 @@ def client_options(settings: Settings, key: SecretStr | None, calls: CallTracker
 class ProviderClient(openai.DefaultHttpxClient):
     """OpenAI's HTTP client with its own retry, which stops with the run.
 
-    OpenAI's retries would go out after the user has stopped, so they must be switched off (`max_retries=0`).
+    OpenAI's retries would go out after the user has stopped, so they must be switched off (`max_retries=0`). Raises
+    SettingsError if a proxy or certificates of the environment cannot be used.
 
     Args:
         calls: tracks the requests; its call says whether to stop.
         longest_wait: seconds; a provider that asks for a longer wait gets no second request.
         longest_response: seconds from its first to its last byte. The read timeout applies between two pieces
             only, and a server can keep a connection alive forever with comments (": ping").
-
-    Raises:
-        SettingsError: a proxy or certificates of the environment cannot be used.
     """
 
     def __init__(self, calls: CallTracker, longest_wait: float, longest_response: float) -> None:
@@ -193,10 +184,7 @@ class ProviderClient(openai.DefaultHttpxClient):
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send a request, and once more after a passing failure; redirects are followed on its host.
 
-        Raises:
-            Stopped, LimitReached: the user stopped the run, or a budget does not allow the request.
-            httpx.TransportError: no response arrived.
-            ProviderError: the response is an error or a page, in spite of its status.
+        Raises Stopped; LimitReached; httpx.TransportError without a response; ProviderError for an error or a page.
         """
         for attempt in range(1, ATTEMPTS + 1):
             if self._calls.stopped():
@@ -236,10 +224,7 @@ class ProviderClient(openai.DefaultHttpxClient):
 
 
 def _moved(response: httpx.Response) -> httpx.Request | None:
-    """The same request at the address that a server moved it to; None where that is another host, which gets no key.
-
-    httpx would turn the POST into a GET for most redirects, as browsers do.
-    """
+    """The same request where a server moved it, None to another host; httpx would turn the POST into a GET."""
     old, location = response.request, response.headers.get("location")
     if not (response.is_redirect and location):
         return None

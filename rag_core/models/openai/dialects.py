@@ -22,10 +22,7 @@ _HOP = ("content-encoding", "content-length", "transfer-encoding")  # not true o
 
 
 def readable(response: httpx.Response, *, streamed: bool) -> httpx.Response:
-    """A response that OpenAI's client can read, with the server's own words where it is no reply.
-
-    Raises ProviderError, while it is read if it is streamed, for an error or a page in spite of its status.
-    """
+    """A response as OpenAI's client reads it; raises ProviderError, while it is streamed, for an error or a page."""
     if not response.is_success:
         return response
     if not streamed:
@@ -124,7 +121,6 @@ def _instead(words: str, step: Message) -> ProviderError:
 
 
 def _said(chunk: dict[str, Any], field: str) -> str:
-    """The text of a field in a chunk's deltas."""
     deltas = [choice["delta"] for choice in chunk["choices"]]
     return "".join(
         text for one in deltas if isinstance(one, dict) and isinstance(text := one.get(field), str)
@@ -138,11 +134,9 @@ def _raise_refusal(words: str) -> None:
 
 
 def _chunk(chunk: dict[str, Any], answer: str = "", parted: bool = False) -> dict[str, Any]:
-    """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none.
+    """A chunk with a list of choices and text; one that repeats `answer`, all before it, adds none. Raises ProviderError.
 
     Before the end of the reply this must be `parted`: a model can begin with a piece twice.
-
-    Raises ProviderError if it is an error.
     """
     choices = chunk.get("choices")
     if chunk.get("error") or (choices is None and any(chunk.get(name) for name in ("message", "detail"))):

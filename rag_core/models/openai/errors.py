@@ -122,10 +122,7 @@ def check(setting: str) -> Message:
 
 
 def rejected_option(error: Exception, options: Collection[str]) -> str | None:
-    """The option that made a server reject a request; None when the reason was something else.
-
-    Taken from the error's `param`, or else the first option named in its message.
-    """
+    """The option that made a server reject a request, by the error's `param` or its message; None for another reason."""
     if getattr(error, "status_code", None) not in (400, 422, 500, 501):
         return None
     message = f"{getattr(error, 'param', None) or ''} {error}"

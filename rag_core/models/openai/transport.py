@@ -41,7 +41,6 @@ class Call:
 
     @property
     def unanswered(self) -> int:
-        """Number of requests that were sent, but got no response."""
         return sum(sent.unanswered for sent in self.requests)
 
     @property
@@ -50,11 +49,7 @@ class Call:
 
 
 class CallTracker(threading.local):
-    """The call that each thread is making.
-
-    LlamaIndex does not report the number of requests of a call, nor close the response with its generator:
-    it would stay open until garbage collection.
-    """
+    """The call that each thread makes: LlamaIndex neither counts its requests nor closes its response in time."""
 
     def __init__(self) -> None:
         self.call = Call()

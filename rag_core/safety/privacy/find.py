@@ -25,8 +25,7 @@ def find_private(text: str, country: str = "") -> tuple[PrivateSpan, ...]:
     Rules and check digits for Spain, Mexico, Peru, Colombia, Argentina, Chile, the United States and the United Kingdom.
     They miss some: nothing found does not mean that nothing is private.
 
-    Args:
-        country: ISO 3166 code of one more country whose telephone numbers are read as written there.
+    `country` (ISO 3166) is one more whose telephone numbers are read as written there.
 
     >>> [span.kind for span in find_private("DNI 12345678Z, tel. 612 345 678, 28+3 semanas, TA 142/91")]
     ['national_id', 'phone']

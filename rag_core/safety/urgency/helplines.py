@@ -14,12 +14,7 @@ from ...values.triage import Triage
 
 @dataclass(frozen=True, slots=True)
 class Helplines:
-    """A country's numbers; one that is empty is not known.
-
-    Args:
-        code: the country's, of ISO 3166.
-        crisis: for thoughts of suicide or of harming the baby.
-    """
+    """The numbers of a country (ISO 3166), empty if not known; `crisis`: for thoughts of suicide or of harming the baby."""
 
     code: str
     emergency: str
@@ -28,11 +23,7 @@ class Helplines:
 
 
 def helplines(country: str) -> Helplines | None:
-    """The numbers of a country, by its ISO 3166 code; None for an empty code.
-
-    Raises:
-        SettingsError: the country is not listed.
-    """
+    """The numbers of a country, by its ISO 3166 code, None for an empty one; raises SettingsError for an unlisted one."""
     if not country:
         return None
     table = _table()

@@ -29,10 +29,7 @@ _WEEKS = re.compile(r"(?<!\w)w+e{0,3}i?k+e?s?(?!\w)")  # as misspelt
 
 @functools.lru_cache(maxsize=8192)
 def plain(text: str) -> str:
-    """A text in lower case, without accents or apostrophes, numbers with a decimal point.
-
-    "Weak blood" is anaemia, and yellow fluid from an eye a sticky eye.
-    """
+    """A text in lower case, without accents or apostrophes, numbers with a decimal point; "weak blood" is anaemia."""
     bare = without_accents(_MARKS.sub("", text))
     simple = _WEEKS.sub("weeks", _DECIMAL.sub(".", " ".join(bare.split())))
     return _STICKY_EYE.sub("sticky eye", _ANAEMIA.sub("anaemia", simple))
@@ -61,10 +58,7 @@ def urgency(text: str) -> float:
 
 
 def likeliest_sign(text: str) -> tuple[str, float]:
-    """The id of the sign that a text in plain letters most likely describes, and its probability.
-
-    What is left of 1 belongs to the other signs and to none.
-    """
+    """The id of the sign that a text in plain letters most likely describes, and its probability, beside none's."""
     fitted = _fitted()
     buckets, values = ngrams(text)
     scores = fitted.signs[:, buckets % SIGN_BUCKETS] @ values + fitted.signs_bias

@@ -141,7 +141,6 @@ def _is_only_denied(sign: Sign, text: str) -> bool:
 
 
 def _level(sign: Sign, text: str) -> Level | None:
-    """The level at which a text describes a sign; None if it does not."""
     levels = [
         sign.slight if any(frames.is_slight(text, *span) for span in spans) else sign.level
         for spans in _places(sign, text)
@@ -163,6 +162,5 @@ def _places(sign: Sign, text: str) -> Iterator[Sequence[Span]]:
 
 
 def _nearest(wanted: re.Pattern[str], text: str, at: int) -> Span | None:
-    """The match of a part of a sign that is closest to its first part."""
     near = [match.span() for match in wanted.finditer(text) if abs(match.start() - at) <= NEAR]
     return min(near, key=lambda span: abs(span[0] - at), default=None)

@@ -31,15 +31,12 @@ _in_line = threading.Lock()
 
 
 class Kept(ABC):
-    """Tables in one database. Thread-safe; several processes may share it.
+    """Tables in one database. Thread-safe; several processes may share it. Every method raises StorageError.
 
     Args:
         where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
         days: how long to keep what is in it; None for ever.
-
-    Raises:
-        StorageError: from every method, when the database cannot be used.
     """
 
     keys: ClassVar[tuple[Column[str], ...]]  # what each table is deleted by; the last names what is kept
@@ -54,10 +51,7 @@ class Kept(ABC):
 
     @classmethod
     def opened(cls, settings: Settings) -> Self | None:
-        """What these settings keep; None where RAG_HISTORY is off. Nothing is connected to or created yet.
-
-        Raises SettingsError for a wrong RAG_DATABASE_URL, MissingResource without the package for it.
-        """
+        """What these settings keep, unconnected; None if RAG_HISTORY is off. Raises SettingsError or MissingResource."""
         if settings.history == "off":
             return None
         if settings.database_url is None:

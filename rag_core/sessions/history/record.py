@@ -18,17 +18,12 @@ from ...values.types import ModelCall
 
 @dataclass(frozen=True, slots=True)
 class AskedColumn:
-    """One strategy's result, finished or not.
+    """One strategy's result, finished or not; texts are empty for what did not happen.
 
     Args:
-        steps: the stages that finished.
         text: the answer so far; the trace has the whole one.
-        trace: None unless the strategy finished.
-        error: why it failed, and `next_step` what to do about it; empty if it did not.
-        stopped: why it was stopped; empty if it was not.
         failed_calls: the model calls of a failed strategy.
-        models, corpus, where: what it chose in place of the settings' models, the question's corpus and all its passages; may
-            be empty.
+        models, corpus, where: what it chose in place of the settings' models, the question's corpus and all its passages.
     """
 
     strategy: str
@@ -69,7 +64,6 @@ class Asked:
 
     @property
     def finished(self) -> int:
-        """How many strategies have a result."""
         return sum(column.trace is not None for column in self.columns)
 
 
@@ -81,11 +75,7 @@ def to_bytes(asked: Asked) -> bytes:
 
 
 def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
-    """The question that `to_bytes` wrote.
-
-    Raises:
-        DataError: it is damaged, or of a version that this one cannot read.
-    """
+    """The question that `to_bytes` wrote; raises DataError if it is damaged, or of another version."""
     try:
         fields = unpack(zlib.decompress(stored))
         columns = tuple(AskedColumn(**column) for column in fields.pop("columns"))
@@ -100,5 +90,4 @@ def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
 
 
 def _fields(value: Asked | AskedColumn) -> dict[str, Any]:
-    """Its fields, one level deep: their values stay as they are."""
     return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}

@@ -93,10 +93,7 @@ _one_thread = threading.Lock()  # Alembic's `op` and `context` are global
 
 
 def bring_up_to_date(connection: Connection, named: str) -> None:
-    """Create or migrate the tables in the connection's transaction, unless they are of this version.
-
-    Raises StorageError, which calls the database `named`, if a newer version wrote it.
-    """
+    """Create or migrate the tables in the connection's transaction; raises StorageError if a newer version wrote them."""
     if _version(connection) != VERSION:
         with _one_thread:
             _migrate(connection, named)

@@ -30,25 +30,18 @@ class Entry:
     finished: int
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields, as `rag history --json` prints them."""
         return asdict(self) | {"asked": self.asked.isoformat()}
 
 
 class History(Kept):
-    """The questions kept in one database, for `days` or for ever. Thread-safe, also between processes.
-
-    Older ones are not shown, and deleted when the next is added.
-    """
+    """The questions kept in one database, older ones than `days` not shown. Thread-safe, also between processes."""
 
     keys = (QUESTIONS.c.id,)
     since, record = QUESTIONS.c.asked, QUESTIONS.c.record
     _owner: str | None = None  # whose questions these are; None for everybody's
 
     def of(self, owner: str | None) -> History:
-        """The part of it that belongs to one person; all of it for None.
-
-        `expire`, `showing` and `forget` are about documents and time, and see everybody's.
-        """
+        """The part that belongs to one person, or all for None; `expire`, `showing` and `forget` see everybody's."""
         part = copy(self)
         part._owner = owner
         return part
@@ -81,10 +74,7 @@ class History(Kept):
         until: date | None = None,
         limit: int | None = None,
     ) -> list[Entry]:
-        """Questions, the latest first, from and to a day in UTC.
-
-        Each of `words` must be part of the question, whatever its case and accents.
-        """
+        """Questions, the latest first, from and to a day in UTC, with each of `words` whatever its case and accents."""
         columns = [column for column in QUESTIONS.c if column.name not in ("folded", "record")]
         chosen = self._own(select(*columns))
         for word in _folded(words).split():
@@ -122,7 +112,6 @@ class History(Kept):
             return connection.execute(this).rowcount > 0
 
     def delete_all(self) -> int:
-        """Delete every question; returns how many there were."""
         with self._begin() as connection:
             return connection.execute(self._own(delete(QUESTIONS))).rowcount
 

@@ -24,10 +24,7 @@ FAR = 10_000  # votes that no panel will cast
 def ranking_tables(
     found: PanelRanking, names: Mapping[str, str]
 ) -> list[list[tuple[Standing, tuple[str, ...]]]]:
-    """The rows of a ranking under `HEADS`, with names of strategies by label: a table for each group.
-
-    Votes do not compare groups.
-    """
+    """The rows of a ranking under `HEADS`, names by label: a table for each group, since votes do not compare groups."""
     shared = Counter((one.group, one.rank) for one in found.standings)
 
     def row(one: Standing) -> tuple[str, ...]:
@@ -94,7 +91,6 @@ def _labels(found: PanelRanking) -> dict[str, str]:
 
 
 def _question(asked: Round, votes: Sequence[Vote]) -> dict[str, Any]:
-    """The answers to a question, how people voted on them, and what they said of them."""
     counts = Counter((one.pair, one.choice) for one in ballots([asked], votes))
     own = [one for one in votes if one.round == asked.number]
     reasons = Counter(reason for one in own for reason in one.reasons).most_common()

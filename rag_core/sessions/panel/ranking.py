@@ -1,7 +1,4 @@
-"""The order of strategies by a panel's votes, with intervals that know how few people and questions there were.
-
-Beside the votes stands what is measured of the answers, and where the two disagree.
-"""
+"""The order of strategies by a panel's votes, with intervals that know how few people and questions there were."""
 
 import math
 from collections import Counter, defaultdict
@@ -67,10 +64,8 @@ class Standing:
 class Gap:
     """How two strategies of a group differ.
 
-    Args:
-        difference: of their strengths, not negative; `low` to `high` holds it, and those of all other pairs of the
-            group, in 95 % of panels.
-        more_votes: how many more votes in the group would tell them apart; 0 if they are, None if no number would.
+    `low` to `high` holds the `difference` of their strengths, not negative, and those of all other pairs of the group, in
+    95 % of panels. So many `more_votes` in the group would tell them apart; 0 if they are, None if no number would.
     """
 
     better: str
@@ -87,11 +82,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class PanelRanking:
-    """What a panel says.
+    """What a panel says; `unsafe` of the votes preferred nothing because both answers were unsafe.
 
-    Args:
-        votes, unsafe: all votes, and those that preferred nothing because both answers were unsafe.
-        agreement: Krippendorff's alpha; None if nobody judged what another did, or all votes say the same.
+    `agreement`: Krippendorff's alpha; None if nobody judged what another did, or all votes say the same.
     """
 
     standings: tuple[Standing, ...]
@@ -316,10 +309,7 @@ Agreement: TypeAlias = Literal["same", "opposite", "votes", "figure", "neither",
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one strategy's answers in a room: sentences, those supported, and mean cost in US dollars.
-
-    The traces are in the order of the questions; `cost_usd` is None where a price is unknown.
-    """
+    """Of one strategy's answers in a room: sentences, those supported, mean US dollars (None for an unknown price)."""
 
     traces: tuple[Trace, ...]
     supported: int

@@ -45,10 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question for the room in a language (ISO 639-1), with 2 to 4 answers of different labels.
-
-    `kind` is what it is about, such as "dose"; empty if nobody said.
-    """
+    """A question for the room in a language (ISO 639-1), with 2 to 4 answers; `kind` as in "dose", or empty."""
 
     text: str
     answers: tuple[Candidate, ...]
@@ -82,10 +79,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room, opened at a time in UTC, with the code that people type to come in.
-
-    `presenter_token` proves who opened it; empty in a room that was looked up by its code.
-    """
+    """A room, opened at a time in UTC, with its code; `presenter_token` is empty if it was looked up by that."""
 
     code: str
     title: str
@@ -157,11 +151,7 @@ def can_be_asked(traces: Sequence[Trace]) -> bool:
 
 
 def as_question(traces: Sequence[Trace], kind: str = "") -> Question:
-    """The answers to one question, each labelled by its strategy in English and what is changed in it.
-
-    Labels that are still the same are numbered. Raises ValueError if too few or too many traces have an
-    answer.
-    """
+    """The answers to one question, labelled by strategy and changes, numbered where equal; ValueError for too few or many."""
     asked, answered = traces[0], [trace for trace in traces if trace.answer]
     titles = [str(title) for title in titles_of(answered)]
     before = [titles[:place].count(title) for place, title in enumerate(titles)]

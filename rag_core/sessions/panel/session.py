@@ -31,12 +31,7 @@ _ROOM, _VOTE = TypeAdapter(Room), TypeAdapter(Vote)
 
 @dataclass(frozen=True, slots=True)
 class PanelSession:
-    """A room as it was kept.
-
-    Args:
-        versions: of Python and the packages that figures depend on, when the file was written.
-        sha256: of the last entry, and so of the whole file.
-    """
+    """A room as it was kept, and the package `versions` then; `sha256` is of the last entry, and so of the file."""
 
     room: Room
     rounds: tuple[Round, ...]
@@ -62,11 +57,7 @@ def write_panel(room: Room, rounds: Sequence[Round], votes: Sequence[Vote]) -> s
 
 
 def open_panel(text: str) -> PanelSession:
-    """The room in a file.
-
-    Raises:
-        DataError: it was altered, and the message names the first entry that was; or another version wrote it.
-    """
+    """The room in a file; raises DataError if another version wrote it, or naming the first entry that was altered."""
     (first, *entries), sha256 = _checked(text)
     try:
         room = _ROOM.validate_python(first["room"])
@@ -81,11 +72,7 @@ def open_panel(text: str) -> PanelSession:
 
 
 def read_questions(path: Path) -> list[tuple[Saved, ...]]:
-    """The traces of each question in a session file, of a room or of one question, as `rag replay` runs them again.
-
-    Raises:
-        DataError: the file cannot be read, is not a session, or was altered.
-    """
+    """The traces of each question in a session file, as `rag replay` runs them again; raises DataError."""
     text = read_text(path)
     if not text.startswith(_OPENING[:9]):
         return [read_session(path)]
@@ -129,7 +116,6 @@ def _checked(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _end(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The last entry, which counts the others."""
     kinds = Counter(one["kind"] for one in entries)
     return {"kind": "end", "questions": kinds["question"], "votes": kinds["vote"]}
 

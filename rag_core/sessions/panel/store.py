@@ -25,10 +25,7 @@ _UPSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql
 
 
 class Rooms(Kept):
-    """The rooms kept in one database; those past their retention are deleted when the next one is opened.
-
-    Every method raises PanelError when there is no such room, or it does not allow it.
-    """
+    """The rooms kept in one database, until their retention; methods raise PanelError for no such room, or no right to it."""
 
     keys = (ROUNDS.c.room, VOTES.c.room, PEOPLE.c.room, ROOMS.c.code)
     since, record = ROOMS.c.opened, ROUNDS.c.record
@@ -47,7 +44,6 @@ class Rooms(Kept):
         return room
 
     def room(self, code: str) -> Room:
-        """The room with this code, in capitals or not."""
         with self._begin() as connection:
             return _room(_known(connection, code))
 
@@ -131,8 +127,7 @@ class Rooms(Kept):
     ) -> None:
         """Count this person's vote on a pair, in place of an earlier one; what returns is stored.
 
-        Raises PanelError if the round is closed or the room deleted, ValueError for a wrong pair, choice or
-        reason.
+        Raises PanelError if the round is closed or the room deleted, ValueError for a wrong pair, choice or reason.
         """
         places = range(len(asked.question.answers))
         if choice not in CHOICES or pair.left == pair.right or not {pair.left, pair.right} <= {*places}:
@@ -171,7 +166,6 @@ class Rooms(Kept):
         return self._mark(asked, presenter_token, closed=True)
 
     def reveal(self, asked: Round, presenter_token: str) -> Round:
-        """Close it and show the names."""
         return self._mark(asked, presenter_token, closed=True, revealed=True)
 
     def votes(self, code: str) -> tuple[Vote, ...]:
@@ -180,7 +174,6 @@ class Rooms(Kept):
             return tuple(_votes(connection, _known(connection, code).code))
 
     def own_votes(self, asked: Round, token: str) -> tuple[Vote, ...]:
-        """What this person said in this round, by time."""
         person = _person(asked.room, token)
         with self._begin() as connection:
             votes = _votes(connection, asked.room, asked.number)
@@ -193,7 +186,6 @@ class Rooms(Kept):
         return write_panel(self.room(code), self.rounds(code), self.votes(code))
 
     def delete_room(self, code: str, presenter_token: str) -> None:
-        """Delete a room with its questions, people and votes."""
         with self._present(code, presenter_token) as (connection, room):
             self._delete(connection, [room])
 

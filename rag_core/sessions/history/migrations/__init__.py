@@ -1,1 +1,0 @@
-"""The versions of the history's database, for Alembic."""

@@ -1,1 +1,0 @@
-"""One module for each version; a new one is appended and none is changed later."""
