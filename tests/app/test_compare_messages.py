@@ -120,7 +120,7 @@ def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn):
     assert any("The offline engine reads a prompt's name and fields" in one.value for one in drawn.caption)
 
 
-TWINS = "Is an electric fan enough to keep cool in a heatwave when pregnant, or can it make things worse?"
+TWINS = "is coffee safe in pregnancy"
 ALIKE = "EPDS cut-off"  # every strategy quotes the one section that has it
 MANY = "6:10 on synto, brady - terb dose? contraindications"
 OFFER = "Replace C by a strategy that answers differently"
@@ -140,7 +140,7 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), TWINS)
     (strip,) = strips(drawn)
-    assert strip.startswith("B and C give the same answer. Only A quotes “Skin changes and itching")
+    assert strip.startswith("B and C give the same answer. Only B and C quote “Coffee, tea")
     said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
     assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
     assert '<p class="rl-twin">The same in B and C</p>' in said[1]

@@ -13,6 +13,7 @@ from rag_core.evaluation import estimates
 
 CONTRACTIONS = "When should I go to the hospital if I have contractions?"  # with a judged answer
 SYPHILIS = "Sífilis en embarazada alérgica a la penicilina, ¿qué se le da?"  # likewise
+AIR = "Con este calorón no pego el ojo. ¿Le hace algo a la criatura si dejo el clima prendido toda la noche?"
 SCREENING = "¿Qué pruebas forman parte del tamizaje neonatal y para qué sirve cada una?"  # likewise
 IBUPROFEN = "Can I take ibuprofen at 30 weeks?"  # without
 
@@ -33,8 +34,8 @@ def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(
 
 
 def test_the_section_is_the_one_that_says_what_is_left_out_and_may_be_found_and_not_quoted(drawn):
-    told = text(html(ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")))
-    assert "“Riesgos para la madre” answers it. C never found it." in told  # all begin with another
+    told = text(html(ask(drawn.run(), AIR)))
+    assert "“Ventilador y aire acondicionado” answers it. C never found it." in told
     app = ask(drawn, SCREENING)
     told = text(html(app))
     assert "“What newborn screening is for” answers it. A had it at 5 and did not quote it." in told
@@ -67,8 +68,7 @@ def test_an_urgent_question_is_told_by_what_each_begins_with_and_who_lost_that_s
     why = text(html(app)).partition("“The baby moves less: what to do at once” says what to do now. ")[2]
     assert why.startswith("A never found it. B lost it: cut by MMR")
     assert "C is best" in [one.label for one in app.button]
-    ask(app, "I've had a pounding headache since this morning and everything looks blurry, 35 weeks")
-    assert verdict(app).startswith("A, B and C begin with our own notice of what to do now. Urgent")
+    ask(app, "EPDS cut-off")
     assert "C is best" not in [one.label for one in app.button]  # all give one answer
 
 
