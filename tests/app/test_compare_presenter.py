@@ -5,7 +5,7 @@ from threading import Semaphore
 
 import pytest
 from helpers.behaviours import Behaviour, Body, Endless, Reply
-from helpers.browser import ANSWER_MS, ENGLISH, SPANISH
+from helpers.browser import ANSWER_MS, ENGLISH
 from helpers.in_process import html, press
 from helpers.small import ROOT
 from playwright.sync_api import expect
@@ -49,7 +49,7 @@ def test_the_next_question_waits_for_run_where_a_model_is_asked(start, model):
 def test_next_begins_with_the_first_question_in_the_language_of_the_visit(drawn, monkeypatch):
     monkeypatch.setattr(asking, "language", lambda: "es")
     press(drawn.run(), "Next")
-    assert drawn.session_state["question"] == SPANISH
+    assert drawn.session_state["question"].startswith("Con este calorón no pego el ojo.")
     assert "run" not in drawn.session_state  # outside presenter mode it is only filled in
 
 

@@ -122,9 +122,8 @@ def test_the_section_that_answers_is_what_the_best_begins_with_or_what_the_judge
 
 
 def test_the_estimates_tell_answers_apart(lab):
-    shares = [one.answered / one.of for one in estimates(lab.settings.data).values()]
-    assert shares == sorted(shares, reverse=True)
-    assert shares[0] > shares[-1]
+    first, *others = [one.answered / one.of for one in estimates(lab.settings.data).values()]
+    assert first > max(others)
 
 
 class TestByModel:
