@@ -12,6 +12,7 @@ from helpers.browser import (
     PLAIN,
     SHIFTS,
     SPANISH,
+    STUMP,
     Visit,
     assert_still,
     moved_by_run,
@@ -216,7 +217,7 @@ def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_
     expect(page.locator(".rl-dot")).to_be_attached()
     expect(page.locator(".st-key-card2")).to_be_attached()
     wait_until_drawn(page)
-    desk.pick(ENGLISH)
+    desk.pick(STUMP)
     desk.run()
     since = moved_by_run(page)
     desk.wait_until_done()
