@@ -54,6 +54,10 @@ def draw() -> None:
 def _draw(run: ev.RunFolder | None, results: ev.Results) -> None:
     names = runs.strategies(results.manifest)
     _head(results, names)
+    if run:
+        metric = ev.parse_metric(results.primary)
+        for label, left in ev.unjudged(run, metric).items():
+            untrusted.say(left.sentence(names[label], wording.metric(metric.name)), st.caption)
     titles = [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]
     figures, groups, *single = st.tabs(
         titles if run else titles[:2],

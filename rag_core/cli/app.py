@@ -26,6 +26,7 @@ from ..values.types import spent_so_far
 from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep, trust
+from .exam import exam
 from .index import index
 from .interrupt import interruptible
 from .kept import export, forget, history
@@ -294,6 +295,7 @@ app.command()(results)
 app.command()(forget)
 app.command()(export)
 app.command()(history)
+app.add_typer(exam, name="exam")
 
 
 @app.command()

@@ -93,6 +93,8 @@ def evaluate(
         say_json(results.as_json())
         return
     shown.results(results)
+    for label, left in ev.unjudged(run, measured[0]).items():
+        say(left.sentence(label, measured[0].name))
     shown.stage_effects({label: ev.stage_effects(run, label, measured[0]) for label in chosen})
     shown.rewrite_effects({label: ev.rewrite_effects(run, label) for label in chosen})
     if baseline:

@@ -5,6 +5,8 @@
 <folder>/qrels/<split>.tsv        query-id, corpus-id, score: judgements of documents
 <folder>/qrels-passages/<split>.tsv   built-in only: the same for passages, by document id and position
 <folder>/judgements.toml          optional: judged_by = "one sentence on who judged"
+<folder>/exam.toml                of an exam: corpus = "the corpus whose passages are judged"; they are then measured one by
+                                  one, under the keys that `values.types.text_key` gives
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any, NamedTuple
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError, InputError, unreadable
 from ..values.message import Message
+from ..values.types import Passage, document_ids, text_key
 from .documents import beir_rows, line_fault, numbered_lines
 from .limits import MAX_TITLE, shorten
 
@@ -54,6 +57,7 @@ KINDS = [
 ]  # fmt: skip
 URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
+EXAM = "exam.toml"
 JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
 
 _HEADER = ["query-id", "corpus-id", "score"]
@@ -86,6 +90,7 @@ class Benchmark:
             should be, with how often.
         also_documents: ids of questions that are documents of the corpus too, as in ArguAna and Quora; what is found
             for one leaves that document out, as BEIR's evaluation does, unless it is judged for the question.
+        exam_of: the corpus whose passages are judged, by `text_key`; empty where documents are.
     """
 
     name: str
@@ -95,6 +100,11 @@ class Benchmark:
     checksum: str
     judged_by: str = JUDGED_BY_AUTHORS
     also_documents: frozenset[str] = frozenset()
+    exam_of: str = ""
+
+    def judged_ids(self, passages: Iterable[Passage]) -> tuple[str, ...]:
+        """What is judged of passages, in their order, each once: their documents, or of an exam they themselves."""
+        return tuple(dict.fromkeys(map(text_key, passages))) if self.exam_of else document_ids(passages)
 
     @property
     def measured(self) -> tuple[Question, ...]:
@@ -149,6 +159,7 @@ def read_beir(folder: Path, split: str) -> Benchmark:
         _checksum([queries, qrels_file, corpus]),
         Message.joined([read_judged_by(folder), *notes], " ") if notes else read_judged_by(folder),
         also_documents,
+        exam_corpus(folder),
     )
 
 
@@ -172,16 +183,25 @@ def _notes(
 
 def read_judged_by(folder: Path) -> str:
     """The sentence on who judged in a folder's judgements.toml; without the file, the set's authors. Raises DataError."""
-    path = folder / "judgements.toml"
+    return _sentence(folder / "judgements.toml", "judged_by") or JUDGED_BY_AUTHORS
+
+
+def exam_corpus(folder: Path) -> str:
+    """The corpus that an exam in a folder is about; empty if it is no exam. Raises DataError."""
+    return _sentence(folder / EXAM, "corpus") or ""
+
+
+def _sentence(path: Path, name: str) -> str | None:
+    """A text of a TOML file, on one line; None without the file. Raises DataError."""
     if not path.is_file():
-        return JUDGED_BY_AUTHORS
+        return None
     try:
-        sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
+        sentence = tomllib.loads(path.read_text(encoding="utf-8")).get(name)
     except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
         raise unreadable(path, error, Message("Check that it is UTF-8 and TOML.")) from error
     if not isinstance(sentence, str) or not sentence.strip():
-        silent = Message("{path} does not say who judged.", path=path)
-        raise DataError(silent, Message('Write judged_by = "one sentence".'))
+        silent = Message("{path} does not say {name}.", path=path, name=name)
+        raise DataError(silent, Message('Write {name} = "..." there.', name=name))
     return " ".join(sentence.split())
 
 

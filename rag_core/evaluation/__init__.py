@@ -36,7 +36,7 @@ from .results import (
 )
 from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
-from .statistics import Comparison, compare_all, verdict
+from .statistics import Comparison, compare_all, detectable, questions_for, verdict
 from .sweep import (
     Setting,
     SweepResult,
@@ -54,6 +54,7 @@ from .sweep import (
 from .tables import markdown, put_table
 from .trust import Measure, SafetyReport, trust_measures, urgent_only
 from .tuning import plan, tune
+from .unjudged import unjudged
 from .verdicts import VerdictShares
 from .which_answers import (
     ColumnVerdict,

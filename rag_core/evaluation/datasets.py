@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..documents.answer_set import AnswerSet, JudgedAnswer, answer_file, read_answer_set
-from ..documents.benchmark import SPLITS, Benchmark, read_beir, read_builtin
+from ..documents.benchmark import SPLITS, Benchmark, exam_corpus, read_beir, read_builtin, read_questions
 from ..documents.documents import BUILTIN, json_lines, readable_documents
 from ..lab.engines import Engines
 from ..lab.lab import Lab
@@ -120,17 +120,23 @@ def open_judged(
 ) -> Lab:
     """The lab over the documents of a judged set, untaught; a BEIR folder is indexed, embedding what is new.
 
+    An exam's is that over its corpus; where that is not, its folder's passages are indexed.
+
     `consent` is called with the maximum cost of embedding before anything is sent, and may raise. Raises as `open_lab`.
     """
     folder = None if data == BUILTIN_DATA else Path(data).resolve()
-    return open_lab(
-        corpus_of(folder) if folder else BUILTIN,
+    exam_of = exam_corpus(folder) if folder else ""
+    here = exam_of if exam_of == BUILTIN or (settings.home / "corpora" / exam_of).is_dir() else ""
+    corpus = here or (corpus_of(folder) if folder else BUILTIN)
+    lab = open_lab(
+        corpus,
         settings=settings,
-        documents=folder,
+        documents=None if here else folder,
         engines=engines,
         progress=progress,
         consent=lambda calls: consent(CostEstimate.of(calls)),
-    ).untaught()
+    )
+    return lab.untaught([one.text for one in read_questions(folder)] if folder and exam_of else ())
 
 
 def source_of(data: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,9 @@ from pydantic import TypeAdapter
 from ..values.errors import DataError, RagError
 from ..values.message import Message
 from ..values.trace import Step, Trace
-from ..values.types import Cost, ModelCall, document_ids, token_counts
+from ..values.types import Cost, ModelCall, Passage, document_ids, token_counts
+
+JudgedIds = Callable[[Iterable[Passage]], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,9 @@ class Record:
         return replace(self, earlier=(*failed.earlier, *failed.calls)) if failed else self
 
     @classmethod
-    def of(cls, question: str, trace: Trace) -> Record:
-        return cls(question, tuple(_stages(trace.steps)), _summed(trace.calls), trace.warnings)
+    def of(cls, question: str, trace: Trace, judged_ids: JudgedIds = document_ids) -> Record:
+        """`judged_ids` names what is judged of passages, as `Benchmark.judged_ids` does."""
+        return cls(question, tuple(_stages(trace.steps, judged_ids)), _summed(trace.calls), trace.warnings)
 
     @classmethod
     def failed(cls, question: str, error: RagError) -> Record:
@@ -118,14 +121,14 @@ _RECORD = TypeAdapter(Record)
 _REQUIRED = {"question", "stages", "warnings", "error"}  # without them, a line is from something else
 
 
-def _stages(steps: Sequence[Step]) -> Iterator[StageRecord]:
+def _stages(steps: Sequence[Step], judged_ids: JudgedIds) -> Iterator[StageRecord]:
     for step in steps:
         lanes = tuple(
             StageRanking(
                 ranking.query.origin,
                 ranking.retriever,
                 ranking.query.text,
-                document_ids(hit.passage for hit in ranking),
+                judged_ids(hit.passage for hit in ranking),
             )
             for ranking in step.after.rankings
         )

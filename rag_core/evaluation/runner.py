@@ -118,7 +118,7 @@ def evaluate(
             try:
                 trace = strategies[label].run(question.text, current, common if share else Run(stop=stopping))
                 calls.extend(trace.calls)
-                records.append((label, Record.of(question.id, trace)))
+                records.append((label, Record.of(question.id, trace, run.judged.judged_ids)))
             except RagError as error:
                 calls.extend(error.calls)
                 stopped = isinstance(error, Stopped)

@@ -31,7 +31,7 @@ from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ..values.message import Message
 from ..values.owner_only import write_atomically
 from ..values.settings import Settings
-from ..values.types import Cost, ModelCall, document_ids
+from ..values.types import Cost, ModelCall
 from ..values.visible import as_json
 from .manifest import Stored
 from .metrics import Metric
@@ -386,7 +386,7 @@ def sweep(
             with attach_calls_to_errors(billed):
                 for settings in together:
                     outcome = settings.run(question.text, current, run)
-                    values = [metric(document_ids(passages), grades) for passages in outcome.rankings]
+                    values = [metric(judged.judged_ids(passages), grades) for passages in outcome.rankings]
                     rows = list(settings.places)
                     scores[rows, column] = [values[place] for place in outcome.which]
                     cost[rows] += _price(outcome.calls, billed)
@@ -394,7 +394,7 @@ def sweep(
                     strategy = strategies[row]
                     trace = strategy.run(question.text, current, run)
                     passages = [hit.passage for hit in trace.ranking]
-                    scores[row, column] = metric(document_ids(passages), grades)
+                    scores[row, column] = metric(judged.judged_ids(passages), grades)
                     cost[row] += _price(trace.calls, billed)
                     kept = 0 if following is None else _common_stages(strategy, strategies[following])
                     for position in range(kept, len(strategy.stages)):

@@ -16,7 +16,7 @@ from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import Stopped, attach_calls_to_errors
 from ..values.message import Message
-from ..values.types import Cost, ModelCall, document_ids
+from ..values.types import Cost, ModelCall
 from .cost_estimate import Workload
 from .metrics import Metric
 from .results import Point, on_front
@@ -186,7 +186,7 @@ class _Tuning:
                 trace = strategy.run(question.text, current, Run(stop=self.stop))
                 self.calls.extend(call for call in trace.calls if call.cost_usd != 0)
                 seconds.append(trace.seconds)
-                ranked = document_ids(hit.passage for hit in trace.ranking)
+                ranked = judged.judged_ids(hit.passage for hit in trace.ranking)
                 score = self.metric(ranked, judged.qrels[question.id])
                 same &= bool(score == swept.scores[row, swept.questions.index(question.id)])
                 done = len(rows) * len(questions) + len(seconds)

@@ -56,6 +56,7 @@ class Lab:
         calls: the embedding calls made then.
         others: opens the labs of other corpora, for the columns that search them; None if there are none.
         taught: whether passages are found by the questions that people taught.
+        unasked: questions of an exam: passages are not found by one that is nearly equal.
         where: the filter of the columns that have none of their own (`among`); empty for none.
     """
 
@@ -67,6 +68,7 @@ class Lab:
         self.engines = engines
         self.others: Callable[[str], Lab] | None = None
         self.taught = True
+        self.unasked: tuple[str, ...] = ()
         self.where = ""
         self._store = store
         self._lock = threading.Lock()
@@ -301,8 +303,12 @@ class Lab:
         return self._once(
             "asked",
             (index, asked_state(self.settings, self.corpus)),
-            lambda: open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught),
+            lambda: self._open_asked(index),
         )
+
+    def _open_asked(self, index: CorpusIndex) -> AskedIndex | None:
+        asked = open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught)
+        return asked.unlike(self.unasked) if asked and self.unasked else asked
 
     def _llms(
         self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]
@@ -402,18 +408,22 @@ class Lab:
     def with_engines(self, engines: Engines) -> Lab:
         lab = Lab(self.settings, self.corpus, engines, self._store)
         lab.warnings, lab.calls, lab.taught, lab.where = self.warnings, self.calls, self.taught, self.where
+        lab.unasked = self.unasked
         if (others := self.others) is not None:
             lab.others = lambda corpus: others(corpus).with_engines(engines)
         return lab
 
-    def untaught(self) -> Lab:
-        """The same without the questions that people taught, for measuring: they may have taught a judged one."""
-        if not self.taught:
+    def untaught(self, exam: Sequence[str] = ()) -> Lab:
+        """The same without the questions that people taught, for measuring: they may have taught a judged one.
+
+        Nor with known questions nearly equal to one of an `exam`, which would not be asked for the first time then.
+        """
+        if not self.taught and not exam:
             return self
         lab = self.with_engines(self.engines)
-        lab.taught = False
+        lab.taught, lab.unasked = False, tuple(exam)
         if (others := lab.others) is not None:
-            lab.others = lambda corpus: others(corpus).untaught()
+            lab.others = lambda corpus: others(corpus).untaught(exam)
         return lab
 
     def retriever(

@@ -140,6 +140,15 @@ class AskedIndex:
         asked._places = np.array(fitting, np.intp)
         return asked
 
+    def unlike(self, questions: Sequence[str]) -> AskedIndex | None:
+        """The same without the known questions that are one of these or nearly (`SAME`); None if none is left."""
+        vectors, _ = self._embedder.embed(questions, "query")
+        known = np.concatenate(self._vectors())[self._order]
+        left = (known @ vectors.T).max(axis=1, initial=-1.0) < SAME
+        asked = [one for one, other in zip(self._asked, left, strict=True) if other]
+        own = known[left]
+        return AskedIndex(asked, lambda: [own], self._embedder, self._passages) if asked else None
+
     def search(self, question: str, k: int) -> list[Hit]:
         """The k passages whose questions are most like one, by `likeness`; each hit's note is its nearest question."""
         compared = self._compare(question)

@@ -15,6 +15,7 @@ from ..indexing.forgetting import Forgettable
 from ..lab.adding import check_own_corpus
 from ..lab.engines import load_engines
 from ..values.settings import Settings, read_settings
+from .exam import Exams
 from .history import History
 from .panel import Rooms
 
@@ -86,6 +87,12 @@ class Removal:
             yield f"history: {count:,} question{'' if count == 1 else 's'} deleted."
         if self.rooms and (rooms := Rooms.opened(self.settings)):
             yield f"rooms deleted: {rooms.forget(self.rooms)}."
+        if exams := Exams.opened(self.settings):
+            touched = [
+                exams.take_out(one.corpus, one.documents if one.others else None) for one in self.found
+            ]
+            if any(touched):
+                yield f"exams that lost passages or went: {sum(touched)}."
         home, stores = self.settings.home, indexing.stores_of(self.settings)
         for one in self.found:
             notes: list[str] = []

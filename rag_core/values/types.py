@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -129,6 +130,11 @@ def _all(sources: Iterable[Iterable[Source]]) -> tuple[Source, ...]:
 def document_ids(passages: Iterable[Passage]) -> tuple[str, ...]:
     """The documents that passages are in, in their order, each once; a copy's as well."""
     return tuple(dict.fromkeys(one.doc_id for passage in passages for one in (passage, *passage.copies)))
+
+
+def text_key(passage: Passage) -> str:
+    """Names a passage by its text alone, in 16 hexadecimal digits: a judgement of it holds as long as nobody changes that."""
+    return hashlib.sha256(passage.text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

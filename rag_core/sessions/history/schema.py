@@ -7,6 +7,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Float,
     Index,
     Integer,
     LargeBinary,
@@ -22,7 +23,7 @@ from ...values.errors import StorageError
 from ...values.message import Message
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-VERSION = "1"  # the latest migration
+VERSION = "2"  # the latest migration
 VERSIONS = "rag_questions_version"
 LOCK = 0x7261_6771  # an arbitrary number: of the lock that one process at a time has on a PostgreSQL database
 OFF = Message("Or set RAG_HISTORY=off to keep no history.")
@@ -89,6 +90,47 @@ VOTES = Table(
     Column("comment", Text, nullable=False),
     Column("voted", String(32), nullable=False),
 )
+EXAMS = Table(
+    "rag_exams",
+    METADATA,
+    Column("code", String(8), primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("corpus", Text, nullable=False),
+    Column("opened", String(32), nullable=False),
+    Column("owner", String(64), nullable=False),  # SHA-256 of the owner's token
+    Column("depth", Integer, nullable=False),
+    Column("twice", Float, nullable=False),
+    Index("rag_exams_by_time", "opened"),
+)
+EXAM_QUESTIONS = Table(
+    "rag_exam_questions",
+    METADATA,
+    Column("exam", String(8), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+    Column("language", String(8), nullable=False),
+    Column("record", LargeBinary, nullable=False),
+)
+EXAM_SHARES = Table(
+    "rag_exam_shares",
+    METADATA,
+    Column("exam", String(8), primary_key=True),
+    Column("person", String(32), primary_key=True),
+    Column("question", Integer, nullable=False),  # in front of this person
+    Column("begun", String(32), nullable=False),
+)
+EXAM_TICKS = Table(
+    "rag_exam_ticks",
+    METADATA,
+    Column("exam", String(8), primary_key=True),
+    Column("question", Integer, primary_key=True, autoincrement=False),
+    Column("passage", String(16), primary_key=True),  # a digest of its text
+    Column("person", String(32), primary_key=True),
+    Column("grade", Integer, nullable=False),
+    Column("harm", Text, nullable=False),
+    Column("judged", String(32), nullable=False),
+)
+EXAM_TABLES = (EXAMS, EXAM_QUESTIONS, EXAM_SHARES, EXAM_TICKS)
 _one_thread = threading.Lock()  # Alembic's `op` and `context` are global
 
 

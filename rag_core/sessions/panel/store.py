@@ -148,7 +148,7 @@ class Rooms(Kept):
                 "comment": storable(comment).strip()[: values.COMMENT_CHARACTERS],
             }  # fmt: skip
             key = {"room": asked.room, "round": asked.number, "person": person, "pair": pair.key}
-            added = _upsert(connection, VOTES).values(key | row)
+            added = upsert(connection, VOTES).values(key | row)
             connection.execute(added.on_conflict_do_update(index_elements=[*key], set_=row))
 
     def people(self, code: str) -> int:
@@ -281,11 +281,12 @@ def _joined(connection: Connection, room: str) -> int:
 
 
 def _admit(connection: Connection, room: str, person: str) -> None:
-    row = _upsert(connection, PEOPLE).values(room=room, person=person, joined=moment(datetime.now(UTC)))
+    row = upsert(connection, PEOPLE).values(room=room, person=person, joined=moment(datetime.now(UTC)))
     connection.execute(row.values(round=0, left=0, right=0).on_conflict_do_nothing())
 
 
-def _upsert(connection: Connection, table: Table) -> Any:
+def upsert(connection: Connection, table: Table) -> Any:
+    """An insert that can say what to do on a conflict; both databases have it in their own words."""
     return _UPSERTS[connection.dialect.name](table)
 
 

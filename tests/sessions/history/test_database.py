@@ -19,11 +19,11 @@ from rag_core.sessions.history import database, schema
 from rag_core.values.errors import MissingResource, StorageError
 
 ROOT = Path(rag_core.__file__).parents[1]
-SECOND = '''
+THIRD = '''
 """A column more."""
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "2", "1"
+revision, down_revision = "3", "2"
 def upgrade():
     op.add_column("rag_questions", sa.Column("note", sa.Text))
 '''
@@ -44,12 +44,12 @@ def marked(connection: Connection) -> list[str]:
     return list(connection.execute(text("SELECT version_num FROM rag_questions_version")).scalars())
 
 
-def with_second_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = SECOND) -> None:
-    """Let this program have a second version."""
+def with_third_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = THIRD) -> None:
+    """Let this program have a third version."""
     shutil.copytree(schema.MIGRATIONS, folder)
-    (folder / "versions" / "v2.py").write_text(script)
+    (folder / "versions" / "v3.py").write_text(script)
     monkeypatch.setattr(schema, "MIGRATIONS", folder)
-    monkeypatch.setattr(schema, "VERSION", "2")
+    monkeypatch.setattr(schema, "VERSION", "3")
 
 
 def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_used(address, owner):
@@ -63,21 +63,21 @@ def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_use
 
 def test_an_older_database_is_migrated_and_keeps_its_questions(address, owner, tmp_path, monkeypatch):
     opened(address).add(question("a"))
-    with_second_version(tmp_path / "100% migrated", monkeypatch)
+    with_third_version(tmp_path / "100% migrated", monkeypatch)
     assert opened(address).find("a") == question("a")
     with owner.connect() as connection:
-        assert marked(connection) == ["2"]
+        assert marked(connection) == ["3"]
         assert "note" in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
 
 
 def test_a_migration_that_fails_changes_nothing(address, owner, tmp_path, monkeypatch):
     opened(address).add(question("a"))
     with monkeypatch.context() as changed:
-        with_second_version(tmp_path / "versions", changed, SECOND + '    op.execute("no SQL")\n')
+        with_third_version(tmp_path / "versions", changed, THIRD + '    op.execute("no SQL")\n')
         with pytest.raises(StorageError, match="cannot be used"):
             opened(address).count()
     with owner.connect() as connection:
-        assert marked(connection) == ["1"]
+        assert marked(connection) == ["2"]
         assert "note" not in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
     assert opened(address).count() == 1
 

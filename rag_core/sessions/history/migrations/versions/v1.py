@@ -2,12 +2,12 @@
 
 from alembic import op
 
-from rag_core.sessions.history.schema import METADATA
+from rag_core.sessions.history.schema import METADATA, PEOPLE, QUESTIONS, ROOMS, ROUNDS, VOTES
 
 revision = "1"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Create the tables as they are; a second version that changes them writes these out here."""
-    METADATA.create_all(op.get_bind(), checkfirst=False)
+    """Create the tables as they are; a version that changes them writes these out here."""
+    METADATA.create_all(op.get_bind(), [QUESTIONS, ROOMS, ROUNDS, PEOPLE, VOTES], checkfirst=False)

@@ -1,0 +1,211 @@
+"""An exam as values: questions on a corpus, the passages found for each, and what people say of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from ...documents.benchmark import Qrels
+from ...language.analysis import language_of
+from ...language.questions import check_question
+from ...values.errors import DataError, InputError
+from ...values.message import Message
+from ...values.types import Passage, text_key
+
+Answers: TypeAlias = Literal["no", "in part", "answers"]  # as grades 0, 1 and 2
+ANSWERS: tuple[Answers, ...] = get_args(Answers)
+Origin: TypeAlias = Literal["written", "history", "model"]
+OWNER = "owner"  # judges last: what the owner says settles what others disagree on
+MOST_QUESTIONS = 500
+HARM_CHARACTERS = 500
+
+
+class Draft(NamedTuple):
+    """A question for an exam, and where it is from."""
+
+    text: str
+    origin: Origin = "written"
+
+
+@dataclass(frozen=True, slots=True)
+class ExamQuestion:
+    """A question, numbered from 1, with the passages to judge, in the order they are shown.
+
+    Args:
+        language: ISO 639-1 code.
+        pooled: the fingerprints of the strategies whose first passages these are.
+    """
+
+    number: int
+    text: str
+    language: str
+    origin: Origin
+    passages: tuple[Passage, ...] = ()
+    pooled: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> str:
+        return f"q{self.number:03d}"
+
+    def with_found(self, found: Iterable[Passage], by: Iterable[str], exam: str) -> ExamQuestion:
+        """The same with more passages, each text once; those that were there keep their places."""
+        here = {text_key(one) for one in self.passages}
+        new = {text_key(one): one for one in found}
+        fresh = [one for key, one in sorted(new.items()) if key not in here]
+        random.Random(f"{exam} {self.number}").shuffle(fresh)  # the order says nothing of who found what
+        return ExamQuestion(
+            self.number,
+            self.text,
+            self.language,
+            self.origin,
+            (*self.passages, *fresh),
+            self.pooled.union(by),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """An exam on a corpus, opened at a time in UTC.
+
+    Args:
+        depth: passages of each strategy that are judged.
+        twice: the share of the questions that two people judge, 0 to 1.
+        owner_token: only the value that `Exams.make` returned has it.
+    """
+
+    code: str
+    title: str
+    corpus: str
+    opened: datetime
+    depth: int
+    twice: float
+    owner_token: str = field(default="", repr=False)
+
+    def judges(self, number: int) -> int:
+        """How many people judge a question: two for every so many, spread over the exam."""
+        return 1 + (int(number * self.twice) > int((number - 1) * self.twice))
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a person, a digest that differs by exam, says of a passage, by its `text_key`; `harm` says how it could harm."""
+
+    question: int
+    passage: str
+    person: str
+    grade: int
+    harm: str
+    judged: datetime
+
+
+def read_drafts(text: str) -> list[Draft]:
+    """The questions in a text: lines of a queries.jsonl, a table with a column "question" or "text", or one a line.
+
+    Raises DataError, with the line, for a question that cannot be asked, and InputError for none or too many.
+    """
+    drafts: dict[str, Draft] = {}
+    for number, said in _lines(text):
+        try:
+            drafts.setdefault(said.casefold(), Draft(check_question(said)))
+        except InputError as error:
+            raise DataError(Message("Line {number}: {why}", number=number, why=error.message)) from error
+    check_drafts(list(drafts.values()))
+    return list(drafts.values())
+
+
+def check_drafts(drafts: Collection[Draft]) -> None:
+    """Raise InputError for no question, or more than an exam may have."""
+    if not drafts:
+        raise InputError(Message("There are no questions."), Message("Write one a line."))
+    if len(drafts) > MOST_QUESTIONS:
+        what = Message(
+            "{count} questions are more than an exam has ({most}).", count=len(drafts), most=MOST_QUESTIONS
+        )
+        raise InputError(what, Message("Leave some out."))
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    lines = [
+        (number, line.strip()) for number, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1)
+    ]
+    lines = [(number, line) for number, line in lines if line]
+    if not lines:
+        return []
+    if lines[0][1].startswith("{"):
+        return [(number, _text_of(number, line)) for number, line in lines]
+    for delimiter in "\t,;":
+        head = next(csv.reader([lines[0][1]], delimiter=delimiter))
+        at = next((head.index(one) for one in ("question", "text") if one in head), None)
+        if at is not None:
+            rows = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter)
+            return [(rows.line_num, row[at].strip()) for row in rows if len(row) > at and row[at].strip()][1:]
+    return lines
+
+
+def _text_of(number: int, line: str) -> str:
+    try:
+        return str(json.loads(line)["text"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        what = Message("Line {number} is not a question of a queries.jsonl.", number=number)
+        raise DataError(what, Message('Write {"_id": "1", "text": "..."} on each line.')) from error
+
+
+def numbered(drafts: Sequence[Draft]) -> list[ExamQuestion]:
+    """Drafts as questions of an exam."""
+    return [
+        ExamQuestion(number, one.text, language_of(one.text), one.origin)
+        for number, one in enumerate(drafts, start=1)
+    ]
+
+
+def grades(ticks: Iterable[Tick]) -> dict[tuple[int, str], int]:
+    """(question, passage) -> grade: what the owner settled, else the lower of two people's."""
+    said: dict[tuple[int, str], list[Tick]] = defaultdict(list)
+    for tick in ticks:
+        said[tick.question, tick.passage].append(tick)
+    return {
+        key: next((one.grade for one in each if one.person == OWNER), min(one.grade for one in each))
+        for key, each in said.items()
+    }
+
+
+def qrels(questions: Iterable[ExamQuestion], ticks: Iterable[Tick]) -> Qrels:
+    """Question id -> `text_key` -> grade, of what is judged."""
+    names = {one.number: one.id for one in questions}
+    found: dict[str, dict[str, int]] = {}
+    for (number, passage), grade in grades(ticks).items():
+        found.setdefault(names[number], {})[passage] = grade
+    return found
+
+
+def disputed(ticks: Iterable[Tick]) -> list[tuple[int, str]]:
+    """(question, passage) on which people disagree and the owner has not settled it, in order."""
+    said: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
+    for tick in ticks:
+        said[tick.question, tick.passage][tick.person] = tick.grade
+    return sorted(key for key, by in said.items() if OWNER not in by and len({*by.values()}) > 1)
+
+
+def agreement(ticks: Iterable[Tick]) -> float | None:
+    """Krippendorff's alpha over the grades, ordinal: 1 for full agreement, 0 for chance; None if it is not defined.
+
+    Of passages that two people judged; what the owner settled does not count.
+    """
+    said: dict[str, dict[str, int]] = defaultdict(dict)
+    for tick in ticks:
+        if tick.person != OWNER:
+            said[f"{tick.question} {tick.passage}"][tick.person] = tick.grade
+    twice: Mapping[str, Mapping[str, int]] = {key: by for key, by in said.items() if len(by) > 1}
+    if len({grade for by in twice.values() for grade in by.values()}) < 2:
+        return None
+    from evalica import alpha
+    from pandas import DataFrame
+
+    return float(alpha(DataFrame(twice), distance="ordinal").alpha)

@@ -1,0 +1,68 @@
+"""Pooling: what strategies find first for each question, without names, each text once (Sparck Jones and van Rijsbergen 1975)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from itertools import islice
+
+from ...documents.benchmark import Question
+from ...indexing import Progress, no_progress
+from ...lab.lab import Lab
+from ...pipeline.strategy import Strategy
+from ...runtime.run import Run
+from ...values.errors import ConfigError, Stopped, attach_calls_to_errors
+from ...values.message import Message
+from ...values.types import ModelCall
+from .exam import Exam, ExamQuestion
+from .store import Exams
+
+
+def left_to_pool(
+    exams: Exams, exam: Exam, strategies: Mapping[str, Strategy]
+) -> list[tuple[Question, list[Strategy]]]:
+    """The questions with the strategies that `pool` has yet to run on each, to estimate its cost."""
+    return [
+        (Question(one.id, one.text, one.language, "", ""), left)
+        for one in exams.questions(exam.code)
+        if (left := _left(one, strategies))
+    ]
+
+
+def pool(
+    lab: Lab,
+    exams: Exams,
+    exam: Exam,
+    strategies: Mapping[str, Strategy],
+    *,
+    progress: Progress = no_progress,
+    stop: threading.Event | None = None,
+) -> tuple[ModelCall, ...]:
+    """Keep the first `exam.depth` passages of strategies without answers for each question; returns the calls made.
+
+    Each question is kept when it is done: the same call goes on after a crash, and with other strategies it adds theirs.
+    Raises ConfigError if the lab is over other documents, what a strategy raises, and Stopped, with the calls so far.
+    """
+    if lab.corpus != exam.corpus:
+        what = Message("Exam {code} is about corpus {corpus!r}.", code=exam.code, corpus=exam.corpus)
+        raise ConfigError(what, Message("Open that."))
+    questions, calls = exams.questions(exam.code), list[ModelCall]()
+    lab = lab.untaught([one.text for one in questions])
+    with attach_calls_to_errors(calls):
+        for done, one in enumerate(questions):
+            progress("finding passages", done, len(questions))
+            if not (left := _left(one, strategies)):
+                continue
+            run = Run(stop=stop or threading.Event())
+            traces = [strategy.run(one.text, lab.services(), run) for strategy in left]
+            calls += dict.fromkeys(call for trace in traces for call in trace.calls)
+            found = [hit.passage for trace in traces for hit in islice(trace.ranking, exam.depth)]
+            exams.add_found(exam.code, one.number, found, [strategy.fingerprint for strategy in left])
+            if stop and stop.is_set():
+                raise Stopped(tuple(calls))
+    progress("finding passages", len(questions), len(questions))
+    return tuple(calls)
+
+
+def _left(question: ExamQuestion, strategies: Mapping[str, Strategy]) -> list[Strategy]:
+    return [one for one in strategies.values() if one.fingerprint not in question.pooled]

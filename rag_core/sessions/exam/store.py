@@ -1,0 +1,277 @@
+"""Where exams are: four tables beside the history's. What is acknowledged is stored, whoever else writes at that moment."""
+
+from __future__ import annotations
+
+import hmac
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from ...values.errors import PanelError, StorageError
+from ...values.message import Message
+from ...values.packed import pack, unpack
+from ...values.types import Passage, text_key
+from ..history.database import Kept, moment, storable
+from ..history.schema import EXAM_QUESTIONS, EXAM_SHARES, EXAM_TICKS, EXAMS
+from ..panel import room as codes
+from ..panel.store import TITLE_CHARACTERS, upsert
+from .exam import ANSWERS, HARM_CHARACTERS, OWNER, Draft, Exam, ExamQuestion, Tick, check_drafts, numbered
+
+LEASE = timedelta(minutes=20)  # that a question stays with who opened it; a phone may sleep
+
+
+class Exams(Kept):
+    """The exams kept in one database, until their retention; methods raise PanelError for no such exam, or no right to it."""
+
+    keys = (EXAM_QUESTIONS.c.exam, EXAM_TICKS.c.exam, EXAM_SHARES.c.exam, EXAMS.c.code)
+    since, record = EXAMS.c.opened, EXAM_QUESTIONS.c.record
+
+    def make(
+        self,
+        corpus: str,
+        drafts: Sequence[Draft],
+        *,
+        title: str = "",
+        depth: int = 5,
+        twice: float = 0.25,
+        owner_token: str = "",
+    ) -> Exam:
+        """A new exam, not pooled; only this value has the owner's token, given or new, which is not kept.
+
+        Raises InputError for no or too many questions.
+        """
+        check_drafts(drafts)
+        if depth < 1 or not 0 <= twice <= 1:
+            raise ValueError(f"depth {depth}, twice {twice}")
+        self.expire()
+        token = owner_token if codes.is_token(owner_token) else codes.new_token()
+        opened = datetime.now(UTC)
+        with self._write() as connection:
+            code = next(code for code in iter(codes.new_code, "") if _found(connection, code) is None)
+            exam = Exam(
+                code, storable(title or corpus)[:TITLE_CHARACTERS], corpus, opened, depth, twice, token
+            )
+            connection.execute(
+                insert(EXAMS).values(
+                    code=code, title=exam.title, corpus=corpus, opened=moment(opened),
+                    owner=codes.digest(token), depth=depth, twice=twice,
+                )
+            )  # fmt: skip
+            rows = [
+                _row(exam, one) for one in numbered([one._replace(text=storable(one.text)) for one in drafts])
+            ]
+            connection.execute(insert(EXAM_QUESTIONS), rows)
+        return exam
+
+    def exam(self, code: str) -> Exam:
+        with self._begin() as connection:
+            return _known(connection, code)
+
+    def all(self) -> list[Exam]:
+        """The latest first."""
+        with self._begin() as connection:
+            return [_exam(row) for row in connection.execute(select(EXAMS).order_by(EXAMS.c.opened.desc()))]
+
+    def questions(self, code: str) -> tuple[ExamQuestion, ...]:
+        with self._begin() as connection:
+            return tuple(_questions(connection, _known(connection, code).code))
+
+    def add_found(self, code: str, number: int, found: Collection[Passage], by: Collection[str]) -> None:
+        """Keep what strategies, by fingerprint, found for a question, with what others did."""
+        with self._write() as connection:
+            exam = _known(connection, code)
+            (question,) = _questions(connection, exam.code, number)
+            _keep(connection, exam, question.with_found(found, by, exam.code))
+
+    def next(self, code: str, token: str) -> ExamQuestion | None:
+        """What this person judges next: what they began, else a question that lacks judges, fewest first; None if none does.
+
+        A question that somebody has in front of them counts as theirs for LEASE.
+        """
+        with self._write() as connection:
+            exam, person = _known(connection, code), _person(code, token)
+            questions = [one for one in _questions(connection, exam.code) if one.passages]
+            ticks = _ticks(connection, exam.code)
+            shares = select(EXAM_SHARES).where(EXAM_SHARES.c.exam == exam.code)
+            begun = {row.person: row for row in connection.execute(shares)}
+            since = moment(datetime.now(UTC) - LEASE)
+            judges: dict[int, set[str]] = defaultdict(set)
+            for tick in ticks:
+                judges[tick.question].add(tick.person)
+            for row in begun.values():
+                if row.person != person and row.begun > since:
+                    judges[row.question].add(row.person)
+            mine = {(tick.question, tick.passage) for tick in ticks if tick.person == person}
+            open_ones = [
+                one for one in questions if any((one.number, text_key(p)) not in mine for p in one.passages)
+            ]
+            started = begun[person].question if person in begun else 0
+            fair = [
+                one for one in open_ones
+                if person in judges[one.number] or len(judges[one.number] - {OWNER}) < exam.judges(one.number)
+            ]  # fmt: skip
+            fair.sort(
+                key=lambda one: (
+                    one.number != started,
+                    person not in judges[one.number],
+                    len(judges[one.number]),
+                )
+            )
+            if not fair:
+                return None
+            share = {"question": fair[0].number, "begun": moment(datetime.now(UTC))}
+            row = upsert(connection, EXAM_SHARES).values(exam=exam.code, person=person, **share)
+            connection.execute(row.on_conflict_do_update(index_elements=["exam", "person"], set_=share))
+        return fair[0]
+
+    def tick(self, code: str, token: str, number: int, passage: str, grade: int, harm: str = "") -> None:
+        """Count what this person says of a passage, by its `text_key`, in place of what they said; what returns is stored.
+
+        Raises ValueError for a wrong grade, question or passage.
+        """
+        self._tick(code, _person(code, token), number, passage, grade, harm)
+
+    def settle(self, code: str, owner_token: str, number: int, passage: str, grade: int) -> None:
+        """Say as the owner what counts where people disagree."""
+        self._owned(code, owner_token)
+        self._tick(code, OWNER, number, passage, grade, "")
+
+    def ticks(self, code: str) -> tuple[Tick, ...]:
+        """By question and then by time."""
+        with self._begin() as connection:
+            return tuple(_ticks(connection, _known(connection, code).code))
+
+    def own_ticks(self, code: str, token: str, number: int) -> dict[str, Tick]:
+        """What this person said of the passages of a question, by `text_key`."""
+        person = _person(code, token)
+        return {
+            one.passage: one for one in self.ticks(code) if (one.person, one.question) == (person, number)
+        }
+
+    def delete_exam(self, code: str, owner_token: str) -> None:
+        self.forget([self._owned(code, owner_token).code])
+
+    def take_out(self, corpus: str, documents: Collection[str] | None = None) -> int:
+        """Forget the passages of documents of a corpus with their ticks; for None its exams. Returns how many exams."""
+        mine = [one for one in self.all() if one.corpus == corpus]
+        if documents is None:
+            return self.forget([one.code for one in mine])
+        gone = {*documents}
+        return sum(self._take_out(exam, gone) for exam in mine)
+
+    def _take_out(self, exam: Exam, documents: Collection[str]) -> bool:
+        touched = False
+        with self._write() as connection:
+            for one in _questions(connection, exam.code):
+                kept = tuple(p for p in one.passages if p.doc_id not in documents)
+                if len(kept) == len(one.passages):
+                    continue
+                touched = True
+                lost = {text_key(p) for p in one.passages} - {text_key(p) for p in kept}
+                same = (EXAM_TICKS.c.exam == exam.code, EXAM_TICKS.c.question == one.number)
+                connection.execute(delete(EXAM_TICKS).where(*same, EXAM_TICKS.c.passage.in_(lost)))
+                left = ExamQuestion(one.number, one.text, one.language, one.origin, kept, one.pooled)
+                _keep(connection, exam, left)
+        return touched
+
+    def _tick(self, code: str, person: str, number: int, passage: str, grade: int, harm: str) -> None:
+        if grade not in range(len(ANSWERS)):
+            raise ValueError(f"no grade: {grade}")
+        with self._write() as connection:
+            exam = _known(connection, code)
+            asked = _questions(connection, exam.code, number)
+            if passage not in {text_key(p) for one in asked for p in one.passages}:
+                raise ValueError(f"no passage {passage} of question {number}")
+            key = {"exam": exam.code, "question": number, "passage": passage, "person": person}
+            said = {
+                "grade": grade, "harm": storable(harm).strip()[:HARM_CHARACTERS], "judged": moment(datetime.now(UTC)),
+            }  # fmt: skip
+            row = upsert(connection, EXAM_TICKS).values(key | said)
+            connection.execute(row.on_conflict_do_update(index_elements=[*key], set_=said))
+
+    def _owned(self, code: str, owner_token: str) -> Exam:
+        with self._begin() as connection:
+            found = _found(connection, code)
+        if found is None or not hmac.compare_digest(found.owner, codes.digest(owner_token)):
+            said = Message("Only the owner of exam {code} can do that.", code=code)
+            raise PanelError(said, Message("Use the browser, or the token, that made the exam."))
+        return _exam(found)
+
+    @staticmethod
+    def _corpora(stored: bytes) -> set[str]:
+        return {unpack(zlib.decompress(stored))["corpus"]}
+
+    def _unusable(self, why: str) -> StorageError:
+        return StorageError(
+            Message("The exams in {where} cannot be used: {why}.", where=self._named, why=why),
+            Message("Check the folder, the disk or the database."),
+        )
+
+
+def _found(connection: Connection, code: str) -> Row[Any] | None:
+    typed = "".join(letter for letter in code.upper() if letter in codes.LETTERS)
+    return connection.execute(select(EXAMS).where(EXAMS.c.code == typed)).one_or_none()
+
+
+def _known(connection: Connection, code: str) -> Exam:
+    if (found := _found(connection, code)) is None:
+        raise PanelError(
+            Message("There is no exam with this code."), Message("Check it with who made the exam.")
+        )
+    return _exam(found)
+
+
+def _exam(row: Row[Any]) -> Exam:
+    return Exam(row.code, row.title, row.corpus, datetime.fromisoformat(row.opened), row.depth, row.twice)
+
+
+def _row(exam: Exam, question: ExamQuestion) -> dict[str, Any]:
+    record = {
+        "corpus": exam.corpus, "origin": question.origin, "passages": question.passages,
+        "pooled": tuple(sorted(question.pooled)),
+    }  # fmt: skip
+    return {
+        "exam": exam.code, "number": question.number, "text": question.text, "language": question.language,
+        "record": zlib.compress(pack(record).encode()),
+    }  # fmt: skip
+
+
+def _keep(connection: Connection, exam: Exam, question: ExamQuestion) -> None:
+    same = (EXAM_QUESTIONS.c.exam == exam.code, EXAM_QUESTIONS.c.number == question.number)
+    connection.execute(update(EXAM_QUESTIONS).where(*same).values(record=_row(exam, question)["record"]))
+
+
+def _questions(connection: Connection, code: str, number: int | None = None) -> list[ExamQuestion]:
+    chosen = select(EXAM_QUESTIONS).where(EXAM_QUESTIONS.c.exam == code).order_by(EXAM_QUESTIONS.c.number)
+    if number is not None:
+        chosen = chosen.where(EXAM_QUESTIONS.c.number == number)
+    return [_question(row) for row in connection.execute(chosen)]
+
+
+def _question(row: Row[Any]) -> ExamQuestion:
+    read = unpack(zlib.decompress(row.record))
+    return ExamQuestion(
+        row.number, row.text, row.language, read["origin"], tuple(read["passages"]), frozenset(read["pooled"])
+    )
+
+
+def _ticks(connection: Connection, code: str) -> list[Tick]:
+    chosen = select(EXAM_TICKS).where(EXAM_TICKS.c.exam == code)
+    rows = connection.execute(
+        chosen.order_by(EXAM_TICKS.c.question, EXAM_TICKS.c.judged, EXAM_TICKS.c.passage)
+    )
+    return [
+        Tick(row.question, row.passage, row.person, row.grade, row.harm, datetime.fromisoformat(row.judged))
+        for row in rows
+    ]
+
+
+def _person(code: str, token: str) -> str:
+    if not codes.is_token(token):
+        said = Message("This browser has not joined the exam.")
+        raise PanelError(said, Message("Type the exam's code again."))
+    return codes.token_from("judge", code.upper(), token)
