@@ -17,7 +17,7 @@ from ..values.where import value_text
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
-from .markdown import Mark, take_markdown, take_marks
+from .markdown import Mark, take_front_matter, take_markdown, take_marks
 
 _BETWEEN = re.compile(r"[^\s,]|\Z")
 
@@ -118,8 +118,6 @@ def read_document(path: Path) -> Document:
 def parse_document(text: str, path: Path) -> Document:
     """The document in a Markdown text with the collection's front matter; raises DataError for a wrong field or size."""
     import yaml
-
-    from .front_matter import take_front_matter
 
     others = ("id", "jurisdiction", "type")
     try:
