@@ -31,7 +31,8 @@ ADD_ONE = """
 import sys
 from datetime import UTC, datetime
 from pydantic import SecretStr
-from rag_core.sessions.history import Asked, History
+from rag_core.sessions.history.record import Asked
+from rag_core.sessions.history.store import History
 from rag_core.values.settings import Settings
 history = History.opened(Settings(database_url=SecretStr(sys.argv[1])))
 print("ready", flush=True)
