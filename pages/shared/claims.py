@@ -35,7 +35,7 @@ def comparison(results: ev.Results) -> str:
             f"{_claim(translated(claim))}<br>{escape(_here(row, name, results))}"
             for name, claim in zip(COMPARED, claims, strict=True)
         )
-        rows.append((translated(row), *found))
+        rows.append((escape(translated(row)), *found))
     return _table(("", *(translated(rag_core.RECIPES[name].title) for name in COMPARED)), rows)
 
 
