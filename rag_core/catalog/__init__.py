@@ -1,7 +1,7 @@
 """The strategies, each declared once: what it is, its controls, and the stages they build.
 
-A new one is a table of `strategies.toml` with its stages in `strategies.py`, or a `Recipe` brought by a package's entry
-point or passed to `register` (see `registry`). It then appears in the app, on the command line and in the docs; `rag_core.testing` checks it.
+A new one is a `Recipe`: listed in RECIPES below, brought by a package's entry point, or passed to `register`
+(see `registry`). It then appears in the app, on the command line and in the docs; `rag_core.testing` checks it.
 """
 
 from collections.abc import Collection, Mapping
@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
 from ..values.message import Message
+from .advanced import CONTEXTUAL, ENSEMBLE, MULTI_QUERY_REWRITER, RAG_MSR
+from .basic import BM25, HYBRID_RRF, HYDE, QUESTION_INDEX, SIMPLE_SEMANTIC
 from .presets import SavedPresets, preset_of, presets_of, saved_presets, spelled
 from .prompt_controls import PromptText, Templates
 from .recipe import (
@@ -24,9 +26,20 @@ from .recipe import (
     format_value,
 )
 from .registry import Registry
-from .strategies import BUILT_IN
 
-RECIPES = Registry(BUILT_IN)
+RECIPES = Registry(
+    (
+        SIMPLE_SEMANTIC,
+        BM25,
+        HYDE,
+        QUESTION_INDEX,
+        HYBRID_RRF,
+        MULTI_QUERY_REWRITER,
+        CONTEXTUAL,
+        RAG_MSR,
+        ENSEMBLE,
+    )
+)
 register = RECIPES.register
 unregister = RECIPES.unregister
 
