@@ -16,8 +16,7 @@ if __name__ == "__main__":  # runs in every browser session
 
     visit.draw()
 else:  # imported once by the server, before the first session
-    from pages.frame.addresses import PATHS
-    from pages.frame.gate import Gate, document, no_page, sweeping
+    from pages.frame.gate import PAGES, Gate, document, no_page, sweeping
     from pages.shared.cookie import COOKIE, new_value, visitor_of
 
     gc.set_threshold(100_000)  # Python's 700 cost a tenth of opening the lab; `rag` does the same
@@ -85,7 +84,7 @@ else:  # imported once by the server, before the first session
             Route(f"{below}/healthz", lambda _: PlainTextResponse("ok")),
             Route(f"{below}/readyz", readiness),
             Route(f"{below}/metrics", metrics),
-            *(Route(f"{below}/{path}", shell) for path in PATHS),
+            *(Route(f"{below}/{path}", shell) for path, _, _ in PAGES),
             Route(f"{below}/{{address:unknown}}", missing),
         ],
         middleware=[Middleware(Gate)],

@@ -5,28 +5,15 @@ from collections.abc import Iterable, Iterator
 
 import rag_core
 from pages.drawing.pieces import opener
-from pages.drawing.translate import declared, plural, t, translated
+from pages.drawing.translate import declared, plural, t, translated, words_for
 from pages.drawing.untrusted import bold, escape
 from rag_core.stages.remarks import perhaps_you_meant, what_differs
 from rag_core.values.answers import HOW_GROUNDED, Grounded, Remark, lists_as_html
 
 VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
-SUPPORT = {
-    "supported": declared("Supported"),
-    "weak": declared("Weak support"),
-    "unsupported": declared("Unsupported"),
-}
-KINDS = {"weak": declared("weak"), "unsupported": declared("unsupported")}  # in a sentence
-NOTICES = {  # kind of a remark -> its name in the line above an answer
-    "all_thin": declared("thin evidence"),
-    "thin": declared("thin evidence in part"),
-    "language": declared("passages in another language"),
-    "answer_language": declared("answer in another language"),
-    "differs": declared("guidance differs"),
-    "old": declared("old sources"),
-    "invalid": declared("citations removed"),
-    "unmarked": declared("not every sentence compared"),
-}
+SUPPORT = words_for("support")
+KINDS = words_for("support_in_line")
+NOTICES = words_for("notices")  # of remarks that the line above an answer names
 LONG = 3000  # characters of an answer; a longer one scrolls in its own frame
 _MARKER = re.compile(r"\[(\d+)\]")
 

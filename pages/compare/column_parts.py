@@ -11,7 +11,7 @@ import rag_core
 from pages.compare import asking, costs, how_it_got_here, passages, presenter, queries, without
 from pages.compare.answers import finished
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, plural, problem, t, translated
+from pages.drawing.translate import declared, plural, problem, t, translated, words_for
 from pages.drawing.untrusted import bold, escape
 from pages.shared import corpora, country, setups, tuning, wording
 from pages.shared.engine import engine
@@ -23,15 +23,7 @@ from rag_core.values.model_choice import OFFLINE_MODEL, ModelChoice
 
 SEARCHING = declared("Searching for passages…")
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
-WAITING = {  # the running stage -> what it does
-    "AnalyseQueryByLlm": declared("Analysing the question…"),
-    "Generate": declared("Writing the answer…"),
-    "Rewrite": declared("Rewriting the question…"),
-    "Rephrase": declared("Rewriting the question…"),
-    "Hyde": declared("Drafting a hypothetical answer…"),
-    "Rerank": declared("Reranking the passages…"),
-    "LlmRerank": declared("Judging the passages…"),
-}
+WAITING = words_for("waiting")
 ASKS = {*WAITING} - {"Rerank"}  # the stages that ask a language model
 SILENT_S = 10  # of a model server, after which the column says so
 

@@ -11,7 +11,7 @@ import rag_core
 from pages.compare import presenter
 from pages.drawing import pieces, untrusted
 from pages.drawing.palette import colour
-from pages.drawing.translate import plural, t, translated
+from pages.drawing.translate import plural, t, translated, words_for
 from pages.drawing.untrusted import escape, mark
 from pages.shared import corpora, history_sync, setups
 from pages.shared.engine import engine
@@ -324,27 +324,13 @@ def made_by(trace: rag_core.Trace) -> str:
 
 def doing(kind: str, stage: str) -> str:
     """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
-    does = {
-        "transform": t("Write queries"),
-        "retrieve": t("Search"),
-        "fuse": t("Merge the lists"),
-        "rerank": t("Rescore"),
-        "select": t("Select"),
-        "answer": t("Write the answer"),
-    }[kind]
+    does = translated(words_for("stage_kinds")[kind])
     return f"{does}: {translated(stage_title(stage))}" if kind in SEVERAL else does
 
 
 def of_purpose(purpose: str) -> str:
     """What models were called for, or a part of a bill."""
-    return {
-        "retrieval": t("Retrieval"),
-        "answer": t("Answer"),
-        "rewrite": t("Rewriting"),
-        "judge": t("Judging"),
-        "rerank": t("Reranking"),
-        "embed": t("Embedding"),
-    }.get(purpose, purpose)
+    return translated(words_for("purposes").get(purpose, purpose))
 
 
 def notes(trace: rag_core.Trace, prices: PriceList) -> str:

@@ -11,7 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import language, problem, t
 from pages.shared import setups
 from pages.shared.live import Comparison
-from rag_core import sessions
+from rag_core.sessions.saved import Saved, parse_session, passages_csv, session_json, session_text, trec_runs
 from rag_core.values.translation import translated
 
 
@@ -29,9 +29,9 @@ def menu(run: Comparison) -> None:
         ]
         report = partial(_html, run, language(), failures)
         file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", report)
-        session = partial(sessions.session_text, run.traces, _voted(run))
+        session = partial(session_text, run.traces, _voted(run))
         file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", session)
-        file(t("Passages (CSV)"), f"{name}.csv", "text/csv", lambda: sessions.passages_csv(_session(run)))
+        file(t("Passages (CSV)"), f"{name}.csv", "text/csv", lambda: passages_csv(_session(run)))
         ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
         file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
         st.caption(
@@ -53,8 +53,8 @@ def file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> N
     st.download_button(title, make, name, kind, key=f"download.{name}", on_click="ignore", width="stretch")  # fmt: skip
 
 
-def _session(run: Comparison) -> tuple[sessions.Saved, ...]:
-    return sessions.parse_session(sessions.session_json(run.traces, voted=_voted(run)))
+def _session(run: Comparison) -> tuple[Saved, ...]:
+    return parse_session(session_json(run.traces, voted=_voted(run)))
 
 
 def _voted(run: Comparison) -> list[bool]:
@@ -65,15 +65,17 @@ def _voted(run: Comparison) -> list[bool]:
 
 def _html(run: Comparison, language: str, failures: Sequence[str]) -> str:
     """The report in a language, which is passed in because a download is made outside the visit."""
+    from rag_core.sessions.html_report import report
+
     said = [
         saved.model_copy(update={"warnings": [translated(language, one) for one in trace.warnings]})
         for saved, trace in zip(_session(run), run.traces, strict=True)
     ]
-    return sessions.report(said, run.asked, failures, language)
+    return report(said, run.asked, failures, language)
 
 
 def _trec(run: Comparison) -> str | bytes:
-    runs = sessions.trec_runs(_session(run))
+    runs = trec_runs(_session(run))
     if len(runs) == 1:
         return next(iter(runs.values()))
     packed = io.BytesIO()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import rag_core
 from pages.drawing.pieces import note, tip
-from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
+from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated, words_for
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
 from pages.shared.live import Column
@@ -21,55 +21,10 @@ from rag_core.stages import Asked
 from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.sources import age_note, age_years, home_pages, is_old, source_line, source_names
 
-SCALES = {
-    "cosine": declared("cosine"), "bm25": "BM25", "rrf": "RRF", "weighted_cosine": declared("weighted cosine"),
-    "mmr": "MMR", "cross_encoder": declared("cross-encoder"), "offline_scorer": declared("offline scorer"),
-    "likeness": declared("likeness to known questions"), "known_questions": declared("score with known questions"), "judge": declared("judge"), "s_final": "S_final",
-    "external": declared("external"), "postprocessor": declared("postprocessor"),
-}  # fmt: skip
-SCALE_HELP = {
-    "cosine": declared(
-        "Cosine similarity of question and passage embeddings: 1 is the same direction, 0 is unrelated."
-    ),
-    "bm25": declared(
-        "BM25: higher when question and passage share rarer words; no upper limit. Compare only within one list."
-    ),
-    "rrf": declared(
-        "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that contain the passage. "
-        "It orders passages; it does not say how relevant they are."
-    ),
-    "weighted_cosine": declared(
-        "Cosine of passage and rewrite times the rewrite's weight, combined over the rewrites "
-        "that found the passage."
-    ),
-    "mmr": declared(
-        "Maximal marginal relevance: λ · cosine to the question − (1 − λ) · cosine to the most "
-        "similar passage above it. The first passage has none above it."
-    ),
-    "cross_encoder": declared(
-        "A cross-encoder's score for query and passage, read together. Compare only within one list."
-    ),
-    "offline_scorer": declared(
-        "The offline scorer's score for query and passage; no cross-encoder or language model is involved."
-    ),
-    "likeness": declared(
-        "How like the question is to those that the passage is known to answer: the mean of the cosines of their "
-        "embeddings and of their letters."
-    ),
-    "known_questions": declared(
-        "The score before, standardised over the list, plus the weighted likeness of the question to those that "
-        "the passage is known to answer; for the leading passages also how well the words of these tell it from the "
-        "others. Compare only within one list."
-    ),
-    "judge": declared("The judge's relevance score for the passage, 0 to 1."),
-    "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
-}
+SCALES = words_for("scales")
+SCALE_HELP = words_for("scale_help")
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
-TERMS = {
-    "cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity"),
-    "standardised": declared("standardised score"), "known questions": SCALES["likeness"],
-    "their words": declared("words of its known questions among the leading passages"),
-}  # fmt: skip
+TERMS = words_for("terms")
 
 
 def summand(name: str) -> str:

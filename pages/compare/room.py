@@ -18,10 +18,11 @@ from pages.drawing.translate import declared, plural, problem, t, translated, wh
 from pages.drawing.untrusted import escape
 from pages.shared import rooms
 from pages.shared.live import LETTERS, Comparison
+from rag_core.sessions.panel.room import Room, Round, as_question, can_be_asked
 from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import Room, Rooms, Round
+    from rag_core.sessions.panel.store import Rooms  # with its database library
 
 TICK_S = 2.0  # between two counts
 KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the presenter's own
@@ -73,8 +74,6 @@ def _mine(kept: Rooms) -> Room | None:
 
 
 def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> None:
-    from rag_core.sessions.panel import can_be_asked  # with its database library, as everywhere here
-
     asked = kept.current(room.code)
     if inviting := asked is None and st.session_state.get(INVITED) != room.code:
         st.dialog(t("Come in"), width="large", on_dismiss=_begin(room))(_invite)(kept, room)
@@ -180,7 +179,6 @@ def _open(kept: Rooms) -> None:
 
 def _ask(kept: Rooms, room: Room, run: Comparison) -> None:
     from rag_core import evaluation as ev
-    from rag_core.sessions.panel import as_question
 
     kind = ev.kind_of(run.question, rag_core.read_settings())
     kept.ask(room.code, room.presenter_token, as_question(run.traces, kind))
@@ -198,27 +196,29 @@ def _delete(kept: Rooms, room: Room) -> None:
 
 def downloads(kept: Rooms, room: Room) -> None:
     """The buttons that save a room; a file is made when it is asked for."""
-    from rag_core.sessions import panel
 
     def session() -> str:
         return kept.export(room.code, room.presenter_token)
 
-    def minutes() -> str:
-        return panel.minutes(panel.open_panel(session()))
+    def as_minutes() -> str:
+        from rag_core.sessions.panel.minutes import minutes
+        from rag_core.sessions.panel.session import open_panel
+
+        return minutes(open_panel(session()))
 
     name = f"room-{room.code}-{room.opened:%Y-%m-%d}"
     export.file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", session)
-    export.file(t("Minutes (HTML, opens offline)"), f"{name}.html", "text/html", minutes)
+    export.file(t("Minutes (HTML, opens offline)"), f"{name}.html", "text/html", as_minutes)
 
 
 @untrusted.errors()
 def draw_opened() -> None:
     """Draw what is in the file that was opened; nothing without one."""
-    from rag_core.sessions import panel
+    from rag_core.sessions.panel.session import open_panel
 
     if not (given := st.session_state.get(OPENED)):
         return
-    opened = panel.open_panel(given.getvalue().decode("utf-8", "replace"))
+    opened = open_panel(given.getvalue().decode("utf-8", "replace"))
     with st.container(border=True):
         told = t(
             "Room {code}, opened on {when} UTC. Nothing in this file was altered: SHA-256 {sha256}",

@@ -1,25 +1,22 @@
 """What a room's votes say: in words and bars, then the ranking, the figures beside it, and where the two disagree."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
-from pages.drawing.translate import declared, plural, t, translated
+from pages.drawing.translate import declared, plural, t, translated, words_for
 from pages.drawing.untrusted import escape
 from pages.shared import shipped, wording
 from pages.shared.wording import money
 from rag_core.catalog.setup import titles_of
-
-if TYPE_CHECKING:
-    from rag_core.sessions.panel import Agreement, Ballot, Figures, Gap, Measured, PanelRanking, Round, Vote
+from rag_core.sessions.panel import ranking
+from rag_core.sessions.panel.ranking import Ballot, Figures, Gap, Measured, PanelRanking
+from rag_core.sessions.panel.room import Round, Vote
 
 ALL = ("", "")  # of the parts of a room: every question
 STRENGTH = declared(
@@ -31,30 +28,18 @@ ALPHA = declared("Krippendorff's α: 1 is full agreement, 0 is what chance would
 SPLIT = declared(
     "Not comparable: some strategies were never compared, not even by way of others. Ranks hold within a table."
 )
-REASONS = {  # by `rag_core.sessions.panel.REASONS`
-    "correct": declared("more correct"),
-    "complete": declared("more complete"),
-    "sources": declared("better sources"),
-    "clear": declared("clearer"),
-    "safe": declared("safer"),
-}
-AGREEMENTS: dict[Agreement, str] = {
-    "same": declared("the same"), "opposite": declared("the opposite"), "votes": declared("not told apart"),
-    "figure": declared("told apart by nDCG@10 alone"), "neither": declared("not told apart"),
-    "unknown": declared("not measured as run here"),
-}  # fmt: skip
+REASONS = words_for("reasons")
+AGREEMENTS = words_for("agreements")
 
 
 def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
     """Draw the result of the questions that were asked, of all or of a language or kind."""
-    from rag_core.sessions import panel
-
     shown = _chosen(rounds)
-    found = _ranked(tuple(panel.ballots(shown, votes)))
+    found = _ranked(tuple(ranking.ballots(shown, votes)))
     if not found.votes:
         st.info(t("Nobody has voted."))
         return
-    titles, measured, figures = names(rounds), panel.figures(shown), {}
+    titles, measured, figures = names(rounds), ranking.figures(shown), {}
     scores = {label: shipped.measured(one.traces[0]) for label, one in measured.items()}
     for label, one in measured.items():
         score, supported = scores[label], f"{one.supported:d}/{one.sentences:d}"
@@ -69,9 +54,7 @@ def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
 
 def in_short(asked: Round, votes: Sequence[Vote]) -> str:
     """What the votes on one question say, in words and bars."""
-    from rag_core.sessions import panel
-
-    titles, found = names([asked]), _ranked(tuple(panel.ballots([asked], votes)))
+    titles, found = names([asked]), _ranked(tuple(ranking.ballots([asked], votes)))
     return _in_short(found, titles) + _reasons([asked], votes, titles)
 
 
@@ -118,9 +101,7 @@ def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str,
 
 def _chosen(rounds: Sequence[Round]) -> Sequence[Round]:
     """The questions to count: all, or those of one language or kind where there are several."""
-    from rag_core.sessions.panel import parts
-
-    if not (found := parts(rounds)):
+    if not (found := ranking.parts(rounds)):
         return rounds
     part = st.segmented_control(
         t("Questions"), [ALL, *found], default=ALL, required=True, key="panel.group",
@@ -131,9 +112,8 @@ def _chosen(rounds: Sequence[Round]) -> Sequence[Round]:
 
 @functools.lru_cache(maxsize=32)  # the page is drawn again at every press, and resampling takes a moment
 def _ranked(cast: tuple[Ballot, ...]) -> PanelRanking:
-    from rag_core.sessions.panel import rank_panel
 
-    return rank_panel(cast)
+    return ranking.rank_panel(cast)
 
 
 def names(rounds: Sequence[Round]) -> dict[str, str]:
@@ -146,16 +126,14 @@ def names(rounds: Sequence[Round]) -> dict[str, str]:
 
 def _tables(found: PanelRanking, names: Mapping[str, str], figures: Mapping[str, Sequence[str]]) -> str:
     """The ranking, with the figures of each strategy beside it; a table for each group that votes connect."""
-    from rag_core.sessions.panel import HEADS, ranking_tables
-
-    explained = {HEADS[2]: STRENGTH, "nDCG@10": shipped.MEANING}
+    explained = {ranking.HEADS[2]: STRENGTH, "nDCG@10": shipped.MEANING}
     others = (t("Acceptable answers"), t("Supported sentences"), t("Cost of an answer"))
     heads = "".join(
         f"<th>{tip(translated(head), translated(explained[head]), 'rl-how') if head in explained else escape(translated(head))}</th>"
-        for head in (*HEADS, "nDCG@10", *others)
+        for head in (*ranking.HEADS, "nDCG@10", *others)
     )
     drawn = ""  # the words above say where tables cannot be compared
-    for group in ranking_tables(found, names):
+    for group in ranking.ranking_tables(found, names):
         rows = ""
         for one, (rank, name, *votes) in group:
             shown = [*map(translated, votes), *figures[one.label]]
@@ -204,13 +182,12 @@ def _about(found: PanelRanking) -> str:
 
 
 def _pairs(gaps: Sequence[Gap], names: Mapping[str, str], scores: Mapping[str, Measured | None]) -> str:
-    from rag_core.sessions.panel import compare, gap_in_words
 
     rows = ""
     for gap in gaps:
-        said = compare(gap, scores)
+        said = ranking.compare(gap, scores)
         css = ' class="rl-missed"' if said == "opposite" else ""
-        rows += f"<tr><td>{escape(translated(gap_in_words(gap, names)))}</td><td{css}>{escape(translated(AGREEMENTS[said]))}</td></tr>"
+        rows += f"<tr><td>{escape(translated(ranking.gap_in_words(gap, names)))}</td><td{css}>{escape(translated(AGREEMENTS[said]))}</td></tr>"
     return (
         f"<p>{escape(t('Where do votes and figures disagree?'))}</p>"
         f'<table class="rl-table rl-safety"><thead><tr><th>{escape(t("By the votes"))}</th><th>{escape(t("By nDCG@10"))}</th></tr></thead>'

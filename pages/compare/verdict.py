@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from pages.compare.how_it_got_here import UNQUOTED, lost, quotes
 from pages.compare.passages import same
 from pages.drawing import untrusted
 from pages.drawing.pieces import tip
-from pages.drawing.translate import declared, in_words, problem, t, translated
+from pages.drawing.translate import in_words, problem, t, translated, words_for
 from pages.drawing.untrusted import bold, escape, label
 from pages.shared import account, rooms, setups
 from pages.shared.engine import engine
@@ -25,65 +25,14 @@ from rag_core.explain import Fate, WhyNot, fates, flow_columns
 from rag_core.runtime.context import Context
 from rag_core.runtime.run import using
 from rag_core.runtime.spending import payer
+from rag_core.sessions.panel.room import Room
 
 if TYPE_CHECKING:
     from rag_core import evaluation as ev
-    from rag_core.sessions.panel import Room
 
-# (what the verdict is, what it rests on) -> the sentence on one column, on several; best first
-SENTENCES: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("answers", "judged"): (declared("**{columns}** answers."), declared("**{columns}** answer.")),
-    ("answers", "estimated"): (
-        declared("**{columns}** probably answers."),
-        declared("**{columns}** probably answer."),
-    ),
-    ("partly", "judged"): (
-        declared("**{columns}** answers in part: it leaves out “{lacks}”."),
-        declared("**{columns}** answer in part: they leave out “{lacks}”."),
-    ),
-    ("partly", "estimated"): (
-        declared("**{columns}** may answer: it begins with “{begins}”."),
-        declared("**{columns}** may answer: they begin with “{begins}”."),
-    ),
-    ("misses", "judged"): (
-        declared("**{columns}** does not answer: it begins with “{begins}”."),
-        declared("**{columns}** do not answer: they begin with “{begins}”."),
-    ),
-    ("misses", "estimated"): (
-        declared("**{columns}** probably does not answer: it begins with “{begins}”."),
-        declared("**{columns}** probably do not answer: they begin with “{begins}”."),
-    ),
-    ("declines_rightly", "judged"): (
-        declared("**{columns}** declines, rightly: the documents do not cover this."),
-        declared("**{columns}** decline, rightly: the documents do not cover this."),
-    ),
-    ("declines", "judged"): (
-        declared("**{columns}** declines, though the documents answer this."),
-        declared("**{columns}** decline, though the documents answer this."),
-    ),
-    ("declines", "estimated"): (
-        declared("**{columns}** gives no answer."),
-        declared("**{columns}** give no answer."),
-    ),
-    ("leads", "urgent"): (
-        declared("**{columns}** begins with what to do now."),
-        declared("**{columns}** begin with what to do now."),
-    ),
-    ("by_notice", "urgent"): (
-        declared("**{columns}** begins with our own notice of what to do now."),
-        declared("**{columns}** begin with our own notice of what to do now."),
-    ),
-    ("buries", "urgent"): (
-        declared("**{columns}** does not begin with what to do now."),
-        declared("**{columns}** do not begin with what to do now."),
-    ),
-    ("harmful", "judged"): (
-        declared("**{columns}** may do harm: it says “{says}”."),
-        declared("**{columns}** may do harm: they say “{says}”."),
-    ),
-}
+SENTENCES = words_for("verdicts")
 MISSED = ("partly", "misses", "declines", "harmful", "by_notice", "buries")  # what a column is asked why for
-ORDER = [*SENTENCES]
+ORDER = [(kind, basis) for kind, bases in SENTENCES.items() for basis in bases]  # best first
 
 
 def draw(run: Comparison) -> DeltaGenerator | None:
@@ -149,7 +98,8 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
 
 def sentence(one: ev.ColumnVerdict, places: Sequence[int], called: str = "") -> str:
     """The verdict on columns that share it, by their letters or as they are called, as HTML."""
-    words = SENTENCES[ORDER[_order(one)]][len(places) > 1]
+    kind, basis = ORDER[_order(one)]
+    words = SENTENCES[kind][basis][len(places) > 1]
     begins = (one.begins.heading or one.begins.title) if one.begins else t("no source")
     columns = called or across.letters(places)
     return bold(t(words, columns=columns, lacks=one.lacks, says=one.says, begins=begins))

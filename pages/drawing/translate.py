@@ -1,9 +1,12 @@
 """Every sentence of the interface passes through here, in the language of `?lang=`, the header's choice or the browser."""
 
+import functools
 import re
+import tomllib
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from babel.dates import format_date
@@ -78,6 +81,16 @@ def key_of(words: str, texts: Mapping[str, str]) -> str:
 def declared(message: str, /) -> str:
     """The message as it is: marks a constant for the catalogue, to be shown through `translated`."""
     return message
+
+
+@functools.cache
+def _words() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+
+
+def words_for(section: str) -> dict[str, Any]:
+    """Name in the code -> text, of a section of `words.toml`, to be shown through `translated`."""
+    return _words()[section]
 
 
 def when(moment: datetime) -> str:

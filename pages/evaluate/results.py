@@ -11,7 +11,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, t, translated
+from pages.drawing.translate import declared, t, translated, words_for
 from pages.drawing.untrusted import escape
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, runs
@@ -23,13 +23,8 @@ VERDICTS = (
     declared("worse"), declared("better"), declared("different"), declared("failed"), declared("same"),
 )  # fmt: skip
 SEED = "seed_ndcg"
-GROUPS = {"kind": declared("By kind"), "language": declared("By language"), "topic": declared("By topic")}
-EFFECTS = {
-    "": declared("first ranking"),
-    "cut": declared("shorter list"),
-    "order": declared("new order"),
-    "more": declared("longer list"),
-}
+GROUPS = words_for("question_groups")
+EFFECTS = words_for("effects")
 LISTED = 10  # documents per stage; the rest are counted
 
 

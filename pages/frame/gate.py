@@ -1,4 +1,4 @@
-"""What every request passes first: the hosts that the server answers by, and the headers, documents and uploads of its answers."""
+"""The pages' addresses, and what every request passes first: hosts, and the headers, documents and uploads of answers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ if TYPE_CHECKING:
     from streamlit.runtime.memory_session_storage import MemorySessionStorage
     from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
+# address, script and title of each page, in the order of the navigation
+PAGES = (
+    ("", "pages/compare/compare.py", declared("Compare")),
+    ("tune", "pages/compare/tune.py", declared("Tune")),
+    ("strategies", "pages/strategies/strategies.py", declared("Strategies")),
+    ("documents", "pages/documents/documents.py", declared("Documents")),
+    ("evaluate", "pages/evaluate/evaluate.py", declared("Evaluate")),
+    ("history", "pages/history/history.py", declared("History")),
+    ("vote", "pages/panel/vote.py", declared("Vote")),
+)
+UNLISTED = ("tune", "vote")  # opened from a column of Compare, and by the code of a room
 # bytes, of a visitor and of all: 10 and 25 of the largest files
 MOST_OF_VISITOR, MOST = 210_000_000, 525_000_000
 SWEEP_S = 30.0

@@ -9,7 +9,7 @@ from pages.drawing import untrusted
 from pages.drawing.pieces import dial
 from pages.drawing.translate import language, settle, switch, t, translated
 from pages.drawing.untrusted import escape
-from pages.frame.addresses import PAGES, UNLISTED
+from pages.frame.gate import PAGES, UNLISTED
 from pages.shared import account, corpora, country, permalink, setups, wording
 from pages.shared.engine import Engine, engine
 from pages.shared.observing import start_log

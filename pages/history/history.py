@@ -12,7 +12,7 @@ from pages.shared.engine import engine
 from pages.shared.history_sync import comparisons, history
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
-from rag_core.sessions.history import Entry, History
+from rag_core.sessions.history.store import Entry, History
 from rag_core.values.answers import lists_as_html
 from rag_core.values.sources import listed
 

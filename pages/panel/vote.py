@@ -11,28 +11,22 @@ import streamlit as st
 import rag_core
 from pages.compare import presenter, room_result
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t, translated
+from pages.drawing.translate import declared, problem, t, translated, words_for
 from pages.drawing.untrusted import bold, escape
 from pages.shared import question_header, rooms
 from rag_core.explain import together
+from rag_core.sessions.panel.room import CHOICES, COMMENT_CHARACTERS, Choice, Pair, Round, Vote
 from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import Pair, Rooms, Round, Vote
-    from rag_core.sessions.panel.room import Choice
+    from rag_core.sessions.panel.store import Rooms  # with its database library
 
 TICK_S = 2.0  # between two looks at whether the room has gone on
 AGAIN = "vote.again"  # the vote that is about to be changed: room, question and pair
 ALARMS = ("buried", "cut")  # kinds of remarks that stand above an answer
 REFUSED = "vote.refused"  # why the last vote was not taken
 SIDES = (declared("First answer"), declared("Second answer"))
-CHOICES: dict[Choice, str] = {
-    "left": declared("The first is better"),
-    "right": declared("The second is better"),
-    "tie": declared("Equally good"),
-    "neither": declared("Neither is good"),
-    "both_unsafe": declared("Both are unsafe"),
-}
+WORDS = words_for("choices")
 
 
 def main() -> None:
@@ -103,7 +97,7 @@ def _outcome(kept: Rooms, asked: Round, mine: str) -> None:
     for vote in own:
         chosen, counts = _preferred(vote), said[vote.pair.key]
         first, second = (names[answers[place].label] for place in sorted((vote.pair.left, vote.pair.right)))
-        words = translated(CHOICES[vote.choice]) if vote.better is None else names[answers[vote.better].label]
+        words = translated(WORDS[vote.choice]) if vote.better is None else names[answers[vote.better].label]
         with_you = t("{count} of {judged} chose the same", count=counts[chosen], judged=counts.total())
         rows += f"<li>{escape(first)} / {escape(second)}: <b>{escape(words)}</b> · {escape(with_you)}</li>"
     if not votes:
@@ -164,15 +158,11 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
     for number, vote in enumerate(own, start=1):
         key = vote.pair.key
         with st.container(horizontal=True, vertical_alignment="center", key=f"own.{key}"):
-            untrusted.draw(
-                f'<p class="rl-counted">{number:d}. {escape(translated(CHOICES[vote.choice]))}</p>'
-            )
+            untrusted.draw(f'<p class="rl-counted">{number:d}. {escape(translated(WORDS[vote.choice]))}</p>')
             st.button(t("Changed my mind"), key=f"again.{key}", on_click=_again, args=(asked, vote))
 
 
 def _judge(asked: Round, mine: str, pair: Pair) -> None:
-    from rag_core.sessions.panel import COMMENT_CHARACTERS
-
     answers = [asked.question.answers[number].trace for number in (pair.left, pair.right)]
     alone = _alone(answers)
     reasons, comment = _keys(asked, pair)
@@ -186,9 +176,9 @@ def _judge(asked: Round, mine: str, pair: Pair) -> None:
         )  # fmt: skip
         st.text_area(t("Comment (optional)"), key=comment, max_chars=COMMENT_CHARACTERS, height=68)
         with st.container(key="choices"):
-            for choice, words in CHOICES.items():
+            for choice in CHOICES:
                 st.form_submit_button(
-                    translated(words), key=f"choose.{choice}", width="stretch", on_click=_vote, args=(asked, mine, pair, choice),
+                    translated(WORDS[choice]), key=f"choose.{choice}", width="stretch", on_click=_vote, args=(asked, mine, pair, choice),
                     type="primary" if choice in ("left", "right") else "secondary",
                 )  # fmt: skip
 

@@ -1,10 +1,12 @@
-"""What the sources claim beside what was measured here, from `data/results.json`."""
+"""What the sources claim (`claims.toml`) beside what was measured here, from `data/results.json`."""
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import rag_core
 from pages.drawing import pieces
-from pages.drawing.translate import declared, plural, t, translated
+from pages.drawing.translate import plural, t, translated
 from pages.drawing.untrusted import escape
 from pages.shared import wording
 from pages.shared.wording import model_calls, money, seconds
@@ -14,55 +16,15 @@ from rag_core.evaluation.tables import cell
 from rag_core.explain import query_title, stage_title
 
 COMPARED = ("simple_semantic", "hyde", "multi_query")
-# Multi-Query Rewriter RAG, Comparison with Other Architectures: row -> what it says of COMPARED.
-CLAIMED: Mapping[str, Sequence[str]] = {
-    declared("Query processing"): (
-        declared("direct"),
-        declared("one hypothesis"),
-        declared("three variants"),
-    ),
-    declared("Language model calls"): ("1", "2", "4"),
-    declared("Retrieval passes"): ("1", "1", "3"),
-    declared("Final passages"): ("5", "5", "8"),
-    declared("Best for"): (
-        declared("clear queries"),
-        declared("a vocabulary gap"),
-        declared("ambiguous queries"),
-    ),
-    declared("Recall"): (declared("good"), declared("good"), declared("excellent")),
-    declared("Precision"): (declared("good"), declared("variable"), declared("variable")),
-    declared("Cost"): (declared("lowest"), declared("medium"), declared("highest")),
-    declared("Latency"): (declared("about 2 s"), declared("about 5 s"), declared("about 6 s")),
-}
-# Multi-Query Rewriter RAG, Performance Characteristics: part of a question -> its time, its cost.
-SPENT = {
-    declared("Write queries"): ("2–3 s", "$0.0003–0.0006"),
-    declared("Search"): ("1–2 s", "$0.00003"),
-    declared("Write the answer"): ("1–2 s", "$0.003–0.006"),
-    declared("Total"): ("5–8 s", "$0.004–0.008"),
-}
-# RAG-MSR, README, Experiment Results: label in data/results.json -> (its name there, its nDCG@10).
-ABLATION = {
-    "msr_raw": ("Raw Retrieval", 0.868),
-    "msr_reformulation": ("Reformulation Retrieval", 0.849),
-    "msr_reranking": ("Reranking Retrieval", 0.763),
-    "msr_origin": ("Origin RAG-MSR", 0.918),
-}
-# Query System with Contextual Retrieval, Reranking: what is reranked -> labels without and with it.
-RERANKED = {
-    declared("Contextual retrieval"): ("contextual", "contextual_rerank"),
-    declared("The question alone (RAG-MSR)"): ("msr_raw", "msr_reranking"),
-}
+_PUBLISHED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CLAIMED, SPENT, ABLATION, RERANKED, ERROR_RATES = (
+    _PUBLISHED[section] for section in ("comparison", "spent", "ablation", "reranked", "error_rates")
+)
 BASELINES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
 DENSE: Mapping[str, StrategySpec] = {
     "simple_semantic": "simple_semantic",
     "dense_8": ("simple_semantic", {"k_final": 8}),
 }
-# Reformulation -> its error rate in RAG-MSR's README, Reformulation Error Analysis and Improvement.
-ERROR_RATES = {
-    "paraphrasing": 0.20, "aspect_specific": 0.30, "entity_aware": 0.50,
-    "clarification": 0.0, "entity_expansion": 0.0, "retrieval_condense": 0.0,
-}  # fmt: skip
 
 
 def comparison(results: ev.Results) -> str:
@@ -73,7 +35,7 @@ def comparison(results: ev.Results) -> str:
             f"{_claim(translated(claim))}<br>{escape(_here(row, name, results))}"
             for name, claim in zip(COMPARED, claims, strict=True)
         )
-        rows.append((translated(row), *found))
+        rows.append((escape(translated(row)), *found))
     return _table(("", *(translated(rag_core.RECIPES[name].title) for name in COMPARED)), rows)
 
 

@@ -19,10 +19,10 @@ from pages.shared import account, corpora, observing, setups, wording
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison, LiveRun
 from rag_core.documents.forgotten import Forgotten, forgotten
-from rag_core.sessions.history import Asked, AskedColumn
+from rag_core.sessions.history.record import Asked, AskedColumn
 
 if TYPE_CHECKING:
-    from rag_core.sessions.history import History
+    from rag_core.sessions.history.store import History
 
 KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
 AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over and not kept is tried again
@@ -35,7 +35,7 @@ HELD_S = 12 * 3600.0  # after a page last showed it
 
 def history() -> History | None:
     """The visitor's history, or everybody's without sign-in; None when off. For a page, not a thread; raises RagError."""
-    from rag_core.sessions.history import History  # its database library is slow to import
+    from rag_core.sessions.history.store import History  # its database library is slow to import
 
     settings = engine().settings
     kept = History.opened(settings) if settings else None

@@ -11,7 +11,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import pieces, untrusted
-from pages.drawing.translate import declared, plural, problem, t, translated
+from pages.drawing.translate import declared, plural, problem, t, translated, words_for
 from pages.drawing.untrusted import escape, label
 from pages.shared import account, controls, corpora, permalink, setups, wording
 from pages.shared.engine import engine
@@ -24,18 +24,8 @@ from rag_core.values.types import spent_so_far
 BUILTIN_LABEL = declared("Built-in questions")
 _started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
 TICK = 1.0  # seconds between updates
-STOPPED = {
-    "run": declared("Stopped. What was measured is kept: start the same measurement again to resume it."),
-    "sweep": declared("Stopped. An unfinished sweep keeps nothing."),
-    "index": declared("Stopped. No file of it was added."),
-    "reindex": declared("Stopped. The corpus is as it was."),
-}
-OUTCOMES = {
-    "failed": declared("not added"),
-    "added": declared("added"),
-    "changed": declared("replaced"),
-    "unchanged": declared("unchanged"),
-}
+STOPPED = words_for("stopped")
+OUTCOMES = words_for("outcomes")
 OUTCOME_CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 

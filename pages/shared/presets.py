@@ -7,25 +7,14 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, problem, t, translated
+from pages.drawing.translate import problem, t, translated, words_for
 from pages.drawing.untrusted import label, plain
 from pages.shared import account
 from rag_core.catalog import Preset, presets_of, saved_presets, spelled
 from rag_core.catalog.presets import MOST_LETTERS
 
 Values = Mapping[str, object]
-TITLES = {  # name of a preset -> what it is called on screen
-    "tuned": declared("Tuned"),
-    "concise": declared("Concise"),
-    "balanced": declared("Balanced"),
-    "comprehensive": declared("Comprehensive"),
-    "hybrid": declared("Hybrid"),
-    "everything": declared("Everything"),
-    "full": declared("Full"),
-    "raw": declared("Raw"),
-    "reformulation only": declared("Reformulation only"),
-    "reranking only": declared("Reranking only"),
-}
+TITLES = words_for("presets")
 
 
 def offered(recipe: rag_core.Recipe) -> tuple[Preset, ...]:

@@ -9,11 +9,12 @@ import streamlit as st
 
 from pages.shared.cookie import visitor_of
 from pages.shared.engine import engine
+from rag_core.sessions.panel.room import Guesses, Round, token_from
 from rag_core.values.errors import PanelError
 from rag_core.values.message import Message
 
 if TYPE_CHECKING:
-    from rag_core.sessions.panel import Guesses, Rooms, Round
+    from rag_core.sessions.panel.store import Rooms
 
 PARAMETER = "room"  # of the address of the vote page
 
@@ -21,7 +22,7 @@ PARAMETER = "room"  # of the address of the vote page
 @st.cache_resource(show_spinner=False)
 def store() -> Rooms | None:
     """The rooms of this server; None where it keeps nothing. Raises RagError without their database."""
-    from rag_core.sessions.panel import Rooms  # its database library is slow to import
+    from rag_core.sessions.panel.store import Rooms  # its database library is slow to import
 
     settings = engine().settings
     return Rooms.opened(settings) if settings else None
@@ -30,8 +31,6 @@ def store() -> Rooms | None:
 @st.cache_resource(show_spinner=False)
 def guesses() -> Guesses:
     """The wrong codes that this app was given."""
-    from rag_core.sessions.panel import Guesses
-
     return Guesses()
 
 
@@ -48,8 +47,6 @@ def standing(asked: Round | None) -> tuple[int, bool, bool]:
 
 def token(role: str) -> str:
     """What this browser is known by in a role, random and the same after a reload; raises PanelError without our cookie."""
-    from rag_core.sessions.panel import token_from
-
     browser = st.session_state.get(f"panel.{role}") or visitor_of(st.context.cookies)
     if not browser and role == "voter":
         said = Message("This browser did not keep the cookie that lets it vote once.")

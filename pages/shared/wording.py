@@ -3,33 +3,12 @@
 import logging
 
 import rag_core
-from pages.drawing.translate import LANGUAGES, declared, plural, t, translated
+from pages.drawing.translate import LANGUAGES, plural, t, translated, words_for
 from rag_core.values.pricing import Price
 
 FRESH_MONTHS = 6  # of an older price it is said how old it is
-KINDS = {
-    "clear": declared("clear questions"), "lay": declared("everyday words"), "keywords": declared("keywords only"),
-    "ambiguous": declared("ambiguous questions"), "facets": declared("several sides of a subject"),
-    "number_negation": declared("numbers and negations"), "misspelt": declared("misspelt questions"),
-    "cross_language": declared("questions across languages"), "outside": declared("outside the collection"),
-    "emergency": declared("emergencies"), "hurried": declared("hurried questions"),
-}  # fmt: skip
-STEPS = {
-    "sweeping": declared("trying settings"),
-    "running again from scratch": declared("running the best again from scratch"),
-    "split": declared("cutting into passages"), "enrich": declared("writing contexts"),
-    "embed": declared("embedding passages"), "lexical": declared("indexing words"),
-    "sentences": declared("reading sentences"), "store": declared("storing passages"),
-    "check": declared("checking the index"), "commit": declared("putting the index in place"),
-}  # fmt: skip
-CALLED_SO = (  # steps whose names are words already
-    declared("measuring"), declared("computing intervals"), declared("opening the documents"), declared("opening the index"),
-    declared("waiting for your consent"), declared("waiting for the earlier one to stop"), declared("waiting for the models"),
-    declared("waiting for an earlier change to end"), declared("waiting for another process to write the index"),
-    declared("waiting"), declared("reading files"), declared("checking answers"), declared("ready"),
-    declared("loading the embedding model"), declared("loading the language tools"), declared("loading the answer engine"),
-    declared("asking a first question"),
-)  # fmt: skip
+KINDS = words_for("question_kinds")
+STEPS = words_for("steps")
 
 
 def seconds(duration: float) -> str:

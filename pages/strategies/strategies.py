@@ -6,7 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import pieces, untrusted
-from pages.drawing.translate import declared, in_words, t, translated
+from pages.drawing.translate import in_words, t, translated, words_for
 from pages.drawing.untrusted import escape, label
 from pages.shared import claims, presets, shipped
 from pages.shared.controls import preset_column, strategy_of
@@ -15,10 +15,7 @@ from rag_core.catalog import Control
 from rag_core.explain import stage_title
 from rag_core.explain.flow import outline
 
-KINDS = {
-    "transform": declared("writes queries"), "retrieve": declared("searches"), "fuse": declared("merges the lists"),
-    "rerank": declared("rescores"), "select": declared("selects"), "answer": declared("writes the answer"),
-}  # fmt: skip
+KINDS = words_for("stage_kinds_in_diagram")
 
 
 def main() -> None:

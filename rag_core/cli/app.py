@@ -267,7 +267,7 @@ def compare(
     with interruptible() as stop:
         traces = lab.compare(question, columns, stop=stop, country=code)
     if as_json:
-        from ..sessions import session_json
+        from ..sessions.saved import session_json
 
         session = session_json(traces, list(chosen))
         session["traces"] = [
@@ -316,15 +316,15 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Run a saved session again and report what differs."""
-    from .. import sessions
-    from ..sessions.panel import read_questions
+    from ..sessions.panel.session import read_questions
+    from ..sessions.replaying import replay
 
     opened, told, differ = functools.cache(_lab), [], False
     for saved in read_questions(file):
         question = cleared(saved[0].question, redacting=redact, sending=send_private)
         saved = tuple(one.model_copy(update={"question": question}) for one in saved)
         lab = opened(corpus or saved[0].corpus or BUILTIN)
-        found = sessions.replay(saved, lab, own_corpora=corpus is None)
+        found = replay(saved, lab, own_corpora=corpus is None)
         differ |= any(one.differences for one in found)
         told.append((saved[0].question, found))
     if as_json:

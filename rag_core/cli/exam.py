@@ -36,11 +36,11 @@ def make(
 ) -> None:
     """Make an exam from questions."""
     from .. import evaluation as ev
-    from ..sessions import exam as ex
+    from ..sessions.exam.exam import read_drafts
     from ..values.settings import read_settings
 
     pairs = ev.Results.read(read_settings().data / "results.json").comparisons
-    made = _kept().make(corpus, ex.read_drafts(read_text(file)), title=title, depth=depth, twice=twice)
+    made = _kept().make(corpus, read_drafts(read_text(file)), title=title, depth=depth, twice=twice)
     count = len(_kept().questions(made.code))
     say(f"Exam {made.code}: {questions(count)} about {corpus}.")
     say(
@@ -55,16 +55,16 @@ def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False
     """Collect what strategies find first, to be judged; with other strategies later, only what is new is asked."""
     from .. import evaluation as ev
     from ..lab.opening import open_lab
-    from ..sessions import exam as ex
+    from ..sessions.exam import pooling
 
     kept = _kept()
     made, chosen = kept.exam(code), ev.build_strategies(parse_strategies(strategies, set_ or []))
     with interruptible() as stop:
         lab = open_lab(made.corpus, progress=progress)
         with attach_calls_to_errors(lab.calls):
-            planned = [ev.Workload([asked], left) for asked, left in ex.left_to_pool(kept, made, chosen)]
+            planned = [ev.Workload([asked], left) for asked, left in pooling.left_to_pool(kept, made, chosen)]
             confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
-            ex.pool(lab, kept, made, chosen, progress=progress, stop=stop)
+            pooling.pool(lab, kept, made, chosen, progress=progress, stop=stop)
     progress("ready", 1, 1)
     standing = _standing(kept, made)
     say(f"{standing.cards - standing.judged} of {standing.cards} passages are to be judged.")
@@ -77,7 +77,7 @@ def judge(
     name: Annotated[str, typer.Option("--as", help="Who judges; any name, the same each time.")] = "me",
 ) -> None:
     """Judge in the terminal; each answer is kept at once."""
-    from ..sessions.panel import token_from
+    from ..sessions.panel.room import token_from
 
     kept, token = _kept(), token_from("terminal", name.strip().casefold())
     skipped: set[int] = set()
@@ -145,19 +145,19 @@ def export(
 ) -> None:
     """Write an exam as a BEIR folder, for `rag eval --data` and other tools."""
     from ..lab.opening import open_lab
-    from ..sessions import exam as ex
+    from ..sessions.exam import folder as files
 
     kept = _kept()
     made = kept.exam(code)
     passages = open_lab(made.corpus, progress=progress).passages.values()
     progress("ready", 1, 1)
-    ex.export(made, kept.questions(code), kept.ticks(code), passages, folder)
+    files.export(made, kept.questions(code), kept.ticks(code), passages, folder)
     say(f"Exam {made.code} is in {folder}.")
     say(f"Next: rag eval --data {folder} --strategies bm25,hybrid_rrf,ensemble")
 
 
 def _kept() -> Any:
-    from ..sessions.exam import Exams
+    from ..sessions.exam.store import Exams
     from ..values.settings import read_settings
 
     if (kept := Exams.opened(read_settings())) is None:
@@ -166,6 +166,6 @@ def _kept() -> Any:
 
 
 def _standing(kept: Any, made: Any) -> Any:
-    from ..sessions.exam import Standing
+    from ..sessions.exam.folder import Standing
 
     return Standing.of(made, kept.questions(made.code), kept.ticks(made.code))

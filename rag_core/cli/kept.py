@@ -32,8 +32,8 @@ def history(
     as_json: AsJson = False,
 ) -> None:
     """List or delete the questions asked in the app, the latest first; those past RAG_HISTORY_DAYS go. Days are in UTC."""
-    from ..sessions.history import History
-    from ..sessions.panel import Rooms
+    from ..sessions.history.store import History
+    from ..sessions.panel.store import Rooms
     from ..values.settings import read_settings
 
     settings = read_settings()
@@ -93,7 +93,7 @@ def forget(
     stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
     """
     from .. import indexing
-    from ..sessions import Removal
+    from ..sessions.forgetting import Removal
     from ..values.settings import read_settings
 
     settings = read_settings()
@@ -133,7 +133,8 @@ def export(
     ] = None,
 ) -> None:
     """Write a saved session as an HTML report, a CSV of passages, or TREC runs."""
-    from ..sessions import passages_csv, read_session, report, trec_runs
+    from ..sessions.html_report import report
+    from ..sessions.saved import passages_csv, read_session, trec_runs
     from ..values.owner_only import write_atomically
 
     if not (as_html or as_csv or as_trec):

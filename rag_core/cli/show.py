@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # they take seconds to load
     from ..indexing import EnrichmentEstimate, Report, WriteReport
     from ..lab.doctor import Findings
     from ..safety.urgency.helplines import Helplines
-    from ..sessions import Replayed
+    from ..sessions.replaying import Replayed
 
 NAME = 22  # columns of a stage in a bill
 

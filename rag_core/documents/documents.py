@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..values.where import value_text
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
-from .markdown import Mark, take_markdown, take_marks
+from .markdown import Mark, take_front_matter, take_markdown, take_marks
 
 _BETWEEN = re.compile(r"[^\s,]|\Z")
 
@@ -118,8 +118,6 @@ def read_document(path: Path) -> Document:
 def parse_document(text: str, path: Path) -> Document:
     """The document in a Markdown text with the collection's front matter; raises DataError for a wrong field or size."""
     import yaml
-
-    from .front_matter import take_front_matter
 
     others = ("id", "jurisdiction", "type")
     try:
@@ -233,10 +231,15 @@ def json_documents(text: str, path: Path) -> Iterator[Document]:
     """
     top = text.lstrip().partition("\n")[0].rstrip()  # "{" alone: not one object a line
     array = path.suffix.lower() == ".json" or top.startswith("[") or top == "{"
+    seen: dict[str, int] = {}
     faults: list[tuple[int, DataError]] = []
-    for number, row in _rows(elements(text) if array else enumerate(text.split("\n"), start=1), path):
-        if isinstance(row, DataError):
-            faults.append((number, row))
+    for number, line in elements(text) if array else enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = _row(line, number, path, seen)
+        except DataError as error:
+            faults.append((number, error))
             continue
         rest = (f"{name}: {value}" for name, value in row.items() if name not in _FIELDS and value)
         yield replace(_document(row), hidden=reported(rest))
@@ -262,40 +265,31 @@ def language_code(value: Any) -> str:
 
 def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line from 1, row) of a corpus.jsonl or queries.jsonl, ids as text; raises DataError, with line, for a wrong row."""
-    return _sound(_rows(numbered_lines(path), path))
+    seen: dict[str, int] = {}
+    return ((number, _row(line, number, path, seen)) for number, line in numbered_lines(path) if line.strip())
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """(line from 1, value) of a JSON Lines file, empty lines skipped; raises DataError, with file and line."""
-    return _sound(_values(numbered_lines(path), path))
+    return ((number, _value(line, number, path)) for number, line in numbered_lines(path) if line.strip())
 
 
-def _sound(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    for number, row in rows:
-        if isinstance(row, DataError):
-            raise row
-        yield number, row
-
-
-def _rows(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
-    seen: dict[str, int] = {}
-    for number, row in _values(texts, path):
-        if isinstance(row, dict):
-            row |= {name: row.pop(other) for name, other in _ALSO.items() if name not in row and other in row}
-        problem = _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row)
-        step = Message("Each line needs _id and text.")
-        if not problem and not isinstance(row, DataError):
-            identity = row["_id"] = str(row["_id"])
-            if (first := seen.setdefault(identity, number)) != number:
-                said = {"identity": identity, "first": first}
-                problem = Message("id {identity!r} is repeated, first on line {first}", **said)
-                step = Message("Remove one of the two.")
-        yield number, line_fault(path, number, problem, step) if problem else row
+def _row(line: str, number: int, path: Path, seen: dict[str, int]) -> dict[str, Any]:
+    """The row on a line, its id as text; adds that to `seen`, id -> line; raises DataError if it is wrong or repeated."""
+    row = _value(line, number, path)
+    if isinstance(row, dict):
+        row |= {name: row.pop(other) for name, other in _ALSO.items() if name not in row and other in row}
+    problem = _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row)
+    if problem:
+        raise line_fault(path, number, problem, Message("Each line needs _id and text."))
+    identity = row["_id"] = str(row["_id"])
+    if (first := seen.setdefault(identity, number)) != number:
+        again = Message("id {identity!r} is repeated, first on line {first}", identity=identity, first=first)
+        raise line_fault(path, number, again, Message("Remove one of the two."))
+    return dict(row)
 
 
 def _row_problem(row: Any) -> str:
-    if isinstance(row, DataError):
-        return ""
     if not isinstance(row, dict):
         return Message("not a JSON object")
     for name in ("_id", "text"):
@@ -310,26 +304,23 @@ def _row_problem(row: Any) -> str:
     return ""
 
 
-def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in texts:
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-            if "\\u" in line:
-                json.dumps(value, ensure_ascii=False).encode()  # fails on half of an escaped surrogate pair
-            problem: str = ""
-        except UnicodeEncodeError as error:
-            problem = Message("{sign!r} is half a character", sign=error.object[error.start])
-        except json.JSONDecodeError as error:
-            array = number == 1 and line.lstrip().startswith("[")
-            problem = _ARRAY if array else Message("not JSON ({reason})", reason=error.msg)
-        except RecursionError:
-            problem = Message("lists or objects are nested too deeply")
-        except ValueError as error:  # a number of thousands of digits
-            problem = why_unreadable(error)
-        step = Message("Fix or remove the line.")
-        yield number, line_fault(path, number, problem, step) if problem else value
+def _value(line: str, number: int, path: Path) -> Any:
+    problem: str
+    try:
+        value = json.loads(line)
+        if "\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()  # fails on half of an escaped surrogate pair
+        return value
+    except UnicodeEncodeError as error:
+        problem = Message("{sign!r} is half a character", sign=error.object[error.start])
+    except json.JSONDecodeError as error:
+        array = number == 1 and line.lstrip().startswith("[")
+        problem = _ARRAY if array else Message("not JSON ({reason})", reason=error.msg)
+    except RecursionError:
+        problem = Message("lists or objects are nested too deeply")
+    except ValueError as error:  # a number of thousands of digits
+        problem = why_unreadable(error)
+    raise line_fault(path, number, problem, Message("Fix or remove the line."))
 
 
 @contextmanager

@@ -213,13 +213,8 @@ def _ask(
 
 
 def _row_as_json(question: Question, outcome: Outcome) -> dict[str, Any]:
-    row = {
-        "id": question.id,
-        "question": question.text,
-        "language": question.language,
-        "kind": question.kind,
-        "level": question.level,
-    }
+    row = {name: getattr(question, name) for name in ("id", "language", "kind", "level")}
+    row |= {"question": question.text}
     if isinstance(outcome, RagError):
         return row | {"verdict": None, "failure": str(outcome)}
     answer = {"answer": outcome.trace.answer.text if outcome.trace.answer else ""}

@@ -183,17 +183,16 @@ def strategy_title(label: str, manifest: Manifest) -> str:
         return Message(
             "{label} (rankings of another system, {fingerprint})", label=label, fingerprint=entry.fingerprint
         )
-    recipe, depth = RECIPES.get(entry.strategy), manifest.depth
-    raised = {
-        control.name
-        for control in (recipe.controls if recipe and depth is not None else ())
-        if isinstance(control, Number)
-        and control.unit == "passages"
-        and entry.controls.get(control.name) == depth
-    }
-    return describe(
-        (entry.strategy, {name: value for name, value in entry.controls.items() if name not in raised})
-    )
+    counts, depth = passage_counts(entry.strategy), manifest.depth
+    controls = entry.controls.items()
+    own = {name: value for name, value in controls if depth is None or name not in counts or value != depth}
+    return describe((entry.strategy, own))
+
+
+def passage_counts(strategy: str) -> list[str]:
+    """The controls of a strategy that count passages; none for one that the catalogue does not have."""
+    controls = RECIPES[strategy].controls if strategy in RECIPES else ()
+    return [one.name for one in controls if isinstance(one, Number) and one.unit == "passages"]
 
 
 def data_title(data: str) -> str:

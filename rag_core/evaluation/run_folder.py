@@ -166,25 +166,14 @@ def folder_for(manifest: Manifest, settings: Settings) -> Path:
 
 def past_runs(settings: Settings) -> list[Path]:
     """Folders of past runs, newest first."""
-    return sorted(
-        (path.parent for path in _runs_folder(settings).glob("*/manifest.json")),
-        key=lambda folder: folder.name,
-        reverse=True,
-    )
+    return sorted((path.parent for path in _runs_folder(settings).glob("*/manifest.json")), reverse=True)
 
 
 def run_title(folder: Path) -> str:
     """A run in one line: when, on what data, which strategies; raises DataError if it cannot be read."""
     manifest = Manifest.read(folder / "manifest.json")
-    strategies = Message.joined(titles(manifest).values())
-    return Message.joined(
-        [
-            manifest.minute,
-            Message("{data} {split}", data=data_title(manifest.data), split=manifest.split),
-            strategies,
-        ],
-        " · ",
-    )
+    data = Message("{data} {split}", data=data_title(manifest.data), split=manifest.split)
+    return Message.joined([manifest.minute, data, Message.joined(titles(manifest).values())], " · ")
 
 
 def differences(older: RunFolder, newer: RunFolder) -> list[str]:

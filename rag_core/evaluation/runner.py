@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..catalog import RECIPES, Number, StrategySpec, build_all
+from ..catalog import RECIPES, StrategySpec, build_all
 from ..documents.benchmark import Benchmark, Question
 from ..pipeline.cached_index import without
 from ..pipeline.strategy import Strategy
@@ -16,7 +16,7 @@ from ..runtime.services import Services
 from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors
 from ..values.message import Message
 from ..values.types import ModelCall
-from .manifest import engine_changes
+from .manifest import engine_changes, passage_counts
 from .records import Record
 from .run_folder import RunFolder, read_run
 
@@ -51,11 +51,7 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
             Message("{name} is not in the catalogue, so its depth cannot be set.", name=strategy.name),
             Message("Leave the depth out."),
         )
-    counts = {
-        control.name: max(strategy.controls[control.name], depth)
-        for control in recipe.controls
-        if isinstance(control, Number) and control.unit == "passages"
-    }
+    counts = {name: max(strategy.controls[name], depth) for name in passage_counts(strategy.name)}
     return recipe.build(**{**strategy.controls, **counts})
 
 

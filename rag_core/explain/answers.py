@@ -60,6 +60,9 @@ class AnswerDifferences:
         def letters(columns: Columns) -> str:
             return listed(map(letter, columns), language)
 
+        def plural(one: str, many: str, columns: Columns, **fields: object) -> str:
+            return translate_plural(language, one, many, len(columns), columns=letters(columns), **fields)
+
         def some(words: Sequence[str]) -> str:
             named = [*words[:most]]
             if more := len(words) - len(named):
@@ -74,38 +77,27 @@ class AnswerDifferences:
             translate(language, "**{columns}** quote the same sections.", columns=letters(columns))
             for columns in self.quoting
         ]
-        told += [
-            translate_plural(
-                language,
-                "Only **{columns}** quotes {sections}.",
-                "Only **{columns}** quote {sections}.",
-                len(columns),
-                columns=letters(columns),
-                sections=some([translate(language, "“{title}”", title=title) for title in titles]),
-            )
-            for columns, titles in self.sections.items()
-        ]
-        told += [
-            translate_plural(
-                language,
-                "Only **{columns}** names {figures}.",
-                "Only **{columns}** name {figures}.",
-                len(columns),
-                columns=letters(columns),
-                figures=some(figures),
-            )
-            for columns, figures in self.figures.items()
-        ]
-        if self.declined:
+        for columns, titles in self.sections.items():
+            quoted = some([translate(language, "“{title}”", title=title) for title in titles])
             told.append(
-                translate_plural(
-                    language,
-                    "**{columns}** declines.",
-                    "**{columns}** decline.",
-                    len(self.declined),
-                    columns=letters(self.declined),
+                plural(
+                    "Only **{columns}** quotes {sections}.",
+                    "Only **{columns}** quote {sections}.",
+                    columns,
+                    sections=quoted,
                 )
             )
+        for columns, figures in self.figures.items():
+            told.append(
+                plural(
+                    "Only **{columns}** names {figures}.",
+                    "Only **{columns}** name {figures}.",
+                    columns,
+                    figures=some(figures),
+                )
+            )
+        if self.declined:
+            told.append(plural("**{columns}** declines.", "**{columns}** decline.", self.declined))
         return told
 
 

@@ -3,8 +3,10 @@
 import inspect
 import itertools
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from ..catalog import format_value
@@ -14,47 +16,11 @@ from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Ranking
 
-TITLES = {
-    "bm25": Message("BM25"),
-    "Bm25": Message("BM25"),
-    "dense": Message("Dense"),
-    "Dense": Message("Dense"),
-    "Bm25 ∥ Dense": Message("BM25 ∥ dense"),
-    "asked": Message("Known questions"),
-    "Asked": Message("Known questions"),
-    "Bm25 ∥ Dense ∥ Asked": Message("BM25 ∥ dense ∥ known questions"),
-    "Hyde": Message("Hypothetical passage"),
-    "Rewrite": Message("Rewrites"),
-    "AnalyseQuery": Message("Query analysis"),
-    "ReciprocalRankFusion": Message("Fusion"),
-    "WeightedFusion": Message("Fusion"),
-    "MaxFusion": Message("Fusion"),
-    "Rerank": Message("Reranking"),
-    "RerankByQuestions": Message("Reranking by known questions"),
-    "Top": Message("Cut"),
-    "LeaveOut": Message("Left out by hand"),
-    "Spread": Message("Variety and language"),
-    "Mmr": Message("MMR"),
-    "LlmRerank": Message("Judge"),
-    "Blend": Message("S_final"),
-    "Threshold": Message("θ"),
-    "Generate": Message("Answer"),
-}
-QUERIES = {
-    "question": Message("question"),
-    "standalone": Message("standalone"),
-    "synonyms": Message("synonyms"),
-    "expanded": Message("expanded"),
-    "complications": Message("complications"),
-    "paraphrasing": Message("paraphrasing"),
-    "aspect_specific": Message("aspect-specific"),
-    "entity_aware": Message("entity-aware"),
-    "clarification": Message("clarification"),
-    "entity_expansion": Message("entity expansion"),
-    "retrieval_condense": Message("condensed for retrieval"),
-    "transform": Message("rephrased"),
-    "hypothetical": Message("hypothetical passage"),
-}
+_DECLARED = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+TITLES, QUERIES, _PARAMETERS = (
+    {name: Message(text) for name, text in _DECLARED[section].items()}
+    for section in ("stages", "queries", "parameters")
+)
 
 
 def stage_title(stage: str) -> str:
@@ -193,22 +159,6 @@ def query_weights(steps: Sequence[Step]) -> Mapping[str, float]:
 
 _NOT_A_PARAMETER = ("template", "retrievers")
 _REFERENCE = re.compile(r" \([^()]*`[^()]*\)")  # to code, in a docstring
-_WORDS = {  # field of a stage, after the stage's name where another has a field of that name -> what people call it
-    "k": Message("keeps {value}"),
-    "lambda_": Message("λ {value}"),
-    "alpha": Message("α {value}"),
-    "theta": Message("θ {value}"),
-    "ReciprocalRankFusion.k": Message("RRF k {value}"),
-    "rewrites": Message("weight of the rewrites {value}"),
-    "samples": Message("hypothetical passages: {value}"),
-    "include_question": Message("averaged with the question"),
-    "keep_question": Message("and the question itself"),
-    "enriched": Message("passages with context"),
-    "weighting": Message("weights: {value}"),
-    "step": Message("weight step {value}"),
-    "combine": Message("score when found twice: {value}"),
-    "Spread.weight": Message("weight of repeats {value}"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +211,7 @@ def _params(value: Any) -> Message:
             parts.append(Message.joined(query_title(template.name) for template in setting))
         elif name == "weights" and isinstance(setting[0], tuple):
             parts += [_named(stage_title(retriever), weight) for retriever, weight in setting]
-        elif words := _WORDS.get(f"{type(value).__name__}.{name}") or _WORDS.get(name):
+        elif words := _PARAMETERS.get(f"{type(value).__name__}.{name}") or _PARAMETERS.get(name):
             parts.append(Message(words, value=Message(format_value(setting))))
         else:
             parts.append(_named(name.replace("_", " "), setting))

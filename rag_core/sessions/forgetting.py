@@ -15,9 +15,9 @@ from ..indexing.forgetting import Forgettable
 from ..lab.adding import check_own_corpus
 from ..lab.engines import load_engines
 from ..values.settings import Settings, read_settings
-from .exam import Exams
-from .history import History
-from .panel import Rooms
+from .exam.store import Exams
+from .history.store import History
+from .panel.store import Rooms
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument

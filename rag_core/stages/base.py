@@ -199,16 +199,11 @@ class SelectStage(Stage):
         return f"the cut of {self.name}"
 
     def __call__(self, state: State, ctx: Context) -> State:
-        return replace(
-            state,
-            rankings=tuple(
-                replace(
-                    ranking,
-                    hits=tuple(self.select(replace(ranking, query=state.scoring_query(ranking)), ctx)),
-                )
-                for ranking in state.rankings
-            ),
-        )
+        def shorten(ranking: Ranking) -> Ranking:
+            kept = self.select(replace(ranking, query=state.scoring_query(ranking)), ctx)
+            return replace(ranking, hits=tuple(kept))
+
+        return replace(state, rankings=tuple(map(shorten, state.rankings)))
 
     @abstractmethod
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:

@@ -160,9 +160,7 @@ def _scale(scores: Sequence[float], template: Template) -> tuple[float, str]:
     """The top of the scale of a judge's scores, and a remark if it is not evident."""
     small = [score for score in scores if 0 < score <= 1]
     fractions = any(score < 1 for score in small)
-    if not small:
-        return 100.0, ""
-    if max(scores) > 1 and not fractions:
+    if not small or (max(scores) > 1 and not fractions):
         return 100.0, ""
     if max(scores) > 1:
         return 100.0, Message(

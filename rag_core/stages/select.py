@@ -160,10 +160,10 @@ class Mmr(SelectStage):
                 rest.similarity,
             )
         )
-        return ordered_votes([self._scored(pick, hits) for pick in picks], ranking.query, self.name)
-
-    def _scored(self, pick: Pick, hits: Sequence[Hit]) -> Hit:
-        return hits[pick.row].with_score(pick.value, "mmr", terms=self._terms(pick, hits))
+        scored = [
+            hits[pick.row].with_score(pick.value, "mmr", terms=self._terms(pick, hits)) for pick in picks
+        ]
+        return ordered_votes(scored, ranking.query, self.name)
 
     def _terms(self, pick: Pick, hits: Sequence[Hit]) -> tuple[Term, ...]:
         wanted = Term("cosine", pick.relevance, self.lambda_)

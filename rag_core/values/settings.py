@@ -113,142 +113,91 @@ class Settings(BaseSettings):
         env_ignore_empty=True,
     )
 
-    llm: Literal["auto", "offline", "openai"] = Field(
-        "auto", description="auto: openai if a key or base URL is set, otherwise the offline engine."
-    )
-    openai_api_key: SecretStr | None = Field(
-        None, validation_alias="OPENAI_API_KEY", description="Provider key."
-    )
-    openai_base_url: str | None = Field(
-        None,
-        validation_alias="OPENAI_BASE_URL",
-        description="Any OpenAI-compatible server (Ollama, vLLM, LM Studio).",
-    )
-    rewriter_base_url: str | None = Field(
-        None, description="Server of the rewriter model; defaults to OPENAI_BASE_URL."
-    )
-    rewriter_api_key: SecretStr | None = Field(None, description="Its key; defaults to OPENAI_API_KEY.")
-    judge_base_url: str | None = Field(
-        None, description="Server of the judge model; defaults to OPENAI_BASE_URL."
-    )
-    judge_api_key: SecretStr | None = Field(None, description="Its key; defaults to OPENAI_API_KEY.")
-    answer_model: str = Field(
-        "gpt-4o",
-        description="Model that writes answers (Multi-Query Rewriter RAG and Hybrid RRF module, Default Models: gpt-4o, temperature 0).",
-    )
-    rewriter_model: str = Field(
-        "gpt-3.5-turbo",
-        description="Model that rewrites questions (Multi-Query Rewriter RAG, Default Models), by default at temperature 0.3, and "
-        "places passages in their documents (`rag index --enrich`).",
-    )
-    judge_model: str = Field(
-        "gpt-4o",
-        description="Model that judges passages (RAG-MSR README, LLM Scoring), and written answers in an evaluation, at "
-        "temperature 0.",
-    )
-    models: str = Field(
-        "", description="Further models that a column of a comparison can choose, separated by commas."
-    )
-    embedding: str = Field(
-        "minilm", description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>."
-    )
-    gloss: Literal["auto", "on", "off"] = Field(
-        "auto",
-        description="Whether the embedding model reads Spanish through a word-by-word English gloss. auto: if it "
-        "is known to be English-only, such as minilm.",
-    )
-    reranker: str = Field(
-        "auto",
-        description="auto (the offline scorer on the bundled model), or a sentence-transformers "
-        "CrossEncoder by name or folder, such as cross-encoder/ms-marco-MiniLM-L-6-v2 (RAG-MSR README, Step 2) or "
-        "mixedbread-ai/mxbai-rerank-large-v1 (Query System with Contextual Retrieval, Reranking). Several, separated by "
-        "commas: the first is used, and a column of a comparison can choose any.",
-    )
-    labels: Literal["calibrated", "rank"] = Field(
-        "calibrated", description="Relevance labels by fitted thresholds, or by position (rank)."
-    )
-    abstain: Literal["auto", "off"] = Field(
-        "auto",
-        description="Decline a question without asking the answer model when the evidence found is too weak, by fitted "
-        "thresholds (auto), or never (off).",
-    )
-    country: str = Field(
-        "",
-        max_length=2,
-        description="ISO 3166 code of the country whose emergency and crisis numbers are shown with an urgent "
-        "question, such as ES or MX; empty for none.",
-    )
-    private: Literal["ask", "redact", "send"] = Field(
-        "ask",
-        description="What happens to private data in a question before it leaves this machine: ask first, redact "
-        "it, or send the question as typed.",
-    )
-    history: Literal["on", "off"] = Field(
-        "on", description="Whether the app keeps every question asked, with its results, to open again."
-    )
-    history_days: int | None = Field(
-        None,
-        ge=1,
-        description="Days after which a question is deleted from the history; kept for ever if unset.",
-    )
-    database_url: SecretStr | None = Field(
-        None,
-        description="Database of the history and the rooms, as SQLAlchemy writes its address; an SQLite file in the state folder if unset.",
-    )
-    vectors: SecretStr = Field(
-        SecretStr("chroma"),
-        description="Where vectors are kept: chroma or mapped in the state folder, with or without a Chroma collection "
-        "for other programs; a Chroma server, as in http://127.0.0.1:8000 or https://TOKEN@HOST/TENANT/DATABASE; "
-        "Milvus, which searches words too, as in milvus+https://TOKEN@HOST:PORT/DATABASE or ./index.db.",
-    )
-    home: Path = Field(Path(".rag"), description="State folder.")
-    data: Path = Field(DATA, description="Folder of the built-in documents, prices and label thresholds.")
-    benchmarks: str = Field(
-        "",
-        description="BEIR folders that the app offers to measure on, separated by commas; visitors can name no others.",
-    )
-    timeout: float = Field(
-        30.0,
-        gt=0,
-        allow_inf_nan=False,
-        description="Seconds to wait for a provider. A failed request is retried once, so an unanswered call fails "
-        "after about 2x this timeout, or 3x if the provider first asks to wait. If it asks for a longer "
-        "wait than this, the call fails at once. Replies are cut off after 10x this timeout.",
-    )
-    max_calls: int = Field(
-        60, ge=1, description="Limit on a provider's language model calls per strategy and question."
-    )
-    max_cost_usd: float = Field(
-        1.0,
-        gt=0,
-        description="Limit in US dollars per strategy and question, as far as prices are known; the call that "
-        "exceeds it is the last.",
-    )
-    operators: str = Field(
-        "",
-        description="E-mail addresses of those who may measure, save settings, and add, cut and delete documents in the app, "
-        "separated by commas; only where visitors sign in, and nobody if empty.",
-    )
-    questions_at_once: int = Field(
-        8,
-        ge=1,
-        description="Questions that the app answers at the same time; the others wait in the order in which they came.",
-    )
-    visitor_calls: int | None = Field(
-        None,
-        ge=1,
-        description="Paid language model calls of one visitor of the app in a day; no limit if unset.",
-    )
-    visitor_dollars: float | None = Field(
-        None,
-        gt=0,
-        allow_inf_nan=False,
-        description="US dollars of one visitor in a day, at the dearest known price where a model's is unknown.",
-    )
-    day_calls: int | None = Field(None, ge=1, description="As visitor_calls, of all visitors together.")
-    day_dollars: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="As visitor_dollars, of all visitors together."
-    )
+    llm: Literal["auto", "offline", "openai"] = "auto"
+    """auto: openai if a key or base URL is set, otherwise the offline engine."""
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    """Provider key."""
+    openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+    """Any OpenAI-compatible server (Ollama, vLLM, LM Studio)."""
+    rewriter_base_url: str | None = None
+    """Server of the rewriter model; defaults to OPENAI_BASE_URL."""
+    rewriter_api_key: SecretStr | None = None
+    """Its key; defaults to OPENAI_API_KEY."""
+    judge_base_url: str | None = None
+    """Server of the judge model; defaults to OPENAI_BASE_URL."""
+    judge_api_key: SecretStr | None = None
+    """Its key; defaults to OPENAI_API_KEY."""
+    answer_model: str = "gpt-4o"
+    """Model that writes answers (Multi-Query Rewriter RAG and Hybrid RRF module, Default Models: gpt-4o,
+    temperature 0)."""
+    rewriter_model: str = "gpt-3.5-turbo"
+    """Model that rewrites questions (Multi-Query Rewriter RAG, Default Models), by default at temperature 0.3, and
+    places passages in their documents (`rag index --enrich`)."""
+    judge_model: str = "gpt-4o"
+    """Model that judges passages (RAG-MSR README, LLM Scoring), and written answers in an evaluation,
+    at temperature 0."""
+    models: str = ""
+    """Further models that a column of a comparison can choose, separated by commas."""
+    embedding: str = "minilm"
+    """minilm (bundled), a sentence-transformers name or folder, or openai:<model>."""
+    gloss: Literal["auto", "on", "off"] = "auto"
+    """Whether the embedding model reads Spanish through a word-by-word English gloss. auto: if it is known to be
+    English-only, such as minilm."""
+    reranker: str = "auto"
+    """auto (the offline scorer on the bundled model), or a sentence-transformers CrossEncoder by name or folder, such
+    as cross-encoder/ms-marco-MiniLM-L-6-v2 (RAG-MSR README, Step 2) or mixedbread-ai/mxbai-rerank-large-v1 (Query
+    System with Contextual Retrieval, Reranking). Several, separated by commas: the first is used, and a column of a
+    comparison can choose any."""
+    labels: Literal["calibrated", "rank"] = "calibrated"
+    """Relevance labels by fitted thresholds, or by position (rank)."""
+    abstain: Literal["auto", "off"] = "auto"
+    """Decline a question without asking the answer model when the evidence found is too weak, by fitted thresholds
+    (auto), or never (off)."""
+    country: str = Field("", max_length=2)
+    """ISO 3166 code of the country whose emergency and crisis numbers are shown with an urgent question, such as ES or
+    MX; empty for none."""
+    private: Literal["ask", "redact", "send"] = "ask"
+    """What happens to private data in a question before it leaves this machine: ask first, redact it, or send the
+    question as typed."""
+    history: Literal["on", "off"] = "on"
+    """Whether the app keeps every question asked, with its results, to open again."""
+    history_days: int | None = Field(None, ge=1)
+    """Days after which a question is deleted from the history; kept for ever if unset."""
+    database_url: SecretStr | None = None
+    """Database of the history and the rooms, as SQLAlchemy writes its address; an SQLite file in the state
+    folder if unset."""
+    vectors: SecretStr = SecretStr("chroma")
+    """Where vectors are kept: chroma or mapped in the state folder, with or without a Chroma collection for other
+    programs; a Chroma server, as in http://127.0.0.1:8000 or https://TOKEN@HOST/TENANT/DATABASE; Milvus, which searches
+    words too, as in milvus+https://TOKEN@HOST:PORT/DATABASE or ./index.db."""
+    home: Path = Path(".rag")
+    """State folder."""
+    data: Path = DATA
+    """Folder of the built-in documents, prices and label thresholds."""
+    benchmarks: str = ""
+    """BEIR folders that the app offers to measure on, separated by commas; visitors can name no others."""
+    timeout: float = Field(30.0, gt=0, allow_inf_nan=False)
+    """Seconds to wait for a provider. A failed request is retried once, so an unanswered call fails after about 2x this
+    timeout, or 3x if the provider first asks to wait. If it asks for a longer wait than this, the call fails at once.
+    Replies are cut off after 10x this timeout."""
+    max_calls: int = Field(60, ge=1)
+    """Limit on a provider's language model calls per strategy and question."""
+    max_cost_usd: float = Field(1.0, gt=0)
+    """Limit in US dollars per strategy and question, as far as prices are known; the call that exceeds it
+    is the last."""
+    operators: str = ""
+    """E-mail addresses of those who may measure, save settings, and add, cut and delete documents in the app, separated
+    by commas; only where visitors sign in, and nobody if empty."""
+    questions_at_once: int = Field(8, ge=1)
+    """Questions that the app answers at the same time; the others wait in the order in which they came."""
+    visitor_calls: int | None = Field(None, ge=1)
+    """Paid language model calls of one visitor of the app in a day; no limit if unset."""
+    visitor_dollars: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """US dollars of one visitor in a day, at the dearest known price where a model's is unknown."""
+    day_calls: int | None = Field(None, ge=1)
+    """As visitor_calls, of all visitors together."""
+    day_dollars: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """As visitor_dollars, of all visitors together."""
 
     @field_validator("openai_api_key", "rewriter_api_key", "judge_api_key", mode="before")
     @classmethod

@@ -61,17 +61,13 @@ class Source:
         return self.in_full("en")
 
     @property
-    def short(self) -> str:
-        return self.in_language("en")
-
-    @property
     def country(self) -> str:
         """ISO 3166 code of the one country where it applies; empty if there is none."""
         known = JURISDICTIONS.get(self.jurisdiction)
         return known.country if known else ""
 
     def in_language(self, language: str) -> str:
-        """`short`, with the jurisdiction's name in a language."""
+        """Organisation and year, with the jurisdiction's name in a language."""
         where = name_of(self.jurisdiction, language)
         name = self.organisation.removesuffix(f" ({name_of(self.jurisdiction, 'es')})")  # not twice
         return f"{name} {self.year}{f' ({where})' if where else ''}"
@@ -115,7 +111,7 @@ def difference(sources: Sequence[Source], differs_from: Sequence[Source], langua
         language,
         "Guidance differs: {one} says one thing, {other} another.",
         "Guidance differs: {one} say one thing, {other} another.",
-        len({source.short for source in sources}),
+        len({source.in_language("en") for source in sources}),
         one=one,
         other=other,
     )

@@ -7,7 +7,7 @@ from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.frame.addresses import PAGES
+from pages.frame.gate import PAGES
 from rag_core.catalog import Choice, Number, PromptText, Recipe, Switch, Templates, Weights
 from rag_core.explain import stage_title
 from rag_core.stages import Bm25, Generate, Retrieve

@@ -14,8 +14,8 @@ from pages.compare import export
 from pages.shared import history_sync
 from pages.shared.history_sync import comparisons
 from pages.shared.live import Column, Comparison
-from rag_core.sessions import parse_session, passages_csv, session_text
-from rag_core.sessions.history import History
+from rag_core.sessions.history.store import History
+from rag_core.sessions.saved import parse_session, passages_csv, session_text
 from rag_core.values.settings import Settings
 
 QUESTION = "Is star anise tea dangerous for a colicky baby?"  # B and C answer alike

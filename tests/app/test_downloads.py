@@ -10,7 +10,7 @@ import pytest
 from helpers.browser import SPANISH, Visit
 from playwright.sync_api import expect
 
-from rag_core.sessions import read_session
+from rag_core.sessions.saved import read_session
 
 pytestmark = pytest.mark.browser
 

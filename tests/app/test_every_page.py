@@ -10,7 +10,7 @@ from helpers.in_process import fresh, html, text, visitor
 from helpers.small import ROOT
 from playwright.sync_api import Page, expect
 
-from pages.frame.addresses import PAGES
+from pages.frame.gate import PAGES
 from pages.shared.engine import engine
 from rag_core import NOTICE
 

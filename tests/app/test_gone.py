@@ -16,7 +16,8 @@ from pages.shared.engine import engine
 from rag_core import Settings
 from rag_core.indexing import CorpusStore, forget_corpus, read_path
 from rag_core.lab.adding import remove_corpus
-from rag_core.sessions.history import Asked, AskedColumn, History
+from rag_core.sessions.history.record import Asked, AskedColumn
+from rag_core.sessions.history.store import History
 
 QUESTION = "What are the visiting hours on the ward"
 HOURS = "from 2 to 8 in the afternoon"

@@ -10,7 +10,7 @@ from helpers.small import ROOT
 from helpers.source_files import without_corpus
 from streamlit.testing.v1 import AppTest
 
-from pages.frame.addresses import PAGES
+from pages.frame.gate import PAGES
 from pages.shared.engine import engine
 
 SCRIPTS = [script for _, script, _ in PAGES]

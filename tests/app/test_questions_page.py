@@ -21,7 +21,8 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import history_sync
 from pages.shared.history_sync import comparisons
 from rag_core.prompts.prompt import ANSWER
-from rag_core.sessions.history import Asked, AskedColumn, History
+from rag_core.sessions.history.record import Asked, AskedColumn
+from rag_core.sessions.history.store import History
 from rag_core.values.answers import lists_as_html
 from rag_core.values.settings import Settings
 

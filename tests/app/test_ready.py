@@ -16,8 +16,7 @@ from filelock import FileLock
 from helpers.browser import serving
 from helpers.small import ROOT
 
-from pages.frame.addresses import PATHS
-from pages.frame.gate import LIVE, STYLE
+from pages.frame.gate import LIVE, PAGES, STYLE
 from pages.shared.engine import Engine
 from rag_core.indexing import Progress
 from rag_core.indexing.uploads import MAX_UPLOAD
@@ -57,7 +56,7 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(lab,
             shutil.copytree(real_home / "corpora", home / "corpora", dirs_exist_ok=True)
         assert once(lambda now: now[0] == 200, address) == (200, "ready")
         assert "# TYPE rag_columns_total counter" in told(address, "metrics")[1]
-        for page in ("", *PATHS):
+        for page, _, _ in PAGES:
             with urllib.request.urlopen(f"{address}/{page}", timeout=10) as answer:
                 assert LIVE in answer.read().decode(), page
                 assert answer.headers["Referrer-Policy"] == "no-referrer", page

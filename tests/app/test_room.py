@@ -13,8 +13,9 @@ import rag_core
 from pages.compare import room_result
 from pages.compare.presenter import renumbered
 from pages.shared import rooms as shared
-from rag_core.sessions.panel import Guesses, Rooms, open_panel
-from rag_core.sessions.panel.room import MOST_WRONG
+from rag_core.sessions.panel.room import MOST_WRONG, Guesses
+from rag_core.sessions.panel.session import open_panel
+from rag_core.sessions.panel.store import Rooms
 from rag_core.values.answers import Citation, Grounded
 from rag_core.values.errors import PanelError
 

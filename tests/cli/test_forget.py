@@ -16,8 +16,10 @@ import rag_core
 from rag_core import NOTICE
 from rag_core.indexing import read_path
 from rag_core.runtime.services import Services
-from rag_core.sessions.history import Asked, AskedColumn, History
-from rag_core.sessions.panel import Candidate, Pair, Question, Rooms
+from rag_core.sessions.history.record import Asked, AskedColumn
+from rag_core.sessions.history.store import History
+from rag_core.sessions.panel.room import Candidate, Pair, Question
+from rag_core.sessions.panel.store import Rooms
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, DataError, PanelError
 from rag_core.values.labels import LabelRules

@@ -3,6 +3,7 @@
 import ast
 import tomllib
 from collections.abc import Iterator
+from typing import Any
 
 from jinja2 import Environment, nodes
 from upkeep.documents import TOPICS
@@ -90,6 +91,19 @@ def _declared() -> Iterator[tuple[str, str]]:
             texts += [part.summary for stage in outlined for part in stage.parts]
         for text in filter(None, texts):
             yield text, f"strategy {recipe.name}"
+    for file in ("pages/drawing/words.toml", "rag_core/explain/words.toml"):
+        for section in _read(file).values():
+            for text in _texts(section):
+                yield text, file
+    published = _read("pages/shared/claims.toml")
+    for text in (
+        *published["comparison"],
+        *_texts(published["comparison"]),
+        *published["spent"],
+        *published["reranked"],
+    ):
+        if not text.isdecimal():
+            yield text, "claims"
     yield read_profile(ROOT / "data" / "corpus").subject, "profile"
     for label in LABELS:
         yield label, "label"
@@ -99,7 +113,19 @@ def _declared() -> Iterator[tuple[str, str]]:
     for topic in TOPICS:
         yield topic, "topic"
     yield JUDGED_BY_AUTHORS, "judgements"
-    judgements = tomllib.loads((ROOT / "data/questions/judgements.toml").read_text(encoding="utf-8"))
-    yield judgements["judged_by"], "judgements"
+    yield _read("data/questions/judgements.toml")["judged_by"], "judgements"
     yield rag_core.NOTICE, "notice"
     yield GIVES_ORDERS, "notice"
+
+
+def _read(file: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / file).read_text(encoding="utf-8"))
+
+
+def _texts(given: Any) -> Iterator[str]:
+    """Every text in tables and lists of a TOML file, without the keys."""
+    if isinstance(given, str):
+        yield given
+    else:
+        for one in given.values() if isinstance(given, dict) else given:
+            yield from _texts(one)

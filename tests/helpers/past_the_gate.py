@@ -13,6 +13,7 @@ from functools import cache
 GATE = "pages.drawing.untrusted"
 TONGUE = "pages.drawing.translate"  # what it returns is as safe as what it is given
 LISTS = "pages.shared.whole_document"  # tests/app/test_untrusted_text.py shows that `with_lists` escapes what is not drawn yet
+OURS = {f"{TONGUE}.when", f"{TONGUE}.words_for", f"{LISTS}.with_lists"}  # a date, our own words, escaped text
 LITERAL = {f"{TONGUE}.{name}" for name in ("t", "plural", "declared")}  # take a literal message and fields
 GATES = {"html": {"escape", "bold"}, "markdown": {"label"}, "plain": {"plain", "label"}}
 HEADINGS = {
@@ -160,7 +161,7 @@ class Reader:
         if self._is_gate(module, call, GATES[kind]):
             return True
         dotted = self._dotted(module, call.func)
-        if dotted in NUMBERS or dotted in (f"{TONGUE}.when", f"{LISTS}.with_lists"):
+        if dotted in NUMBERS or dotted in OURS:
             return True
         if (module.name, dotted) == (LISTS, "with_lists"):
             return True

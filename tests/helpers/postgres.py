@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from rag_core.sessions.history import Asked, AskedColumn, History
+from rag_core.sessions.history.record import Asked, AskedColumn
+from rag_core.sessions.history.store import History
 from rag_core.values.settings import Settings
 
 from .ports import free_port

@@ -9,7 +9,8 @@ import rag_core
 from rag_core.catalog import RECIPES
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.sessions import parse_session, report, session_json
+from rag_core.sessions.html_report import report
+from rag_core.sessions.saved import parse_session, session_json
 from rag_core.values.packed import pack
 from rag_core.values.settings import Settings
 from rag_core.values.trace import Trace

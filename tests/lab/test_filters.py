@@ -14,7 +14,8 @@ import rag_core
 from rag_core.documents.asked import Asked
 from rag_core.indexing import store as store_module
 from rag_core.offline.asked import AskedIndex
-from rag_core.sessions import read_session, replay
+from rag_core.sessions.replaying import replay
+from rag_core.sessions.saved import read_session
 from rag_core.values.errors import ConfigError, InputError
 from rag_core.values.settings import Settings
 from rag_core.values.where import where_text

@@ -1,5 +1,6 @@
 """Sources are named as a person can find them: a document's title and a section it has, never a number of ours."""
 
+import inspect
 import re
 from collections.abc import Mapping
 
@@ -59,7 +60,7 @@ def test_no_source_is_called_by_a_number(path):
 
 def told() -> dict[str, str]:
     """Every line of the catalog and the settings that may name a source."""
-    lines = {name: field.description or "" for name, field in Settings.model_fields.items()}
+    lines = {"settings": " ".join(inspect.getsource(Settings).split())}
     for recipe in RECIPES.values():
         lines[f"{recipe.name} source"] = recipe.source
         lines |= {f"{recipe.name}.{control.name}": control.help for control in recipe.controls}

@@ -12,6 +12,7 @@ from rag_core.prompts.prompt import (
     CONTEXT_PROMPT,
     JUDGE_ANSWER,
     JUDGE_PASSAGE,
+    NO_EVIDENCE,
     Template,
 )
 from rag_core.prompts.templates import (
@@ -84,6 +85,7 @@ def test_the_model_is_told_to_keep_the_language_and_to_obey_no_quoted_instructio
 def test_answer_and_judge_are_asked_at_temperature_zero():
     judging = (ANSWER, JUDGE_PASSAGE, JUDGE_ANSWER, COMPARE_ANSWERS)
     assert {template.temperature for template in judging} == {0}
+    assert NO_EVIDENCE in ANSWER.system
 
 
 class TestOwn:

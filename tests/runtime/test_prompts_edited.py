@@ -9,7 +9,7 @@ from rag_core.catalog import PromptText, describe_changes
 from rag_core.catalog.address import LONGEST, from_address, to_address
 from rag_core.lab.lab import Lab
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE
-from rag_core.sessions import parse_session, session_json
+from rag_core.sessions.saved import parse_session, session_json
 from rag_core.values.errors import ConfigError
 
 MINE = {"system": "You are terse.", "text": "Q: {question}\n{sources}"}

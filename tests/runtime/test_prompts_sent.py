@@ -11,9 +11,8 @@ from helpers.provider_lab import QUESTION, aimed, obliging, provider_lab
 from pages.compare.queries import prompts
 from rag_core import RECIPES, build
 from rag_core.lab.lab import Lab
-from rag_core.sessions import session_text
-from rag_core.sessions.history import Asked, AskedColumn
-from rag_core.sessions.history.record import from_bytes, to_bytes
+from rag_core.sessions.history.record import Asked, AskedColumn, from_bytes, to_bytes
+from rag_core.sessions.saved import session_text
 from rag_core.values.trace import Exchange, Trace
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -17,7 +17,8 @@ from rag_core.evaluation.run_folder import read_run
 from rag_core.explain.flow import stage_title
 from rag_core.lab.lab import Lab
 from rag_core.runtime.services import Services
-from rag_core.sessions import parse_session, passages_csv, report, session_json, session_text, trec_runs
+from rag_core.sessions.html_report import report
+from rag_core.sessions.saved import parse_session, passages_csv, session_json, session_text, trec_runs
 from rag_core.values.message import NOTICE
 from rag_core.values.sources import Source
 from rag_core.values.trace import Trace

@@ -10,7 +10,9 @@ from helpers.small import Rag
 from rag_core import NOTICE
 from rag_core.catalog import RECIPES
 from rag_core.lab.lab import Lab
-from rag_core.sessions import passages_csv, read_session, replay, report
+from rag_core.sessions.html_report import report
+from rag_core.sessions.replaying import replay
+from rag_core.sessions.saved import passages_csv, read_session
 from rag_core.values.errors import DataError
 
 QUESTION = "Do cats and dogs sleep in one house?"

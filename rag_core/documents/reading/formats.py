@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from ...values.errors import DataError, why_unreadable
@@ -22,7 +21,7 @@ from ..documents import Document, as_seen, json_documents, metadata_of, parse_do
 from ..files import read_bytes
 from ..hidden import reported
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
-from ..markdown import take_markdown
+from ..markdown import take_front_matter, take_markdown
 
 # for people who know Word and PDF, not Python
 EMPTY = Message("the file is empty")
@@ -99,18 +98,14 @@ class File:
 
 
 def _markdown(file: File) -> Iterator[Document]:
-    text, fields = file.text, dict[str, Any]()
-    if text.startswith(("---", "+++", "{")):
-        from ..front_matter import take_front_matter
-
-        fields, body = take_front_matter(text)
-        sources = fields.get("sources")
-        listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
-        if any("organisation" in one for one in listed):
-            yield parse_document(text, file.path)
-            return
-        text = body
-    text, hidden = take_markdown(text)
+    written = file.text
+    fields, body = take_front_matter(written)
+    sources = fields.get("sources")
+    listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
+    if any("organisation" in one for one in listed):
+        yield parse_document(written, file.path)
+        return
+    text, hidden = take_markdown(body)
     heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
     questions = questions_in(fields)
     own = metadata_of(fields, ("title", "questions"))

@@ -53,7 +53,8 @@ def read_word(content: io.BytesIO, deepest: int) -> Page:
     page = read_page(f'<meta charset="utf-8">{converted.value}'.encode(), deepest)
     heading = next((line[2:] for line in page.text.splitlines() if line.startswith("# ")), "")
     signs = [one.message for one in converted.messages if "unsupported character" in one.message]
-    left_out = [*page.hidden, *document.left_out, *document.not_text, *in_lists, *_beside(parts)]
+    not_text = [f"{kind} ({count:,})" for kind, count in document.not_text.items()]
+    left_out = [*page.hidden, *document.left_out, *not_text, *in_lists, *_beside(parts)]
     return Page(heading, page.text, reported([*left_out, *_lost(body, page.text), *signs]))
 
 
@@ -66,20 +67,16 @@ def _main_part(parts: dict[str, bytes]) -> str:
 
 
 class _Document:
-    """A document being put in order; `left_out` is what is not read, and why."""
+    """A document being put in order; `left_out` is what is not read, and why; `not_text` counts the rest."""
 
     def __init__(self, parts: dict[str, bytes]) -> None:
         self.left_out: list[str] = []
-        self._counts: Counter[str] = Counter()
+        self.not_text: Counter[str] = Counter()
         self.styles = Styles(next(_matching(parts, _NAMED), b"<none/>"))
         self._notes: dict[tuple[str, str], str] = {}
         for kind, names in _NOTES.items():
             notes = [note for part in _matching(parts, names) for note in self.settled(part)]
             self._notes |= {(kind, attribute(note, "id")): _text(note) for note in notes}
-
-    @property
-    def not_text(self) -> list[str]:
-        return [f"{kind} ({count:,})" for kind, count in self._counts.items()]
 
     def settled(self, part: bytes) -> Element:
         """A part, changed so that mammoth reads all of it that is seen, and nothing else."""
@@ -106,7 +103,7 @@ class _Document:
         if kind in ("AlternateContent", "drawing", "object", "pict"):
             return self._drawn(element)
         if kind == "altChunk":
-            self._counts["embedded documents"] += 1
+            self.not_text["embedded documents"] += 1
         if kind == "fldChar" and (forms := _all(element, "ddList")):  # what was chosen of a list
             chosen = value(forms[0], "result") or value(forms[0], "default") or "0"
             entries = {str(at): attribute(one, "val") for at, one in enumerate(_all(forms[0], "listEntry"))}
@@ -123,7 +120,7 @@ class _Document:
         inside = sum(len(_all(box, *_PICTURES)) for box in boxes)
         pictures = len(_all(form, *_PICTURES)) - inside  # those beside the boxes
         if pictures > 0 or not boxes:
-            self._counts["pictures" if pictures > 0 else "drawings"] += 1
+            self.not_text["pictures" if pictures > 0 else "drawings"] += 1
         return [like("pict", *boxes)] if boxes else []
 
 

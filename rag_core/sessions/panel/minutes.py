@@ -1,60 +1,24 @@
 """The minutes of a room: one HTML page of what was asked and answered, how people voted, and what that says."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
 
-from ...values.message import Message
 from ..html_report import page
-from .ranking import NEITHER, TIE, UNSAFE, Gap, PanelRanking, Standing, ballots, parts, rank_panel
+from .ranking import (
+    HEADS,
+    NEITHER,
+    TIE,
+    UNSAFE,
+    PanelRanking,
+    ballots,
+    gap_in_words,
+    parts,
+    rank_panel,
+    ranking_tables,
+)
 from .room import Round, Vote
 from .session import PanelSession
-
-HEADS = (
-    Message("Rank"),
-    Message("Strategy"),
-    Message("Strength by the votes (log odds, 0 is average; 95 % interval)"),
-    Message("Preferred, tied, judged"),
-    Message("Both unsafe"),
-)
-FAR = 10_000  # votes that no panel will cast
-
-
-def ranking_tables(
-    found: PanelRanking, names: Mapping[str, str]
-) -> list[list[tuple[Standing, tuple[str, ...]]]]:
-    """The rows of a ranking under `HEADS`, names by label: a table for each group, since votes do not compare groups."""
-    shared = Counter((one.group, one.rank) for one in found.standings)
-
-    def row(one: Standing) -> tuple[str, ...]:
-        strength = Message(
-            "{mean:+.2f} ({low:+.2f} to {high:+.2f})", mean=one.strength, low=one.low, high=one.high
-        )
-        counts = f"{one.preferred}, {one.tied}, {one.judged}"
-        equal = "=" if shared[one.group, one.rank] > 1 else ""
-        return f"{one.rank}{equal}", names[one.label], strength, counts, f"{one.unsafe}"
-
-    groups = groupby(found.standings, key=lambda one: one.group)
-    return [[(one, row(one)) for one in group] for _, group in groups]
-
-
-def gap_in_words(gap: Gap, names: Mapping[str, str]) -> Message:
-    """What the votes say of two strategies, in a sentence."""
-    both = {"better": names[gap.better], "worse": names[gap.worse]}
-    if gap.apart:
-        return Message("{better} is preferred to {worse}", **both)
-    if gap.more_votes is None or gap.more_votes > FAR:
-        return Message(
-            "{better} is not told apart from {worse}, and {most:,} more votes like these would not do it",
-            **both,
-            most=FAR,
-        )
-    return Message(
-        "{better} is not told apart from {worse}; more votes needed: about {count:,}",
-        **both,
-        count=gap.more_votes,
-    )
 
 
 def minutes(session: PanelSession) -> str:

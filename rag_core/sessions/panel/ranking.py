@@ -1,16 +1,19 @@
 """The order of strategies by a panel's votes, with intervals that know how few people and questions there were."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...values.message import Message
 from ...values.trace import Trace
 from .room import Round, Vote
 
@@ -24,6 +27,15 @@ FLOOR = 1 / 4  # of the variance of independent votes: below it, theirs is taken
 MOST_FREEDOM = 200  # degrees; with more, the quantile is within 1 % of the normal one
 TIE, NEITHER, UNSAFE = "tie", "neither is good", "both unsafe"
 UNDECIDED = {"tie": TIE, "neither": NEITHER, "both_unsafe": UNSAFE}  # choice of a vote -> of its ballot
+
+HEADS = (
+    Message("Rank"),
+    Message("Strategy"),
+    Message("Strength by the votes (log odds, 0 is average; 95 % interval)"),
+    Message("Preferred, tied, judged"),
+    Message("Both unsafe"),
+)
+FAR = 10_000  # votes that no panel will cast
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -301,6 +313,42 @@ def _quantile(together: int, freedom: int) -> float:
     from scipy.stats import studentized_range
 
     return float(studentized_range.ppf(LEVEL, together, freedom) / math.sqrt(2))
+
+
+def ranking_tables(
+    found: PanelRanking, names: Mapping[str, str]
+) -> list[list[tuple[Standing, tuple[str, ...]]]]:
+    """The rows of a ranking under `HEADS`, names by label: a table for each group, since votes do not compare groups."""
+    shared = Counter((one.group, one.rank) for one in found.standings)
+
+    def row(one: Standing) -> tuple[str, ...]:
+        strength = Message(
+            "{mean:+.2f} ({low:+.2f} to {high:+.2f})", mean=one.strength, low=one.low, high=one.high
+        )
+        counts = f"{one.preferred}, {one.tied}, {one.judged}"
+        equal = "=" if shared[one.group, one.rank] > 1 else ""
+        return f"{one.rank}{equal}", names[one.label], strength, counts, f"{one.unsafe}"
+
+    groups = groupby(found.standings, key=lambda one: one.group)
+    return [[(one, row(one)) for one in group] for _, group in groups]
+
+
+def gap_in_words(gap: Gap, names: Mapping[str, str]) -> Message:
+    """What the votes say of two strategies, in a sentence."""
+    both = {"better": names[gap.better], "worse": names[gap.worse]}
+    if gap.apart:
+        return Message("{better} is preferred to {worse}", **both)
+    if gap.more_votes is None or gap.more_votes > FAR:
+        return Message(
+            "{better} is not told apart from {worse}, and {most:,} more votes like these would not do it",
+            **both,
+            most=FAR,
+        )
+    return Message(
+        "{better} is not told apart from {worse}; more votes needed: about {count:,}",
+        **both,
+        count=gap.more_votes,
+    )
 
 
 Measured: TypeAlias = tuple[float, float, float]  # a mean and its interval, from low to high

@@ -31,7 +31,8 @@ ADD_ONE = """
 import sys
 from datetime import UTC, datetime
 from pydantic import SecretStr
-from rag_core.sessions.history import Asked, History
+from rag_core.sessions.history.record import Asked
+from rag_core.sessions.history.store import History
 from rag_core.values.settings import Settings
 history = History.opened(Settings(database_url=SecretStr(sys.argv[1])))
 print("ready", flush=True)
@@ -120,7 +121,7 @@ def test_processes_that_start_at_once_on_an_empty_database_all_keep_their_questi
 def test_alembic_is_loaded_only_to_change_a_database(tmp_path):
     address = f"sqlite:///{tmp_path / 'own.db'}"
     look = (
-        "import sys, rag_core; from pydantic import SecretStr; from rag_core.sessions.history import History; "
+        "import sys, rag_core; from pydantic import SecretStr; from rag_core.sessions.history.store import History; "
         "from rag_core.values.settings import Settings; "
         f"History.opened(Settings(database_url=SecretStr({address!r}))).count(); print('alembic' in sys.modules)"
     )

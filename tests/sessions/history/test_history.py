@@ -15,7 +15,8 @@ from sqlalchemy import create_engine, text
 
 import rag_core
 from rag_core.runtime.services import Services
-from rag_core.sessions.history import Asked, AskedColumn, History
+from rag_core.sessions.history.record import Asked, AskedColumn
+from rag_core.sessions.history.store import History
 from rag_core.values.errors import DataError, MissingResource, SettingsError, StorageError
 from rag_core.values.model_choice import ModelChoice
 from rag_core.values.settings import Settings

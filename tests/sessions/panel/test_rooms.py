@@ -19,20 +19,21 @@ from pydantic import SecretStr
 from sqlalchemy import create_engine, text
 
 import rag_core
-from rag_core.sessions.panel import (
+from rag_core.sessions.panel.ranking import Gap, compare, figures
+from rag_core.sessions.panel.room import (
+    MOST_OF_ALL,
+    MOST_WRONG,
+    WINDOW_S,
     Candidate,
-    Gap,
+    Guesses,
     Pair,
     Question,
     Room,
-    Rooms,
     Round,
     as_question,
     can_be_asked,
-    compare,
-    figures,
 )
-from rag_core.sessions.panel.room import MOST_OF_ALL, MOST_WRONG, WINDOW_S, Guesses
+from rag_core.sessions.panel.store import Rooms
 from rag_core.values.answers import Grounded
 from rag_core.values.errors import PanelError, StorageError
 from rag_core.values.settings import Settings
@@ -43,7 +44,7 @@ TRIAGE = Triage("emergency", ("heavy bleeding",), "Call now.")
 VOTE_ON = """
 import sys
 from pydantic import SecretStr
-from rag_core.sessions.panel import Rooms
+from rag_core.sessions.panel.store import Rooms
 from rag_core.values.settings import Settings
 rooms = Rooms.opened(Settings(database_url=SecretStr(sys.argv[1])))
 asked = rooms.current(sys.argv[2])

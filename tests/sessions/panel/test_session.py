@@ -9,18 +9,9 @@ from helpers.behaviours import Reply
 
 import rag_core
 from rag_core.runtime.services import Services
-from rag_core.sessions.panel import (
-    Candidate,
-    Pair,
-    PanelSession,
-    Question,
-    Room,
-    Round,
-    Vote,
-    minutes,
-    open_panel,
-    write_panel,
-)
+from rag_core.sessions.panel.minutes import minutes
+from rag_core.sessions.panel.room import Candidate, Pair, Question, Room, Round, Vote
+from rag_core.sessions.panel.session import PanelSession, open_panel, write_panel
 from rag_core.values.answers import without_bold
 from rag_core.values.errors import DataError
 
