@@ -40,8 +40,9 @@ PAGES = (
     ("evaluate", "pages/evaluate/evaluate.py", declared("Evaluate")),
     ("history", "pages/history/history.py", declared("History")),
     ("vote", "pages/panel/vote.py", declared("Vote")),
+    ("judge", "pages/panel/judge.py", declared("Judge an exam")),
 )
-UNLISTED = ("tune", "vote")  # opened from a column of Compare, and by the code of a room
+UNLISTED = ("tune", "vote", "judge")  # opened from a column of Compare, and by the code of a room or an exam
 # bytes, of a visitor and of all: 10 and 25 of the largest files
 MOST_OF_VISITOR, MOST = 210_000_000, 525_000_000
 SWEEP_S = 30.0

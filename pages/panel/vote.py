@@ -31,30 +31,10 @@ WORDS = words_for("choices")
 
 def main() -> None:
     """Draw the page."""
-    code = st.query_params.get(rooms.PARAMETER, "")
     with st.container(key="vote"):
-        with st.container(key="unseen" if code else "purpose"):
+        with st.container(key="unseen" if rooms.PARAMETER in st.query_params else "purpose"):
             st.header(t("Vote on two answers"), anchor=False)
-        if not code:
-            _enter()
-            return
-        try:
-            _room(code)
-        except rag_core.RagError as error:
-            untrusted.say(problem(error), st.warning)
-            if isinstance(error, PanelError):
-                _enter()
-            else:
-                st.button(t("Try again"))
-
-
-def _enter() -> None:
-    with st.form("join", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        typed = st.text_input(t("The room's code, as the presenter shows it"), max_chars=12, width=320)
-        pressed = st.form_submit_button(t("Come in"), type="primary")
-    if pressed and typed.strip():
-        st.query_params[rooms.PARAMETER] = typed.strip().upper()
-        st.rerun()
+        rooms.come_in(_room, t("The room's code, as the presenter shows it"))
 
 
 def _room(code: str) -> None:

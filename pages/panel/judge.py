@@ -1,0 +1,187 @@
+"""The page of a person who judges an exam, made for a phone: a question, and of each passage whether it answers it.
+
+What is tapped is stored at once. The rest is read when a question is opened: a database that then does not answer
+takes nothing off the screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+import rag_core
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, plural, problem, t, translated
+from pages.drawing.untrusted import escape
+from pages.shared import rooms
+from pages.shared.whole_document import with_lists
+from rag_core.language.highlight import highlight
+from rag_core.sessions.exam.exam import HARM_CHARACTERS, Exam, ExamQuestion
+from rag_core.sessions.panel.room import token_from
+from rag_core.values.errors import PanelError
+from rag_core.values.message import Message
+from rag_core.values.types import Passage, text_key
+
+if TYPE_CHECKING:
+    from rag_core.sessions.exam.store import Exams  # with its database library
+
+JOINED, OPEN = "judge.joined", "judge.open"  # the code that was right, and what stands on the page
+GRADES = (declared("No"), declared("In part"), declared("Answers it"))  # by grade
+Place = tuple[int, str]  # of a passage: the number of its question, and its `text_key`
+
+
+@dataclass
+class _Open:
+    """What a judge has open; no question if nothing is left to judge.
+
+    Args:
+        said: grade and harm of each passage that this person judged, as stored, the first first.
+        lost: why what was said last of a passage is not stored.
+    """
+
+    exam: Exam
+    questions: dict[int, ExamQuestion]
+    said: dict[Place, tuple[int, str]]
+    question: ExamQuestion | None
+    lost: dict[Place, rag_core.RagError] = field(default_factory=dict)
+
+    @property
+    def before(self) -> ExamQuestion | None:
+        """The question that was judged before this one."""
+        seen = list(dict.fromkeys(number for number, _ in self.said))
+        if self.question and self.question.number in seen:
+            seen = seen[: seen.index(self.question.number)]
+        return self.questions[seen[-1]] if seen else None
+
+    def back(self) -> None:
+        self.question = self.before
+
+
+def main() -> None:
+    """Draw the page."""
+    with st.container(key="judge"):
+        with st.container(key="unseen" if rooms.PARAMETER in st.query_params else "purpose"):
+            st.header(t("Judge what was found"), anchor=False)
+        rooms.come_in(_exam, t("The exam's code"))
+
+
+def _exam(code: str) -> None:
+    kept = rooms.exams()
+    if kept is None:
+        st.info(t("There are no exams here: RAG_HISTORY is off."))
+        return
+    mine = rooms.token("judge")
+    if st.session_state.get(JOINED) != code:
+        with rooms.guesses().guess(rooms.address()):
+            kept.exam(code)
+        st.session_state.pop(OPEN, None)
+        st.session_state[JOINED] = code
+    if OPEN not in st.session_state:
+        st.session_state[OPEN] = _opened(kept, kept.exam(code), mine)
+    held: _Open = st.session_state[OPEN]
+    untrusted.draw(f'<p class="rl-room-line">{escape(held.exam.title)}</p>')
+    if held.question:
+        _ask(kept, held, held.question)
+    else:
+        _thank(len(held.said))
+    _ways(held)
+
+
+def _opened(kept: Exams, exam: Exam, mine: str) -> _Open:
+    person = token_from("judge", exam.code, mine)  # as the ticks name this one
+    own = sorted((one for one in kept.ticks(exam.code) if one.person == person), key=lambda one: one.judged)
+    said = {(one.question, one.passage): (one.grade, one.harm) for one in own}
+    questions = {one.number: one for one in kept.questions(exam.code)}
+    return _Open(exam, questions, said, kept.next(exam.code, mine))
+
+
+def _thank(judged: int) -> None:
+    words, count = t("There is nothing to judge in this exam just now."), t("Come back later.")
+    if judged:
+        words = t("Thank you. Nothing is left for you to judge.")
+        count = plural("You judged {count:,} passage.", "You judged {count:,} passages.", judged)
+    untrusted.draw(f'<p class="rl-asked-room" data-turn="end">{escape(words)}</p><p>{escape(count)}</p>')
+
+
+def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:
+    where = t("Question {number} of {count}", number=question.number, count=len(held.questions))
+    judged = t("{count:,} judged by you", count=len(held.said))
+    turn = f"{held.exam.code} {question.number:d}"  # a new one is shown from its top
+    untrusted.draw(
+        f'<p class="rl-progress">{escape(where)} · {escape(judged)}</p>'
+        f'<p class="rl-asked-room" lang="{escape(question.language)}" data-turn="{escape(turn)}">'
+        f"{escape(question.text)}</p><p>{escape(t('Does each of these passages answer the question?'))}</p>"
+    )
+    for rank, passage in enumerate(question.passages, start=1):
+        with st.container(border=True, key=f"judged{rank}"):
+            untrusted.draw(_text(passage))
+            _controls(kept, held, (question.number, text_key(passage)), rank)
+
+
+def _text(passage: Passage) -> str:
+    text = with_lists(highlight(passage.text, "", passage.language))
+    title = f'<h3 class="rl-side">{escape(passage.full_title or passage.doc_id)}</h3>'
+    return f'<div lang="{escape(passage.language)}">{title}<div class="rl-text">{text}</div></div>'
+
+
+def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
+    grade, harms, harm = keys = _keys(held, place)
+    said, how = held.said.get(place, (None, ""))
+    for key, value in zip(keys, (said, bool(how), how), strict=True):
+        st.session_state.setdefault(key, value)
+    # on the way back and forth they stay as they were left, with what is not stored yet
+    change: dict[str, Any] = {"on_change": _tick, "args": (kept, held, place), "persist_state": "page"}
+    st.segmented_control(
+        t("Does passage {number} answer the question?", number=rank), range(len(GRADES))[::-1], key=grade,
+        format_func=lambda one: translated(GRADES[one]), required=True, label_visibility="collapsed",
+        width="stretch", **change,
+    )  # fmt: skip
+    if st.toggle(t("Could harm"), key=harms, **change):
+        words = t("How could it harm? It counts once you say so.")
+        st.text_area(words, key=harm, max_chars=HARM_CHARACTERS, height=68, **change)
+    if why := held.lost.get(place):
+        untrusted.say(t("This is not kept. {why}", why=problem(why)), st.warning)
+        st.button(t("Try again"), key=f"again.{grade}", on_click=_tick, args=(kept, held, place))
+
+
+def _ways(held: _Open) -> None:
+    question, left = held.question, 0
+    with st.container(horizontal=True, key="judge-ways"):
+        if held.before:
+            st.button(t("Back"), key="judge.back", shortcut="B", on_click=held.back)
+        if question:
+            left = sum((question.number, text_key(one)) not in held.said for one in question.passages)
+            st.button(
+                t("Next question"), key="judge.next", type="primary", shortcut="N", disabled=left > 0,
+                on_click=st.session_state.pop, args=(OPEN, None),
+            )  # fmt: skip
+    if left:
+        st.caption(plural("{count} passage is left.", "{count} passages are left.", left))
+
+
+def _tick(kept: Exams, held: _Open, place: Place) -> None:
+    """Store what the controls of a passage say; a comment without a grade waits for it in its box."""
+    grade, harms, harm = (st.session_state.get(key) for key in _keys(held, place))
+    if grade is None:
+        return
+    said = (grade, (harm or "").strip() if harms else "")
+    try:
+        if held.said.get(place) != said or place in held.lost:
+            kept.tick(held.exam.code, rooms.token("judge"), *place, *said)
+    except rag_core.RagError as error:
+        held.lost[place] = error
+    except ValueError:  # its document was taken out since
+        gone = Message("This passage is no longer in the exam.")
+        held.lost[place] = PanelError(gone, Message("Open the page again."))
+    else:
+        held.lost.pop(place, None)
+        held.said[place] = said
+
+
+def _keys(held: _Open, place: Place) -> list[str]:
+    return [f"{one}.{held.exam.code}.{place[0]}.{place[1]}" for one in ("grade", "harms", "harm")]
+
+
+main()
