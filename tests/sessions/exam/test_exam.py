@@ -1,0 +1,340 @@
+"""Exams: questions read, passages pooled, judged by several people at once, and measured as any BEIR folder."""
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+
+import rag_core
+from rag_core.documents.benchmark import read_beir
+from rag_core.evaluation import build_strategies, open_judged, unjudged
+from rag_core.evaluation.metrics import parse_metric
+from rag_core.evaluation.once import evaluate
+from rag_core.lab.lab import Lab
+from rag_core.runtime.run import Run
+from rag_core.sessions.exam import store
+from rag_core.sessions.exam.exam import OWNER, Draft, Exam, Tick, agreement, disputed, grades, read_drafts
+from rag_core.sessions.exam.folder import Standing, export
+from rag_core.sessions.exam.pooling import left_to_pool, pool
+from rag_core.sessions.exam.store import Exams
+from rag_core.sessions.history import schema
+from rag_core.sessions.panel.room import new_token
+from rag_core.sessions.panel.store import Rooms
+from rag_core.values.errors import ConfigError, DataError, InputError, PanelError
+from rag_core.values.settings import Settings
+from rag_core.values.types import Passage, text_key
+
+ROOT = Path(rag_core.__file__).parents[1]
+CATS = Passage("a:0:1", "a", "Cats", "Cats purr when they are happy.")
+DOGS = Passage("b:0:2", "b", "Dogs", "Dogs bark at strangers.")
+FISH = Passage("f:0:3", "f", "Fish", "Fish never sleep with closed eyes.")
+ASKED = [Draft("When do cats purr?"), Draft("Who barks?"), Draft("Do fish sleep?"), Draft("¿Quién ronronea?")]
+JUDGE_ON = """
+import sys
+from pydantic import SecretStr
+from rag_core.sessions.exam.store import Exams
+from rag_core.sessions.panel.room import new_token
+from rag_core.values.settings import Settings
+from rag_core.values.types import text_key
+exams = Exams.opened(Settings(database_url=SecretStr(sys.argv[1])))
+while True:
+    token = new_token()
+    asked = exams.next(sys.argv[2], token)
+    exams.tick(sys.argv[2], token, asked.number, text_key(asked.passages[0]), 2)
+    print(token, asked.number, flush=True)
+"""
+
+
+@pytest.fixture
+def exams(address: str) -> Exams:
+    found = Exams.opened(Settings(database_url=SecretStr(address)))
+    assert found
+    return found
+
+
+@pytest.fixture
+def exam(exams: Exams) -> Exam:
+    """Four questions with three passages each, a quarter of them for two people."""
+    made = exams.make("animals", ASKED, title="Animals")
+    for number in range(1, 5):
+        exams.add_found(
+            made.code, number, [CATS, DOGS, FISH, replace(CATS, id="x:0:1", doc_id="x")], ["bm25"]
+        )
+    return made
+
+
+def judge(exams: Exams, code: str, token: str, grade: int = 2) -> list[int]:
+    """Judge all that is offered, and return the questions."""
+    judged = []
+    while asked := exams.next(code, token):
+        judged.append(asked.number)
+        for passage in asked.passages:
+            exams.tick(code, token, asked.number, text_key(passage), grade)
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("When?\n\n  How long?  \nwhen?", ["When?", "How long?"]),
+        ('id,question\n1,When?\n2,"How long, and why?"\n', ["When?", "How long, and why?"]),
+        ("text\tnote\nWhen?\tx\n", ["When?"]),
+        ("question;ward\n¿Cuándo?;3\n", ["¿Cuándo?"]),
+        ('\ufeff{"_id": "1", "text": "When?"}\n{"_id": "2", "text": "How long?"}\n', ["When?", "How long?"]),
+    ],
+)
+def test_questions_are_read_from_lines_tables_and_a_queries_file(written, read):
+    assert [one.text for one in read_drafts(written)] == read
+
+
+@pytest.mark.parametrize(
+    ("written", "error", "said"),
+    [
+        ("  \n", InputError, "no questions"),
+        ("When?\n" + "x" * 100_000, DataError, "Line 2"),
+        ('{"_id": "1", "text": "When?"}\n{"_id": "2"}', DataError, "Line 2"),
+        ("\n".join(f"Why {n}?" for n in range(501)), InputError, "501 questions"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_its_line(written, error, said):
+    with pytest.raises(error, match=said):
+        read_drafts(written)
+
+
+def test_each_question_goes_to_one_person_and_its_share_to_two(exams, exam):
+    first, second, third = new_token(), new_token(), new_token()
+    assert [exam.judges(number) for number in range(1, 5)] == [1, 1, 1, 2]  # 0.25 of four is one
+    asked = exams.next(exam.code, first)
+    assert asked
+    assert {one.doc_id for one in asked.passages} == {"a", "b", "f"} or {
+        one.doc_id for one in asked.passages
+    } == {"x", "b", "f"}
+    assert exams.next(exam.code.lower(), first) == asked  # the same after a reload
+    assert sorted(judge(exams, exam.code, first)) == [1, 2, 3, 4]
+    assert judge(exams, exam.code, second, 1) == [4]
+    assert judge(exams, exam.code, third) == []
+    standing = Standing.of(exam, exams.questions(exam.code), exams.ticks(exam.code))
+    assert (standing.complete, standing.judged, standing.cards, standing.people) == (4, 12, 12, 2)
+    assert standing.disputed == 3
+    assert disputed(exams.ticks(exam.code)) == sorted((4, text_key(one)) for one in (CATS, DOGS, FISH))
+
+
+def test_a_question_that_somebody_opened_is_theirs_for_a_while(exams, exam, monkeypatch):
+    first, second = new_token(), new_token()
+    theirs = exams.next(exam.code, first)
+    assert theirs
+    other = exams.next(exam.code, second)
+    assert other
+    assert other.number != theirs.number
+    monkeypatch.setattr(store, "LEASE", timedelta(0))  # the first phone never came back
+    assert theirs.number in judge(exams, exam.code, second)
+
+
+def test_a_tick_is_changed_kept_with_its_harm_and_settled_by_the_owner_alone(exams, exam):
+    token, other, key = new_token(), new_token(), text_key(CATS)
+    exams.tick(exam.code, token, 4, key, 2, "  too late\0" + "x" * 999)
+    exams.tick(exam.code, token, 4, key, 1, "  too late\0" + "x" * 999)
+    kept = exams.own_ticks(exam.code, token, 4)[key]
+    assert (kept.grade, kept.harm[:9], len(kept.harm)) == (1, "too late\ufffd", 500)
+    exams.tick(exam.code, other, 4, key, 2)
+    assert grades(exams.ticks(exam.code)) == {(4, key): 1}  # the lower one, until it is settled
+    with pytest.raises(PanelError, match="Only the owner"):
+        exams.settle(exam.code, token, 4, key, 2)
+    exams.settle(exam.code, exam.owner_token, 4, key, 2)
+    assert grades(exams.ticks(exam.code)) == {(4, key): 2}
+    assert disputed(exams.ticks(exam.code)) == []
+    with pytest.raises(PanelError, match="Only the owner"):
+        exams.delete_exam(exam.code, "")
+    exams.delete_exam(exam.code, exam.owner_token)
+    with pytest.raises(PanelError, match="no exam with this code"):
+        exams.ticks(exam.code)
+
+
+@pytest.mark.parametrize(
+    ("number", "passage", "grade"), [(1, text_key(CATS), 3), (9, text_key(CATS), 1), (1, "none", 1)]
+)
+def test_a_tick_on_nothing_is_refused(exams, exam, number, passage, grade):
+    with pytest.raises(ValueError, match="no "):
+        exams.tick(exam.code, new_token(), number, passage, grade)
+    with pytest.raises(PanelError, match="has not joined"):
+        exams.tick(exam.code, "nobody", 1, text_key(CATS), 1)
+    assert exams.ticks(exam.code) == ()
+
+
+def test_forty_phones_at_once_through_two_apps_lose_no_acknowledged_tick(exams, address, exam):
+    other = Exams.opened(Settings(database_url=SecretStr(address)))
+    assert other
+    tokens = [new_token() for _ in range(40)]
+
+    def phone(place: int) -> None:
+        app = (exams, other)[place % 2]
+        for passage in (CATS, DOGS, FISH):
+            app.tick(exam.code, tokens[place], 1 + place % 4, text_key(passage), place % 3)
+
+    with ThreadPoolExecutor(40) as phones:
+        list(phones.map(phone, range(40)))
+    assert len(exams.ticks(exam.code)) == 120
+    assert all(len(exams.own_ticks(exam.code, token, 1 + n % 4)) == 3 for n, token in enumerate(tokens))
+
+
+def test_a_process_that_is_killed_while_it_judges_loses_no_acknowledged_tick(exams, address, exam):
+    process = subprocess.Popen(
+        [sys.executable, "-c", JUDGE_ON, address, exam.code], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert process.stdout
+    acknowledged = [process.stdout.readline() for _ in range(5)]  # so many shares there are
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    for line in acknowledged:
+        token, number = line.split()
+        assert len(exams.own_ticks(exam.code, token, int(number))) == 1
+
+
+def test_agreement_is_krippendorffs_ordinal_alpha():
+    # Two people, four passages: 0-0, 1-1, 2-2, 0-2. Ordinal distances by the marginals n0 = 3, n1 = 2, n2 = 3:
+    # d01 = (3/2 + 2/2)^2 = 6.25, d12 the same, d02 = (3/2 + 2 + 3/2)^2 = 25. Observed: the one pair of 0 and 2, both ways,
+    # 2 * 25 / 8 = 6.25. Expected: 2 * (3*2*6.25 + 2*3*6.25 + 3*3*25) / (8 * 7) = 600 / 56. alpha = 1 - 6.25 * 56 / 600.
+    said = [(0, 0), (1, 1), (2, 2), (0, 2)]
+    ticks = [
+        Tick(n, "p", person, grade, "", datetime(2026, 11, 30, tzinfo=UTC))
+        for n, pair in enumerate(said)
+        for person, grade in zip("ab", pair, strict=True)
+    ]
+    assert agreement(ticks) == pytest.approx(1 - 6.25 * 56 / 600)
+    assert agreement(ticks[:2]) is None
+    assert agreement([replace(one, person=OWNER) for one in ticks]) is None
+
+
+def test_rooms_of_a_database_of_the_first_version_stay(address, owner):
+    with owner.connect() as connection:
+        first = [table for table in schema.METADATA.sorted_tables if table not in schema.EXAM_TABLES]
+        schema.METADATA.create_all(connection, first)
+        connection.execute(text(f"CREATE TABLE {schema.VERSIONS} (version_num VARCHAR(32) NOT NULL)"))
+        connection.execute(text(f"INSERT INTO {schema.VERSIONS} VALUES ('1')"))
+        connection.execute(
+            text("INSERT INTO rag_rooms VALUES ('ACDEF', 'Ward', '2026-11-29T00:00:00', 'x', '')")
+        )
+    settings = Settings(database_url=SecretStr(address))
+    made = Exams.opened(settings).make("animals", ASKED)  # type: ignore[union-attr]
+    assert Rooms.opened(settings).room("ACDEF").title == "Ward"  # type: ignore[union-attr]
+    with owner.connect() as connection:
+        assert len(connection.execute(text("SELECT * FROM rag_exam_questions")).all()) == 4
+    assert made.title == "animals"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Exams:
+    found = Exams.opened(Settings(home=tmp_path / "exams"))
+    assert found
+    return found
+
+
+@pytest.fixture
+def pooled(own: Exams, lab: Lab) -> Exam:
+    """An exam on the built-in documents, with what BM25 finds first."""
+    made = own.make(
+        lab.corpus, [Draft("How is mastitis treated?"), Draft("¿Cuándo se pone la anti-D?")], depth=3
+    )
+    pool(lab, own, made, build_strategies({"bm25": "bm25"}))
+    return made
+
+
+def test_pooling_keeps_what_is_done_and_adds_only_what_other_strategies_find(own, lab, pooled):
+    before = own.questions(pooled.code)
+    assert [len(one.passages) for one in before] == [3, 3]
+    assert left_to_pool(own, pooled, build_strategies({"again": "bm25"})) == []
+    assert pool(lab, own, pooled, build_strategies({"again": "bm25"})) == ()
+    assert own.questions(pooled.code) == before
+    both = build_strategies({"bm25": "bm25", "dense": "simple_semantic"})
+    assert [len(left) for _, left in left_to_pool(own, pooled, both)] == [1, 1]
+    pool(lab, own, pooled, both)
+    for old, new in zip(before, own.questions(pooled.code), strict=True):
+        found = (
+            both["dense"].run(new.text, lab.untaught([one.text for one in before]).services(), Run()).ranking
+        )
+        assert new.passages[:3] == old.passages  # what was shown keeps its place
+        firsts = {text_key(hit.passage) for hit in list(found)[:3]} | {text_key(one) for one in old.passages}
+        assert {text_key(one) for one in new.passages} == firsts
+    with pytest.raises(ConfigError, match="about corpus"):
+        pool(lab, own, replace(pooled, corpus="other"), both)
+
+
+def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled, tmp_path):
+    token = new_token()
+    with pytest.raises(InputError, match="judged to answer"):
+        export(pooled, own.questions(pooled.code), (), lab.passages.values(), tmp_path / "exam")
+    for asked in own.questions(pooled.code):
+        for rank, passage in enumerate(asked.passages):
+            own.tick(
+                pooled.code,
+                token,
+                asked.number,
+                text_key(passage),
+                2 - min(rank, 2),
+                "dose" if rank == 2 else "",
+            )
+    folder = export(
+        pooled, own.questions(pooled.code), own.ticks(pooled.code), lab.passages.values(), tmp_path / "exam"
+    )
+    judged = read_beir(folder, "test")
+    assert judged.exam_of == lab.corpus
+    assert "judged by 1 people: 6 of 6 passages of 2 questions" in judged.judged_by
+    assert (folder / "judgements.tsv").read_text().count("\tdose\t") == 2
+    opened = open_judged(str(folder), lab.settings, engines=lab.engines)
+    assert opened.corpus == lab.corpus  # by reference, not indexed again
+    results = evaluate(
+        opened, {"bm25": "bm25", "dense": "simple_semantic"}, folder, metrics=["ndcg@5", "recall@5"]
+    )
+    import pytrec_eval
+
+    qrels = {name: dict(found) for name, found in judged.qrels.items()}
+    scores = {}
+    for label, records in results.run.records.items():
+        runs = {
+            name: {key: -float(rank) for rank, key in enumerate(one.ranked)} for name, one in records.items()
+        }
+        rows = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_5", "recall_5"}).evaluate(runs).values()
+        scores[label] = sum(row["ndcg_cut_5"] for row in rows) / len(rows)
+        assert results.strategies[label].metrics["ndcg@5"].mean == pytest.approx(scores[label])
+    left = unjudged(results.run, parse_metric("ndcg@5"))
+    assert left["bm25"].passages == 4  # BM25 returns five passages a question, and three are judged
+    assert left["bm25"].mean == pytest.approx(scores["bm25"])
+    assert left["bm25"].mean <= left["bm25"].at_most <= 1
+
+
+def test_known_questions_nearly_equal_to_the_exams_are_left_out_when_it_is_measured(lab):
+    asked = lab.asked
+    assert asked
+    one = asked.of(next(iter(asked._owners)))[0]
+    assert asked.knows(one.question, [one.passage])
+    without = lab.untaught([one.question]).asked
+    assert without
+    assert not without.knows(one.question, [one.passage])
+    assert without.key != asked.key
+    assert lab.asked is asked
+
+
+def test_a_forgotten_document_takes_its_passages_and_ticks_and_a_changed_one_keeps_those_of_equal_text(
+    exams, exam
+):
+    token = new_token()
+    judge(exams, exam.code, token)
+    moved = replace(DOGS, id="b:7:9", title="Dogs, second edition")
+    exams.add_found(exam.code, 1, [moved], ["bm25 of the next generation"])
+    assert (
+        len(exams.questions(exam.code)[0].passages) == 3
+    )  # the text is known, and so is what was said of it
+    assert exams.take_out("animals", ["f"]) == 1
+    assert {key for _, key in grades(exams.ticks(exam.code))} == {text_key(CATS), text_key(DOGS)}
+    assert exams.take_out("plants", None) == 0
+    assert exams.take_out("animals", None) == 1
+    assert exams.all() == []
