@@ -331,7 +331,7 @@ def test_a_set_says_who_judged(tmp_path, splits):
     (folder / "judgements.toml").write_text('judged_by = """Judged by two\nmidwives."""')
     assert read_beir(folder, "test").judged_by == "Judged by two midwives."
     assert "language models" in splits["test"].judged_by
-    for broken, says in (("judged_by = 3", "does not say who judged"), ("judged_by", "cannot be read")):
+    for broken, says in (("judged_by = 3", "does not say judged_by"), ("judged_by", "cannot be read")):
         (folder / "judgements.toml").write_text(broken)
         with pytest.raises(DataError, match=says):
             read_beir(folder, "test")

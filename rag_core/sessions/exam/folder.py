@@ -97,7 +97,7 @@ def export(
     if not any(grade for grades in judged.values() for grade in grades.values()):
         raise InputError(
             Message("No passage of exam {code} is judged to answer anything yet.", code=exam.code),
-            Message("Judge some, or lower what is asked of them."),
+            Message("Judge some."),
         )
     try:
         (folder / "qrels").mkdir(parents=True, exist_ok=True)

@@ -198,7 +198,7 @@ class Exams(Kept):
             found = _found(connection, code)
         if found is None or not hmac.compare_digest(found.owner, codes.digest(owner_token)):
             said = Message("Only the owner of exam {code} can do that.", code=code)
-            raise PanelError(said, Message("Use the browser, or the token, that made the exam."))
+            raise PanelError(said, Message("Use the browser that made the exam."))
         return _exam(found)
 
     @staticmethod
