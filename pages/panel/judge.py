@@ -1,7 +1,6 @@
 """The page of a person who judges an exam, made for a phone: a question, and of each passage whether it answers it.
 
-What is tapped is stored at once. The rest is read when a question is opened: a database that then does not answer
-takes nothing off the screen.
+What is tapped is stored at once; the rest is read when a question is opened, and stays if the database then fails.
 """
 
 from __future__ import annotations
@@ -78,9 +77,8 @@ def _exam(code: str) -> None:
             kept.exam(code)
         st.session_state.pop(OPEN, None)
         st.session_state[JOINED] = code
-    if OPEN not in st.session_state:
-        st.session_state[OPEN] = _opened(kept, kept.exam(code), mine)
-    held: _Open = st.session_state[OPEN]
+    held: _Open = st.session_state.get(OPEN) or _opened(kept, kept.exam(code), mine)
+    st.session_state[OPEN] = held
     untrusted.draw(f'<p class="rl-room-line">{escape(held.exam.title)}</p>')
     if held.question:
         _ask(kept, held, held.question)
@@ -139,8 +137,8 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         width="stretch", **change,
     )  # fmt: skip
     if st.toggle(t("Could harm"), key=harms, **change):
-        words = t("How could it harm? It counts once you say so.")
-        st.text_area(words, key=harm, max_chars=HARM_CHARACTERS, height=68, **change)
+        change |= {"max_chars": HARM_CHARACTERS, "height": 68}
+        st.text_area(t("How? It counts once you say so."), key=harm, **change)
     if why := held.lost.get(place):
         untrusted.say(t("This is not kept. {why}", why=problem(why)), st.warning)
         st.button(t("Try again"), key=f"again.{grade}", on_click=_tick, args=(kept, held, place))

@@ -29,8 +29,7 @@ def store() -> Rooms | None:
     """The rooms of this server; None where it keeps nothing. Raises RagError without their database."""
     from rag_core.sessions.panel.store import Rooms  # its database library is slow to import
 
-    settings = engine().settings
-    return Rooms.opened(settings) if settings else None
+    return Rooms.opened(settings) if (settings := engine().settings) else None
 
 
 @st.cache_resource(show_spinner=False)
@@ -38,8 +37,7 @@ def exams() -> Exams | None:
     """The exams of this server, as `store` has the rooms."""
     from rag_core.sessions.exam.store import Exams
 
-    settings = engine().settings
-    return Exams.opened(settings) if settings else None
+    return Exams.opened(settings) if (settings := engine().settings) else None
 
 
 @st.cache_resource(show_spinner=False)
