@@ -35,9 +35,7 @@ else:  # imported once by the server, before the first session
         if not visitor_of(request.cookies):
             # whoever claims the header is harmed alone
             secure = "https" in (request.url.scheme, request.headers.get("X-Forwarded-Proto"))
-            answer.set_cookie(
-                COOKIE, new_value(), path=below or "/", secure=secure, httponly=True, samesite="strict"
-            )
+            answer.set_cookie(COOKIE, new_value(), path=below or "/", secure=secure, httponly=True, samesite="strict")
         return answer
 
     class Unknown(StringConvertor):
@@ -59,9 +57,7 @@ else:  # imported once by the server, before the first session
         opening.start()
         if opening.lab:
             return PlainTextResponse("ready")
-        return PlainTextResponse(
-            "failed: run `rag doctor`" if opening.error else f"not yet: {opening.state}", 503
-        )
+        return PlainTextResponse("failed: run `rag doctor`" if opening.error else f"not yet: {opening.state}", 503)
 
     def metrics(_: Request) -> Response:
         """Counters for Prometheus, of this process; Streamlit's own are at /_stcore/metrics."""

@@ -61,9 +61,7 @@ def mmr_select(
     """
     hits = {hit.id: hit for hit in as_hits(candidate_docs)}
     ctx = Context((lab or lab_of()).services())
-    return as_nodes(
-        Mmr(k=top_k, lambda_=lambda_mult).select(Ranking(Query(query), tuple(hits.values())), ctx)
-    )
+    return as_nodes(Mmr(k=top_k, lambda_=lambda_mult).select(Ranking(Query(query), tuple(hits.values())), ctx))
 
 
 def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithScore]:
@@ -80,6 +78,4 @@ def query_for_evaluation(
     question: str, llm_model: str | None = None, custom_llm: Any = None, *, lab: Lab | None = None
 ) -> dict[str, Any]:
     """Answer a question; keys and errors as of `rag_core.query_for_evaluation`. An object goes before a name."""
-    return run(
-        question, STRATEGY, {}, {"answer": first_given(custom_llm, llm_model)}, lab or lab_of()
-    ).evaluated()
+    return run(question, STRATEGY, {}, {"answer": first_given(custom_llm, llm_model)}, lab or lab_of()).evaluated()

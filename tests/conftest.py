@@ -174,9 +174,7 @@ def read_only_store(indexed_documents: Path) -> Iterator[CorpusStore]:
     """DOCUMENTS, indexed, of all tests: to be read only."""
     held = sorted((indexed_documents / "corpora").rglob("*"))
     yield CorpusStore(indexed_documents, "animals", WordEmbedder())
-    assert sorted((indexed_documents / "corpora").rglob("*")) == held, (
-        "a test wrote to the index of all tests"
-    )
+    assert sorted((indexed_documents / "corpora").rglob("*")) == held, "a test wrote to the index of all tests"
 
 
 @pytest.fixture(scope="session")
@@ -207,13 +205,9 @@ def llm() -> ScriptedLlm:
 
 
 @pytest.fixture
-def services(
-    read_only_index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules
-) -> Services:
+def services(read_only_index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules) -> Services:
     """DOCUMENTS indexed, with fakes for models."""
-    return Services(
-        index=read_only_index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels
-    )
+    return Services(index=read_only_index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels)
 
 
 @pytest.fixture

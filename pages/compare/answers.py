@@ -57,7 +57,9 @@ def _notices(trace: rag_core.Trace, remarks: Iterable[Remark]) -> str:
         cited = trace.ranking.hits[one.citations[0] - 1].passage if one.kind == "differs" else None
         sides = (t("“{title}”", title=quote) for quote in (what_differs(cited) if cited else ()))
         rows += f"<li>{'<br>'.join(escape(each) for each in (one.text, *sides))}</li>"
-    return f'<details class="rl-notices"><summary><b>{t("Note:")}</b> {escape(names)}</summary><ul>{rows}</ul></details>'
+    return (
+        f'<details class="rl-notices"><summary><b>{t("Note:")}</b> {escape(names)}</summary><ul>{rows}</ul></details>'
+    )
 
 
 def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
@@ -78,9 +80,7 @@ def _support(answer: rag_core.Answer) -> str:
     if not answer.sentences:
         return ""
     counts = {kind: sum(one.support == kind for one in answer.sentences) for kind in SUPPORT}
-    others = "".join(
-        f" · {counts[kind]} {translated(KINDS[kind])}" for kind in ("weak", "unsupported") if counts[kind]
-    )
+    others = "".join(f" · {counts[kind]} {translated(KINDS[kind])}" for kind in ("weak", "unsupported") if counts[kind])
     total, supported = len(answer.sentences), counts["supported"]
     shown = plural(
         "{supported} of {count} sentence supported by the passages shown",
@@ -125,9 +125,7 @@ def _written(answer: rag_core.Answer, position: int) -> str:
     return lists_as_html("".join(parts))
 
 
-def _linked(
-    text: str, citations: Iterator[rag_core.Citation | None], position: int, marked: bool = False
-) -> str:
+def _linked(text: str, citations: Iterator[rag_core.Citation | None], position: int, marked: bool = False) -> str:
     """Text with its markers as buttons and its bold print; takes one of `citations` for each marker."""
     return "".join(
         _link(int(piece), next(citations), position, marked) if place % 2 else bold(piece)
@@ -140,6 +138,4 @@ def _link(number: int, citation: rag_core.Citation | None, position: int, marked
     spoken = f", {verdict}" if verdict else ""
     shown = f" <small>{verdict}</small>" if verdict and not marked else ""
     css = "rl-cite rl-doubt" if verdict else "rl-cite"
-    return opener(
-        position, number, f"{number:d}{shown}", css, t("Open passage {number:d}", number=number) + spoken
-    )
+    return opener(position, number, f"{number:d}{shown}", css, t("Open passage {number:d}", number=number) + spoken)

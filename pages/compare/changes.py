@@ -35,9 +35,7 @@ def ranks(changes: Sequence[RankChange], setting: str, labels: Mapping[str, str]
         else:
             was = f'<span class="rl-label rl-low">{escape(t("was {rank}", rank=one.before))}</span>'
             fate = f"<small>{escape(translated(one.fate))}</small>"
-            left += (
-                f'<li class="rl-left"><span class="rl-n">–</span>{was}{title}{_label(one, labels)}{fate}</li>'
-            )
+            left += f'<li class="rl-left"><span class="rl-n">–</span>{was}{title}{_label(one, labels)}{fate}</li>'
     gone = f"{note(t('No longer used'))}<ul>{left}</ul>" if left else ""
     return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
 
@@ -79,8 +77,7 @@ def without(before: rag_core.Answer, after: rag_core.Answer) -> str:
     if all(one.kind == "same" for one in found):
         return f"<p>{escape(t('The answer stays the same.'))}</p>"
     return "".join(
-        _sentences(found, kind, title)
-        for kind, title in (("gone", t("Gone")), ("new", t("New")), ("same", t("Stays")))
+        _sentences(found, kind, title) for kind, title in (("gone", t("Gone")), ("new", t("New")), ("same", t("Stays")))
     )
 
 

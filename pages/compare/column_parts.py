@@ -30,9 +30,7 @@ SILENT_S = 10  # of a model server, after which the column says so
 
 def tabs(names: Sequence[str]) -> str:
     """One label for each column, which shows the column on a narrow screen; see `switches`."""
-    labels = "".join(
-        f'<label for="rl-tab-{place:d}">{escape(name)}</label>' for place, name in enumerate(names)
-    )
+    labels = "".join(f'<label for="rl-tab-{place:d}">{escape(name)}</label>' for place, name in enumerate(names))
     return f'<div class="rl-tabs">{labels}</div>'
 
 
@@ -55,9 +53,7 @@ def status(setup: rag_core.Setup, before: str = "") -> str:
     """One line of fixed height: `before`, what the card is to run on, and what of it is set otherwise than by default."""
     changes = translated(describe_changes(setup.strategy))
     texts = (setups.runs_on(setup), t("changed: {changes}", changes=changes) if changes else "")
-    chips = "".join(
-        f'<span class="rl-chip" title="{escape(text)}">{escape(text)}</span>' for text in texts if text
-    )
+    chips = "".join(f'<span class="rl-chip" title="{escape(text)}">{escape(text)}</span>' for text in texts if text)
     return f'<div class="rl-status">{before}{chips}</div>'
 
 
@@ -83,9 +79,7 @@ def stages(column: Column) -> str:
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
 
-def answer(
-    column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
-) -> str:
+def answer(column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False) -> str:
     """The answer so far, and why it is incomplete unless `told`; or what it waits for. `blind` hides the strategy."""
     trace = column.trace
     if trace and trace.answer:
@@ -112,9 +106,7 @@ def answer(
         )
     waiting = f'<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
     if engine_state != "ready" and not (column.steps or column.running):
-        sentence = t(
-            "The answer will stand here, each sentence with its source. The passages behind it follow below."
-        )
+        sentence = t("The answer will stand here, each sentence with its source. The passages behind it follow below.")
         waiting += f'<p class="rl-hint">{escape(sentence)}</p>'
     return f'<div class="rl-said">{partial}{waiting}</div>'
 
@@ -131,9 +123,7 @@ def _waiting(column: Column, engine_state: str) -> str:
     elif column.steps or column.running or engine_state == "ready":
         what = translated(WAITING.get(column.running, SEARCHING))
     else:
-        what = t(
-            "The engine is warming up ({state}). Your question runs next.", state=wording.step(engine_state)
-        )
+        what = t("The engine is warming up ({state}). Your question runs next.", state=wording.step(engine_state))
     waited = f"{what} {column.waited} s" if column.waited else what
     if not (column.asks_server and column.running in ASKS and column.silent >= SILENT_S):
         return waited
@@ -303,11 +293,7 @@ def _banner(columns: Sequence[Column], failed: list[int]) -> str:
     reasons: dict[tuple[str, str], list[str]] = {}
     for place in failed:
         if error := columns[place].error:
-            told = (
-                ("", "")
-                if presenter.blind()
-                else (problem(wording.reason(error)), translated(error.next_step))
-            )
+            told = ("", "") if presenter.blind() else (problem(wording.reason(error)), translated(error.next_step))
             reasons.setdefault(told, []).append(LETTERS[place])
     title = t("No answer") if len(failed) == len(columns) else t("Some columns have no answer")
     if any(columns[place].text for place in failed):

@@ -57,10 +57,7 @@ def main() -> None:
         untrusted.draw(column_parts.switches(count))
     with st.container(key="tabs"):
         untrusted.draw(column_parts.tabs(_names(run, count)))
-    cards = [
-        place.container(border=True, key=f"card{position}")
-        for position, place in enumerate(st.columns(count))
-    ]
+    cards = [place.container(border=True, key=f"card{position}") for position, place in enumerate(st.columns(count))]
     order = [*presenter.places(run)] if run and not presenter.upcoming() else []
     order += range(len(order), count)
     heads = {}
@@ -200,9 +197,7 @@ def _above(run: Comparison) -> None:
 def _results(
     run: Comparison, columns: Sequence[rag_core.Setup], spots: Sequence[DeltaGenerator], *, running: bool
 ) -> None:
-    below, *places, top = [
-        _place(spot) for spot in spots
-    ]  # all at once: old answers go before the new question comes
+    below, *places, top = [_place(spot) for spot in spots]  # all at once: old answers go before the new question comes
     with top:
         _above(run)
         if presenter.on():

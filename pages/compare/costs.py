@@ -49,9 +49,7 @@ def cost_and_time(trace: rag_core.Trace, key: str) -> None:
 def other_prices(run: Comparison, names: Sequence[str]) -> None:
     """Two tables for the named columns: every model of the price list, and a month."""
     traces = {
-        name: column.trace
-        for name, column in zip(names, presenter.seen(run), strict=True)
-        if column.trace is not None
+        name: column.trace for name, column in zip(names, presenter.seen(run), strict=True) if column.trace is not None
     }
     listed = price_list().writers
     st.markdown(f"**{untrusted.label(t('The same question with another model'))}**")
@@ -310,9 +308,7 @@ def _row(part: bill.Part, line: bill.BillLine | None, without: str) -> str:
             t("reused") if line.reused else seconds(line.seconds),
         )
     drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    return (
-        f'<tr><th scope="row"><i class="rl-of-{escape(part)}"></i>{escape(of_purpose(part))}</th>{drawn}</tr>'
-    )
+    return f'<tr><th scope="row"><i class="rl-of-{escape(part)}"></i>{escape(of_purpose(part))}</th>{drawn}</tr>'
 
 
 def made_by(trace: rag_core.Trace) -> str:
@@ -339,9 +335,7 @@ def notes(trace: rag_core.Trace, prices: PriceList) -> str:
     if found.total.counting not in ("", "measured"):
         notes.append(t("≈: tokens counted here, with a tokeniser, and not by the provider."))
     if found.total.shared:
-        notes.append(
-            t("Reused: another stage, another column or an earlier run did it, so it cost nothing here.")
-        )
+        notes.append(t("Reused: another stage, another column or an earlier run did it, so it cost nothing here."))
         if not found.alone.free:
             notes.append(t("With nothing to reuse, this result costs {cost}.", cost=found.alone))
     for model in dict.fromkeys(call.model for call in found.total.calls):

@@ -35,9 +35,7 @@ def menu(run: Comparison) -> None:
         ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
         file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
         st.caption(
-            t(
-                "Every file but the TREC run, whose format has no place for it, says that this is no medical advice."
-            )
+            t("Every file but the TREC run, whose format has no place for it, says that this is no medical advice.")
         )
 
 

@@ -288,9 +288,7 @@ def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
     for term in vote.terms:
         sign = "−" if term.weight < 0 else "+"
         other = t(" to #{rank:d}", rank=ranks[term.passage]) if term.passage in ranks else ""
-        summands.append(
-            f"{sign} {abs(term.weight):.2f} · {escape(summand(term.name))}{other} {term.value:.4f}"
-        )
+        summands.append(f"{sign} {abs(term.weight):.2f} · {escape(summand(term.name))}{other} {term.value:.4f}")
     weight = f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
     return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"
 
@@ -312,9 +310,7 @@ def _address(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.T
     if trace.triage.urgent:
         place |= {"asked": trace.question, "country": trace.country}
     return "documents?" + escape(
-        urllib.parse.urlencode(
-            {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
-        )
+        urllib.parse.urlencode({**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True)
     )
 
 

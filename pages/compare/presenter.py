@@ -72,9 +72,7 @@ def button() -> None:
 def bar(run: Comparison | None, *, running: bool) -> bool:
     """Draw the question and the few buttons of presenter mode; whether Run was pressed."""
     asked = st.session_state.get("question", "")
-    untrusted.draw(
-        f'<p class="rl-presented">{untrusted.escape(asked or t("Press “Next question” to begin."))}</p>'
-    )
+    untrusted.draw(f'<p class="rl-presented">{untrusted.escape(asked or t("Press “Next question” to begin."))}</p>')
     with st.container(horizontal=True, gap="small", key="presenter-bar"):
         pressed = st.button(
             t("Run"), key="present.run", type="primary", shortcut=KEYS["run"], disabled=not asked.strip()
@@ -181,9 +179,7 @@ def nameless(trace: rag_core.Trace, place: int, title: str) -> str:
 def renumbered(trace: rag_core.Trace, said: rag_core.Answer) -> rag_core.Trace:
     """Passages numbered as the answer cites them: their ranks would hint at how many of them a strategy keeps."""
     hits, cited = trace.ranking.hits, [one.n for one in said.citations]
-    ranks = sorted(
-        range(1, len(hits) + 1), key=lambda rank: cited.index(rank) if rank in cited else len(cited)
-    )
+    ranks = sorted(range(1, len(hits) + 1), key=lambda rank: cited.index(rank) if rank in cited else len(cited))
     numbers = {rank: number for number, rank in enumerate(ranks, start=1)}
 
     def new(rank: int) -> int:

@@ -82,9 +82,7 @@ def _rewrite(
 
 
 def _searched(query: rag_core.Query) -> str:
-    return "<br>".join(f"· {escape(one)}" for one in query.passages[:5] if query.passages[1:]) or escape(
-        query.text
-    )
+    return "<br>".join(f"· {escape(one)}" for one in query.passages[:5] if query.passages[1:]) or escape(query.text)
 
 
 def prompts(trace: rag_core.Trace) -> str:
@@ -141,9 +139,7 @@ def _exchange(one: Exchange) -> str:
     )
     texts = [_text(t("System message, as sent"), one.system), _text(t("User message, as sent"), one.text)]
     sent = "" if one.offline else "".join(texts)
-    rows = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(value) or '–'}</dd>" for name, value in one.fields.items()
-    )
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value) or '–'}</dd>" for name, value in one.fields.items())
     fields = f'<h5>{escape(t("Fields filled in"))}</h5><dl class="rl-fields">{rows}</dl>'
     body = f"{sent}{_text(t('Reply'), one.reply)}{fields}"
     return f'<details class="rl-prompt"><summary>{summary}</summary>{body}</details>'
@@ -171,6 +167,4 @@ def _tokens(one: Exchange) -> str:
 
 def _text(title: str, text: str) -> str:
     body = escape(text) if text else f"<i>{escape(t('empty'))}</i>"
-    return (
-        f'<h5>{escape(title)}</h5><pre tabindex="0" role="region" aria-label="{escape(title)}">{body}</pre>'
-    )
+    return f'<h5>{escape(title)}</h5><pre tabindex="0" role="region" aria-label="{escape(title)}">{body}</pre>'

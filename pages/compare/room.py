@@ -94,9 +94,7 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
         ask = partial(_ask, kept, room, shown) if shown and ready else None
         told = t("Puts these answers to the vote, two at a time.")
         _button(t("Ask the room"), "ask", ask, type="primary", help=told)
-        _button(
-            t("Close voting"), "close", partial(kept.close, voting, room.presenter_token) if voting else None
-        )
+        _button(t("Close voting"), "close", partial(kept.close, voting, room.presenter_token) if voting else None)
         reveal = partial(_reveal, kept, room, hidden, shown) if shown and hidden else None
         _button(t("Show the result"), "reveal", reveal, help=t("Closes voting, and shows the names."))
         if not inviting:

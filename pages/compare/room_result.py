@@ -82,7 +82,9 @@ def _in_short(found: PanelRanking, names: Mapping[str, str]) -> str:
         for one in found.standings
     )
     split = "" if found.comparable else f'<p class="rl-box rl-thin">{escape(translated(SPLIT))}</p>'
-    return f'<p class="rl-verdict rl-decided" role="status">{escape(told)}</p><ul class="rl-preferred">{rows}</ul>{split}'
+    return (
+        f'<p class="rl-verdict rl-decided" role="status">{escape(told)}</p><ul class="rl-preferred">{rows}</ul>{split}'
+    )
 
 
 def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str, str]) -> str:

@@ -143,9 +143,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
         bench.tipping.drawn = True
     with st.container(horizontal=True):
         presets.save_as(recipe, prefix, tuning.values)
-        st.button(
-            label(t("Reset to defaults")), key="tune.reset", on_click=controls.reset, args=(recipe, prefix)
-        )
+        st.button(label(t("Reset to defaults")), key="tune.reset", on_click=controls.reset, args=(recipe, prefix))
 
 
 def _summary(
@@ -180,9 +178,7 @@ def _summary(
         if tuning.kept() or tuning.FROM in st.session_state:
             way_back = t("Back to the comparison")
             if count := len(tuning.kept()):
-                way_back = plural(
-                    "Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count
-                )
+                way_back = plural("Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count)
             st.page_link("pages/compare/compare.py", label=label(way_back), icon=":material/compare_arrows:")
     return line
 
@@ -200,7 +196,9 @@ def _counter(bench: tuning.Bench | None, move: Move | None, moved: Sequence[Rank
     if move.trace is None:
         notice = t("This setting needs a run: {calls}.", calls=_calls(move.needs))
         below = t("Shown is still: {setting}.", setting=_setting(bench.shown))
-        return f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
+        return (
+            f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
+        )
     counted = plural("{count} model call", "{count} model calls", move.calls)
     took = t("{counted}, {ms} ms", counted=counted, ms=f"{1000 * move.seconds:.1f}")
     setting, found = _setting(bench.pinned), changes.in_short(moved)

@@ -52,9 +52,7 @@ def draw(run: Comparison) -> DeltaGenerator | None:
         columns = presenter.seen(run)
         try:
             if run.verdicts is None:
-                run.verdicts = ev.column_verdicts(
-                    [column.trace for column in run.columns], rag_core.read_settings()
-                )
+                run.verdicts = ev.column_verdicts([column.trace for column in run.columns], rag_core.read_settings())
             verdicts = run.verdicts
         except rag_core.RagError as error:  # the judgements cannot be read
             untrusted.say(problem(error))
@@ -225,11 +223,7 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
     missed = {
         place: trace
         for place, (trace, one) in enumerate(zip(traces, found, strict=True))
-        if trace
-        and trace.corpus == lab.corpus
-        and one
-        and one.kind in MISSED
-        and not quotes(trace, section.id)
+        if trace and trace.corpus == lab.corpus and one and one.kind in MISSED and not quotes(trace, section.id)
     }
     ways_lost = {place: _lost(lab.why_not(trace, section.id)) for place, trace in missed.items()}
     if not ways_lost:
@@ -304,9 +298,7 @@ def _bring_back(
     """The nearest value of each control with which the column uses the section, and a button that sets it."""
     with st.spinner(t("Trying values; no model is called…")):
         tips = lab.tipping_points(trace)
-    points = [
-        (one, point) for one in tips for point in one.points if section in [each for _, each in point.gained]
-    ]
+    points = [(one, point) for one in tips for point in one.points if section in [each for _, each in point.gained]]
     for one, point in points:
         control, value = label(translated(one.label)), label(in_words(point.value))
         if st.button(

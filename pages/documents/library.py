@@ -103,9 +103,7 @@ def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Doc
                 t("Topic"), topics, key="library.topics", placeholder=t("Choose"), width=320,
                 format_func=lambda topic: untrusted.plain(translated(topic)),
             )  # fmt: skip
-    kept = [
-        one for one in documents if language in (None, one.language) and (not chosen or one.topic in chosen)
-    ]
+    kept = [one for one in documents if language in (None, one.language) and (not chosen or one.topic in chosen)]
     return kept, words.strip()
 
 
@@ -140,14 +138,10 @@ def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
                 language=LANGUAGES.get(passage.language, passage.language),
                 score=hit.score,
             )
-            untrusted.draw(
-                f'<div class="rl-cut"><p class="rl-note">{escape(where)}</p>{_text(passage, marked)}</div>'
-            )
+            untrusted.draw(f'<div class="rl-cut"><p class="rl-note">{escape(where)}</p>{_text(passage, marked)}</div>')
         if len(hits) > most:
             more = {MORE: most + STEP}
-            st.button(
-                t("Show more"), key="library.more.button", on_click=st.session_state.update, args=(more,)
-            )
+            st.button(t("Show more"), key="library.more.button", on_click=st.session_state.update, args=(more,))
 
 
 def _open(passage: rag_core.Passage) -> None:
@@ -219,9 +213,7 @@ def _passages_of(plain: str, enriched: str, _lab: rag_core.Lab) -> Mapping[str, 
     return passages_by_document(_lab)
 
 
-def _cut(
-    document: rag_core.Document, passages: Sequence[rag_core.Passage], lab: rag_core.Lab, marked: str
-) -> None:
+def _cut(document: rag_core.Document, passages: Sequence[rag_core.Passage], lab: rag_core.Lab, marked: str) -> None:
     if not passages:
         st.info(t("This document has no passages in the index."))
         return

@@ -63,9 +63,7 @@ def taught(lab: rag_core.Lab) -> None:
     operates = account.may_operate()
     count = plural("{count:,} question was taught", "{count:,} questions were taught", len(rows))
     with st.expander(count, key="questions.taught"):
-        st.caption(
-            t("People said on Compare or here which section answers them. Measurements leave them out.")
-        )
+        st.caption(t("People said on Compare or here which section answers them. Measurements leave them out."))
         cells = []
         for one in rows:
             section = passages[one.passage].full_title if one.passage in passages else t("no longer there")

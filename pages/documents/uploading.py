@@ -133,9 +133,7 @@ def chunking(corpus: str, lab: rag_core.Lab) -> None:
 def _reindex(corpus: str, chunking: Chunking, *, enrich: bool) -> None:
     settings = engine().settings
     assert settings is not None  # a lab is open
-    started_here(
-        start_reindexing(jobs(), lambda: engine().wait().engines, settings, corpus, chunking, enrich=enrich)
-    )
+    started_here(start_reindexing(jobs(), lambda: engine().wait().engines, settings, corpus, chunking, enrich=enrich))
     st.rerun()
 
 

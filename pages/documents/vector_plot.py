@@ -58,9 +58,7 @@ def _asked(corpus: str) -> tuple[rag_core.Query, ...]:
     if run is None or run.corpus != corpus:
         return ()
     rewrites = [query for trace in run.traces for query in trace.final.queries]
-    return tuple(
-        {query.text: query for query in (rag_core.Query(run.question), *reversed(rewrites))}.values()
-    )
+    return tuple({query.text: query for query in (rag_core.Query(run.question), *reversed(rewrites))}.values())
 
 
 @st.cache_data(show_spinner=False, max_entries=8)

@@ -16,18 +16,13 @@ def note(text: str) -> str:
 def tip(text: str, explanation: str, css: str, *, stop: bool = True) -> str:
     """A word that shows an explanation on hover and, at a tab stop, on focus; without one, it must stand elsewhere too."""
     tab = ' tabindex="0"' if stop else ""
-    return (
-        f'<span class="rl-tip {css}"{tab}>{escape(text)}'
-        f'<span role="tooltip">{escape(explanation)}</span></span>'
-    )
+    return f'<span class="rl-tip {css}"{tab}>{escape(text)}<span role="tooltip">{escape(explanation)}</span></span>'
 
 
 def dial(text: str) -> str:
     """Text with each phone number as a link that calls it."""
     return "".join(
-        f'<a href="tel:{escape(re.sub(r"[^0-9*]", "", piece))}">{escape(piece)}</a>'
-        if place % 2
-        else escape(piece)
+        f'<a href="tel:{escape(re.sub(r"[^0-9*]", "", piece))}">{escape(piece)}</a>' if place % 2 else escape(piece)
         for place, piece in enumerate(_NUMBER.split(text))
     )
 
@@ -35,9 +30,7 @@ def dial(text: str) -> str:
 def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str:
     """A button that opens a passage's card beside it; columns count from 0, `name` is for screen readers."""
     spoken = f' aria-label="{escape(name)}"' if name else ""
-    return (
-        f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'
-    )
+    return f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'
 
 
 def presser(key: str, text: str, name: str) -> str:

@@ -70,10 +70,7 @@ def key_of(words: str, texts: Mapping[str, str]) -> str:
     if words in texts:
         return words
     said_so = (
-        key
-        for key, text in texts.items()
-        for code in LANGUAGES
-        if translation.catalogue(code).gettext(text) == words
+        key for key, text in texts.items() for code in LANGUAGES if translation.catalogue(code).gettext(text) == words
     )
     return next(said_so, words)
 

@@ -88,9 +88,7 @@ def _choose() -> str:
     def title(name: str) -> str:
         return t("Shipped with the lab") if name == shipped.NAME else translated(ev.run_title(past[name]))
 
-    chosen: str = untrusted.choose(
-        t("Measured run"), names, title, "results.run", label_visibility="collapsed"
-    )
+    chosen: str = untrusted.choose(t("Measured run"), names, title, "results.run", label_visibility="collapsed")
     return chosen
 
 
@@ -267,9 +265,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             column_config={
                 "score": st.column_config.NumberColumn(translated(primary.title), format="%.3f"),
                 t("Change"): st.column_config.NumberColumn(format="%+.3f"),
-                t("Documents"): st.column_config.NumberColumn(
-                    format="%.1f", help=t("Mean number after this step.")
-                ),
+                t("Documents"): st.column_config.NumberColumn(format="%.1f", help=t("Mean number after this step.")),
                 "ms": st.column_config.NumberColumn(format="%.1f"),
             },
         )
@@ -310,13 +306,9 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
         st.info(t("Measure two strategies to see where they differ."))
         return
     left, right = st.columns(2)
-    baseline = untrusted.choose(
-        t("Baseline"), run.labels, lambda label: titles[label], "results.baseline", place=left
-    )
+    baseline = untrusted.choose(t("Baseline"), run.labels, lambda label: titles[label], "results.baseline", place=left)
     others = [label for label in run.labels if label != baseline]
-    label = untrusted.choose(
-        t("Compared with"), others, lambda label: titles[label], "results.other", place=right
-    )
+    label = untrusted.choose(t("Compared with"), others, lambda label: titles[label], "results.other", place=right)
     primary = ev.parse_metric(results.primary)
     changes = ev.changes(run, primary, baseline, label)
     counts = Counter(change.verdict for change in changes)
@@ -383,9 +375,7 @@ def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, 
     if missed := record.missed(grades):
         rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:LISTED])
         more = f"<li>{t('and {count} more', count=len(missed) - LISTED)}</li>" if len(missed) > LISTED else ""
-        parts.append(
-            f'<div class="rl-stage"><b>{t("Relevant but not returned")}</b><ul>{rows}{more}</ul></div>'
-        )
+        parts.append(f'<div class="rl-stage"><b>{t("Relevant but not returned")}</b><ul>{rows}{more}</ul></div>')
     return "".join(parts)
 
 

@@ -15,9 +15,7 @@ def draw() -> None:
     folders = ev.past_runs(rag_core.read_settings())
     if not folders:
         st.info(t("Nothing has been measured yet."))
-        st.page_link(
-            "pages/evaluate/evaluate.py", label=t("Measure strategies"), icon=":material/play_arrow:"
-        )
+        st.page_link("pages/evaluate/evaluate.py", label=t("Measure strategies"), icon=":material/play_arrow:")
         return
     runs = []
     for folder in folders:
@@ -44,9 +42,7 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
     leader = results.leader if results else None
     return {
         t("When"): manifest.minute,
-        t("Questions"): t(
-            "{count:,} of {asked}", count=manifest.questions, asked=asked(manifest.data, manifest.split)
-        ),
+        t("Questions"): t("{count:,} of {asked}", count=manifest.questions, asked=asked(manifest.data, manifest.split)),
         t("Strategies"): ", ".join(names.values()),
         t("Depth"): str(manifest.depth or t("as configured")),
         t("Metric"): wording.metric(results.primary) if results else t("not finished"),

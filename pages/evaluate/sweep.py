@@ -137,9 +137,7 @@ def _axis(recipe: rag_core.Recipe, control: Control) -> tuple[object, ...]:
                 "key": key,
                 **KEPT,
             }
-            return tuple(
-                st.pills(title, control.choices, format_func=lambda one: label(in_words(one)), **shared)
-            )
+            return tuple(st.pills(title, control.choices, format_func=lambda one: label(in_words(one)), **shared))
     text = st.text_input(
         t("{name}: values, separated by semicolons", name=title),
         f"{untrusted.plain(format_value(control.default))};", help=explained, key=key, **KEPT,

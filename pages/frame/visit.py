@@ -33,9 +33,7 @@ def draw() -> None:
     pages = []
     for path, script, title in PAGES:
         seen: Literal["hidden", "visible"] = "hidden" if path in UNLISTED else "visible"
-        pages.append(
-            st.Page(script, title=translated(title), url_path=path, default=not path, visibility=seen)
-        )
+        pages.append(st.Page(script, title=translated(title), url_path=path, default=not path, visibility=seen))
     page = st.navigation(pages, position="top")
     permalink.enter(page.url_path)
     try:

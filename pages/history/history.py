@@ -111,9 +111,7 @@ def _answers(kept: History, identity: str) -> None:
     columns: dict[str, list[str]] = {}
     for letter, column in zip(LETTERS, asked.columns, strict=False):
         answer = column.trace.answer if column.trace else None
-        words = (
-            answer.written if answer else column.text or problem(column.error) or translated(column.stopped)
-        )
+        words = answer.written if answer else column.text or problem(column.error) or translated(column.stopped)
         columns.setdefault(words, []).append(f"{letter} · {wording.strategy(column.strategy)}")
     for words, names in columns.items():
         untrusted.draw(
@@ -121,9 +119,7 @@ def _answers(kept: History, identity: str) -> None:
             f'<div class="rl-answer">{lists_as_html(untrusted.bold(words))}</div></div>'
         )
     if asked.best is not None:
-        best = [
-            f"{LETTERS[place]} · {wording.strategy(asked.columns[place].strategy)}" for place in asked.best
-        ]
+        best = [f"{LETTERS[place]} · {wording.strategy(asked.columns[place].strategy)}" for place in asked.best]
         answers = answer_differences([column.trace for column in asked.columns])
         told = listed(best, language()) or t("none is good enough")
         if answers.is_tie(asked.best):

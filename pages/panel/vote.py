@@ -53,9 +53,7 @@ def _room(code: str) -> None:
         untrusted.say(problem(refused), st.warning)
     if asked is None:
         _wait(t("You are in. The first question will appear here by itself."))
-        st.caption(
-            t("Nobody is asked for a name: a random number in your browser makes your vote count once.")
-        )
+        st.caption(t("Nobody is asked for a name: a random number in your browser makes your vote count once."))
     elif asked.revealed:
         _outcome(kept, asked, mine)
         _wait(t("The next question will appear here by itself."))
@@ -94,9 +92,7 @@ def _preferred(vote: Vote) -> int | Choice:
 
 
 def _wait(words: str) -> None:
-    untrusted.draw(
-        f'<p class="rl-waiting" role="status"><span class="rl-spin"></span><span>{escape(words)}</span></p>'
-    )
+    untrusted.draw(f'<p class="rl-waiting" role="status"><span class="rl-spin"></span><span>{escape(words)}</span></p>')
 
 
 @st.fragment(run_every=TICK_S)

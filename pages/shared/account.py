@@ -63,9 +63,7 @@ def admitted() -> bool:
     if not offered() or st.user.is_logged_in:
         return True
     st.header(t("Sign in to ask questions"), anchor=False)
-    st.markdown(
-        t("This server keeps each person's questions apart. Its operator chose who can sign in, and how.")
-    )
+    st.markdown(t("This server keeps each person's questions apart. Its operator chose who can sign in, and how."))
     st.button(t("Sign in"), type="primary", on_click=st.login)
     return False
 

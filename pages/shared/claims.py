@@ -182,9 +182,7 @@ def _best_kind(results: ev.Results, name: str) -> str:
     if baseline is None:
         return t("does best on {kind} ({score:.2f} nDCG@10)", kind=wording.kind(kind), score=score)
     over, kind = translated(rag_core.describe(DENSE[baseline])), wording.kind(kind)
-    return t(
-        "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})", kind=kind, score=score, baseline=over
-    )
+    return t("gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})", kind=kind, score=score, baseline=over)
 
 
 def _named(results: ev.Results, label: str, metric: str) -> str:

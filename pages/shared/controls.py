@@ -229,9 +229,7 @@ def strategy_of(recipe: rag_core.Recipe, values: Mapping[str, object]) -> rag_co
     try:
         return recipe.build(**values)
     except rag_core.RagError as error:
-        untrusted.say(
-            t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error
-        )
+        untrusted.say(t("{error} Until this is fixed, the defaults are used.", error=problem(error)), st.error)
         return recipe.build()
 
 
@@ -259,8 +257,7 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
 def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
     """The widgets' values, or the defaults of widgets not drawn yet."""
     return {
-        control.name: st.session_state.get(f"{prefix}.{control.name}", control.default)
-        for control in recipe.controls
+        control.name: st.session_state.get(f"{prefix}.{control.name}", control.default) for control in recipe.controls
     }
 
 
@@ -304,9 +301,7 @@ def _weights(recipe: rag_core.Recipe, control: Weights, prefix: str, idle: str) 
     key = f"{prefix}.{control.name}"
     values = current_values(recipe, prefix)
     wanted = recipe.wanted(control, values)
-    weights: tuple[float, ...] = (
-        control.in_force(values) if wanted else st.session_state.get(key, control.default)
-    )
+    weights: tuple[float, ...] = control.in_force(values) if wanted else st.session_state.get(key, control.default)
     weighed = next((one for one in recipe.controls if one.name == control.of), None)
     names = [str(place) for place in range(1, len(weights) + 1)]
     if isinstance(weighed, Templates):

@@ -84,9 +84,7 @@ def index_name() -> str:
     try:
         if lab:
             count = len(lab.index.passages)
-            return plural(
-                "{corpus}, {count:,} passage", "{corpus}, {count:,} passages", count, corpus=title(name)
-            )
+            return plural("{corpus}, {count:,} passage", "{corpus}, {count:,} passages", count, corpus=title(name))
     except rag_core.RagError:
         pass
     return title(name)

@@ -60,9 +60,7 @@ def _remember(run: LiveRun, kept: History | None) -> None:
         if over or settled != stored:
             try:
                 columns = tuple(map(_asked_column, run.columns))
-                asked = Asked(
-                    run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls, run.best
-                )
+                asked = Asked(run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls, run.best)
                 # a try that failed may have been stored nevertheless; one that was stored and deleted stays deleted
                 if not (tried and kept.update(asked)) and stored < 0:
                     kept.add(asked)
@@ -129,9 +127,7 @@ def held(key: str) -> Comparison | None:
 def opened(run: Comparison, *, named: bool = True) -> None:
     """Say of an earlier comparison when it was asked, and what of it is not shown, unless names are hidden."""
     if not isinstance(run, LiveRun):
-        untrusted.say(
-            t("From the history: asked on {when} UTC. Nothing was run again.", when=when(run.asked))
-        )
+        untrusted.say(t("From the history: asked on {when} UTC. Nothing was run again.", when=when(run.asked)))
         for reason in run.left_out if named else ():
             untrusted.say(problem(reason), st.warning)
 
@@ -150,9 +146,7 @@ def unkept(run: Comparison) -> None:
     elif isinstance(run, LiveRun):
         answered = run.kept.wait(KEPT_S)
         if run.unkept:
-            untrusted.say(
-                t("This question is not in the history. {unkept}", unkept=problem(run.unkept)), st.warning
-            )
+            untrusted.say(t("This question is not in the history. {unkept}", unkept=problem(run.unkept)), st.warning)
         elif not answered:
             st.warning(t("This question is not in the history yet: its database has not answered."))
 

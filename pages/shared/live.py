@@ -134,9 +134,7 @@ class Comparison:
     by_model: tuple[Sequence[ColumnVerdict | None], Sequence[rag_core.ModelCall]] | None = field(
         default=None, init=False
     )
-    without: dict[tuple[int, str], rag_core.Trace | rag_core.RagError] = field(
-        default_factory=dict, init=False
-    )
+    without: dict[tuple[int, str], rag_core.Trace | rag_core.RagError] = field(default_factory=dict, init=False)
     others: dict[int, rag_core.Setup | None] = field(default_factory=dict, init=False)
     later: tuple[rag_core.ModelCall, ...] = field(default=(), init=False)
 

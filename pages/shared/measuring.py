@@ -155,9 +155,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
         doing = t("stopping after the questions under way")
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
-        untrusted.say(
-            t("You agreed to {bill}. It continues when this page is closed; Stop ends it.", bill=status.bill)
-        )
+        untrusted.say(t("You agreed to {bill}. It continues when this page is closed; Stop ends it.", bill=status.bill))
     if account.may_operate():
         st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
@@ -178,9 +176,7 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
         case "done":
             st.success(t("{title}: done.", title=title))
         case "stopped":
-            st.info(
-                f"{title}: {translated(STOPPED[job.kind])} {label(translated(spent_so_far(status.calls)))}"
-            )
+            st.info(f"{title}: {translated(STOPPED[job.kind])} {label(translated(spent_so_far(status.calls)))}")
         case _:
             kept = t("What was measured is kept.") if job.kind == "run" and status.done else ""
             spent = translated(spent_so_far(status.calls))

@@ -18,9 +18,7 @@ REGISTRY = CollectorRegistry()  # without those of the process, which Streamlit'
 
 _SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _columns = Counter("rag_columns", "Strategies run on a question", ["strategy", "outcome"], registry=REGISTRY)
-_stages = Histogram(
-    "rag_stage_seconds", "Seconds of a stage that ran", ["stage"], buckets=_SECONDS, registry=REGISTRY
-)
+_stages = Histogram("rag_stage_seconds", "Seconds of a stage that ran", ["stage"], buckets=_SECONDS, registry=REGISTRY)
 _waits = Histogram(
     "rag_wait_seconds", "Seconds that a question waited for its turn", buckets=_SECONDS, registry=REGISTRY
 )
@@ -37,9 +35,7 @@ def start_log() -> None:
     """Write what happens to stderr, one JSON object a line, in this process."""
     if not _log.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(
-            JsonFormatter("%(asctime)s %(levelname)s %(message)s", rename_fields={"asctime": "time"})
-        )
+        handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(message)s", rename_fields={"asctime": "time"}))
         _log.addHandler(handler)
         _log.setLevel(logging.INFO)
         _log.propagate = False

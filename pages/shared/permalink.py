@@ -56,9 +56,7 @@ def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = BUILTIN) -
     named = "" if corpus == BUILTIN else corpus
     wanted = to_address(columns, country.chosen(), named)
     st.session_state.pop("address", None)  # it is followed again after the columns were changed there
-    st.page_link(
-        "pages/compare/compare.py", label=label, icon=":material/compare_arrows:", query_params=wanted
-    )
+    st.page_link("pages/compare/compare.py", label=label, icon=":material/compare_arrows:", query_params=wanted)
 
 
 def take() -> None:

@@ -87,9 +87,7 @@ def save_as(recipe: rag_core.Recipe, prefix: str, values: Callable[[], Values]) 
                 written=f"`{label(_written(recipe, t('name')))}`",
             )
         )
-        st.button(
-            t("Save"), key=f"{prefix}.save.now", type="primary", on_click=_save, args=(recipe, prefix, values)
-        )
+        st.button(t("Save"), key=f"{prefix}.save.now", type="primary", on_click=_save, args=(recipe, prefix, values))
         _tell(f"{prefix}.save")
         if st.session_state.get(f"{prefix}.save.taken"):
             st.button(
@@ -133,9 +131,7 @@ def _change(recipe: rag_core.Recipe, preset: str, key: str, delete: bool = False
     try:
         if delete:
             kept.delete(recipe, preset)
-        st.session_state[key] = (
-            None if delete else kept.rename(recipe, preset, st.session_state[f"{key}.edit.name"])
-        )
+        st.session_state[key] = None if delete else kept.rename(recipe, preset, st.session_state[f"{key}.edit.name"])
     except rag_core.RagError as error:
         st.session_state[f"{key}.edit.refused"] = problem(error)
 

@@ -85,9 +85,7 @@ def reranker(name: str) -> str:
 
 def title(setup: rag_core.Setup) -> str:
     """A column's name: its strategy, what is changed in it, and what it runs on."""
-    return " · ".join(
-        part for part in (translated(rag_core.describe(setup.strategy)), runs_on(setup)) if part
-    )
+    return " · ".join(part for part in (translated(rag_core.describe(setup.strategy)), runs_on(setup)) if part)
 
 
 def put(position: int, setup: rag_core.Setup) -> None:

@@ -28,9 +28,7 @@ MEANING = declared(
     "nDCG@10: how early the documents judged relevant come; 1 is perfect, 0 is none of them. In brackets: 95 % interval. "
     "Language models judged."
 )
-ABOUT = declared(
-    "This measurement ships with the lab: the built-in documents, searched with the offline engine."
-)
+ABOUT = declared("This measurement ships with the lab: the built-in documents, searched with the offline engine.")
 ROLES = ("embedding_model", "reranker_model", "index_content")  # of an engine, that every strategy may use
 # purpose of a strategy's calls -> the role that answers them
 CALLED = {"rewrite": "rewriter", "judge": "judge"}
@@ -126,13 +124,10 @@ def _best_first() -> list[str]:
 def _line() -> str:
     measured, names = _measured(), _best_first()
     about = " ".join(map(translated, (ABOUT, measured["judged_by"], MEANING)))
-    best = ", ".join(
-        f"{escape(wording.strategy(name))} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED]
-    )
+    best = ", ".join(f"{escape(wording.strategy(name))} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
     told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)
     rows = "".join(
-        f"<tr><td>{escape(wording.strategy(name))}</td><td>{escape(_written(name))}</td></tr>"
-        for name in names
+        f"<tr><td>{escape(wording.strategy(name))}</td><td>{escape(_written(name))}</td></tr>" for name in names
     )
     return (
         f'<details class="rl-shipped"><summary>{told}</summary><table class="rl-table"><thead><tr>'

@@ -105,9 +105,7 @@ class Bench:
         *steps, last = self.shown.steps
         hits = tuple(replace(hit, relevance=labels.get(hit.id)) for hit in last.after.ranking)
         rankings = (replace(last.after.ranking, hits=hits),)
-        return replace(
-            self.shown, steps=(*steps, replace(last, after=replace(last.after, rankings=rankings)))
-        )
+        return replace(self.shown, steps=(*steps, replace(last, after=replace(last.after, rankings=rankings))))
 
     def pin(self) -> None:
         self.pinned = self.answers.get(self.shown.fingerprint, self.shown)

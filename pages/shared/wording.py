@@ -22,9 +22,7 @@ def money(dollars: float | None) -> str:
         return "n/a"
     if not dollars:
         return "$0"
-    return (
-        f"${dollars:,.0f}" if dollars >= 1_000 else f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
-    )
+    return f"${dollars:,.0f}" if dollars >= 1_000 else f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
 
 
 def price_age(price: Price) -> str:

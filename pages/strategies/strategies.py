@@ -102,15 +102,11 @@ def _claims() -> None:
         )
     )
     st.markdown(
-        t(
-            "**Multi-query and its alternatives** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
-        )
+        t("**Multi-query and its alternatives** (Multi-Query Rewriter RAG, Comparison with Other Architectures)")
     )
     untrusted.draw(claims.comparison(results))
     st.markdown(
-        t(
-            "**What a question to multi-query takes and costs** (Multi-Query Rewriter RAG, Performance Characteristics)"
-        )
+        t("**What a question to multi-query takes and costs** (Multi-Query Rewriter RAG, Performance Characteristics)")
     )
     untrusted.draw(claims.spent(results))
     st.caption(
@@ -132,9 +128,7 @@ def _claims() -> None:
         )
     )
     st.markdown(
-        t(
-            "**“Reranking consistently improves”** (Query System with Contextual Retrieval); nDCG@10 by trec_eval"
-        )
+        t("**“Reranking consistently improves”** (Query System with Contextual Retrieval); nDCG@10 by trec_eval")
     )
     untrusted.draw(claims.reranking(results))
     st.markdown(

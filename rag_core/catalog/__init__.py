@@ -86,9 +86,7 @@ def build_all(chosen: Mapping[str, StrategySpec]) -> dict[str, Strategy]:
 def check_chosen(chosen: Collection[object]) -> None:
     """Raise ConfigError if no strategy was chosen."""
     if not chosen:
-        raise ConfigError(
-            Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
-        )
+        raise ConfigError(Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES)))
 
 
 def describe_changes(chosen: StrategySpec) -> str:

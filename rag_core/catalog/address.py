@@ -116,9 +116,7 @@ def from_address(
             problems.append(Message("{name} is for a strategy that is not there.", name=found[0][:SHOWN]))
         else:
             given[number - 1][name] = first(found[0])
-    columns = tuple(
-        _set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True)
-    )
+    columns = tuple(_set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True))
     return Configuration(columns, country, corpus, tuple(problems))
 
 
@@ -151,9 +149,7 @@ def _recipes(named: Sequence[str], defaults: Sequence[str], fewest: int, problem
     return chosen
 
 
-def _set_up(
-    recipe: Recipe, texts: Mapping[str, str], models: Collection[str] | None, problems: list[str]
-) -> Setup:
+def _set_up(recipe: Recipe, texts: Mapping[str, str], models: Collection[str] | None, problems: list[str]) -> Setup:
     """The column with the values that are valid; what is wrong with the others goes to `problems`."""
     strategy = _built(recipe, {name: text for name, text in texts.items() if name not in RUNS_ON}, problems)
     own: dict[str, object] = {}
@@ -176,9 +172,7 @@ def _built(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Str
     for name, text in texts.items():
         if name not in known:
             problems.append(
-                Message(
-                    "{strategy} has no control {name!r}.", strategy=Message(recipe.title), name=name[:SHOWN]
-                )
+                Message("{strategy} has no control {name!r}.", strategy=Message(recipe.title), name=name[:SHOWN])
             )
             continue
         try:

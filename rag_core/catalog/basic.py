@@ -154,11 +154,7 @@ HYDE = Recipe(
     helps="Questions worded unlike the documents: a hypothetical answer resembles the right passage more than the question does.",
     hurts="A wrong guess sends the search astray; the offline engine can only quote a first search.",
     calls={"rewrite": 1, "answer": 1},
-    presets=(
-        Preset(
-            "tuned", {}, f"{TUNED}: the defaults; without the question nDCG@10 is 0.644 instead of 0.688."
-        ),
-    ),
+    presets=(Preset("tuned", {}, f"{TUNED}: the defaults; without the question nDCG@10 is 0.644 instead of 0.688."),),
 )
 
 HYBRID_RRF = Recipe(

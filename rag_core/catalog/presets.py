@@ -86,9 +86,7 @@ class SavedPresets:
         """
         own = self._read().get(recipe.name, {})
         if taken := [preset.name for preset in recipe.presets if preset.name in own]:
-            raise self._unreadable(
-                Message("{name!r} comes with {strategy} now", name=taken[0], strategy=recipe.name)
-            )
+            raise self._unreadable(Message("{name!r} comes with {strategy} now", name=taken[0], strategy=recipe.name))
         return tuple(Preset(name, values, _help(recipe, values)) for name, values in own.items())
 
     def save(self, recipe: Recipe, name: str, values: Values, *, replace: bool = False) -> str:

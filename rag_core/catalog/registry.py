@@ -148,8 +148,7 @@ class Registry(Mapping[str, Recipe]):
         if taken is not None and (taken == BUILT_IN or not replace):
             raise ConfigError(
                 f"Package {package} cannot register strategy {recipe.name!r}: package {taken} already has one.",
-                "Give it another name"
-                + ("." if taken == BUILT_IN else ", or register it with replace=True."),
+                "Give it another name" + ("." if taken == BUILT_IN else ", or register it with replace=True."),
             )
         self._recipes = {**self._recipes, recipe.name: recipe}
         self._packages = {**self._packages, recipe.name: package}

@@ -96,9 +96,7 @@ def _a_question(text: str) -> str:
         raise ConfigError(error.message, error.next_step) from error  # wrong usage
 
 
-Question = Annotated[
-    str, typer.Argument(help="The question to ask.", show_default=False, callback=_a_question)
-]
+Question = Annotated[str, typer.Argument(help="The question to ask.", show_default=False, callback=_a_question)]
 Details = Annotated[
     bool,
     typer.Option(
@@ -137,24 +135,16 @@ def query(
             show_default=f"{DEFAULT}; {FLAGGED} if one of its flags is given",
         ),
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="Set a control.")
-    ] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="Set a control.")] = None,
     search_type: Annotated[
         str | None, typer.Option(metavar="bm25|vector|hybrid", help=f"For {FLAGGED}: which search to use.")
     ] = None,
-    vector_weight: Annotated[
-        float | None, typer.Option(help=f"For {FLAGGED}: weight of embedding search.")
-    ] = None,
-    bm25_weight: Annotated[
-        float | None, typer.Option(help=f"For {FLAGGED}: weight of keyword search.")
-    ] = None,
+    vector_weight: Annotated[float | None, typer.Option(help=f"For {FLAGGED}: weight of embedding search.")] = None,
+    bm25_weight: Annotated[float | None, typer.Option(help=f"For {FLAGGED}: weight of keyword search.")] = None,
     transform: Annotated[
         bool | None, typer.Option("--transform", help=f"For {FLAGGED}: rewrite the question first.")
     ] = None,
-    rerank: Annotated[
-        bool | None, typer.Option("--rerank", help=f"For {FLAGGED}: rerank the candidates.")
-    ] = None,
+    rerank: Annotated[bool | None, typer.Option("--rerank", help=f"For {FLAGGED}: rerank the candidates.")] = None,
     model: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Language model in place of the settings'; 'offline' for none."),
@@ -165,9 +155,7 @@ def query(
     redact: Redact = False,
     send_private: SendPrivate = False,
     show_details: Details = False,
-    fates: Annotated[
-        bool, typer.Option("--fates", help="Also say what became of every passage found.")
-    ] = False,
+    fates: Annotated[bool, typer.Option("--fates", help="Also say what became of every passage found.")] = False,
     prompts: Annotated[
         bool, typer.Option("--show-prompts", help="Also print every prompt as sent, and its reply.")
     ] = False,
@@ -195,9 +183,7 @@ def query(
     _say_idle(column, asked)
     lab = _lab(corpus, [column])
     if given and "enriched" not in values and lab.enriched is None:  # the flags alone do not ask for contexts
-        complain(
-            f"rag: Corpus {corpus!r} has no passage contexts, so its passages are searched without them."
-        )
+        complain(f"rag: Corpus {corpus!r} has no passage contexts, so its passages are searched without them.")
         column = _column(strategy, asked | {"enriched": False})
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
@@ -270,9 +256,7 @@ def compare(
         from ..sessions.saved import session_json
 
         session = session_json(traces, list(chosen))
-        session["traces"] = [
-            row | _quality_json(trace) for row, trace in zip(session["traces"], traces, strict=True)
-        ]
+        session["traces"] = [row | _quality_json(trace) for row, trace in zip(session["traces"], traces, strict=True)]
         say_json(session)
     else:
         read = [trace.triage for trace in traces]  # their corpora may differ in subject
@@ -307,9 +291,7 @@ def replay(
             parser=a_path,
         ),
     ],
-    corpus: Annotated[
-        str | None, typer.Option(help="Corpus to search.", show_default="the one in the session")
-    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="Corpus to search.", show_default="the one in the session")] = None,
     redact: Redact = False,
     send_private: SendPrivate = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything differs.")] = False,

@@ -14,9 +14,7 @@ from .options import AsJson, Sets, Strategies, Yes, a_path, parse_pair, parse_ru
 
 Data = Annotated[str, typer.Option(help="'builtin', or a BEIR folder.")]
 Split = Annotated[str, typer.Option(help="Which judgements: dev, test, ...")]
-Depth = Annotated[
-    int | None, typer.Option(min=1, help="Raise every count of passages to this, for deep metrics.")
-]
+Depth = Annotated[int | None, typer.Option(min=1, help="Raise every count of passages to this, for deep metrics.")]
 FREE_EMBEDDING = "Set RAG_EMBEDDING=minilm, which is free."
 
 
@@ -26,15 +24,11 @@ def evaluate(
     split: Split = "test",
     set_: Sets = None,
     depth: Depth = None,
-    metrics: Annotated[
-        str, typer.Option(metavar="NDCG@10,...", help="Metrics; comparisons use the first.")
-    ] = "",
+    metrics: Annotated[str, typer.Option(metavar="NDCG@10,...", help="Metrics; comparisons use the first.")] = "",
     baseline: Annotated[str, typer.Option(help="Strategy to compare the others with.")] = "",
     pair: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="A:B", help="Compare this pair, by kind of question too; without it, every pair."
-        ),
+        typer.Option(metavar="A:B", help="Compare this pair, by kind of question too; without it, every pair."),
     ] = None,
     run_file: Annotated[
         list[str] | None, typer.Option(metavar="LABEL=FILE", help="A TREC run of another system.")
@@ -60,9 +54,7 @@ def evaluate(
     if double := chosen.keys() & files.keys():
         raise ConfigError(f"The label {min(double)!r} is used twice.", "Give the run file another label.")
     if baseline and baseline not in {**chosen, **files}:
-        raise ConfigError(
-            f"The baseline {baseline!r} is not measured.", f"Choose {', '.join({**chosen, **files})}."
-        )
+        raise ConfigError(f"The baseline {baseline!r} is not measured.", f"Choose {', '.join({**chosen, **files})}.")
     pairs = [parse_pair(one, [*chosen, *files]) for one in pair or []]
     judged = ev.read_judged(data, split, settings)
     lab = opened(data, settings, yes=yes)
@@ -113,9 +105,7 @@ def sweep(
     tune: Annotated[str, typer.Option(help="Split to choose the winner on.")] = "dev",
     report: Annotated[str, typer.Option(help="Split to report the winner on.")] = "test",
     metric: Annotated[str, typer.Option(help="Metric to tune.")] = "ndcg@10",
-    random: Annotated[
-        int | None, typer.Option(min=1, help="Try this many settings at random, not all.")
-    ] = None,
+    random: Annotated[int | None, typer.Option(min=1, help="Try this many settings at random, not all.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="A value for all settings.")
     ] = None,

@@ -13,9 +13,7 @@ from .layout import paragraph, progress, questions, say, say_json, several_lines
 from .options import AsJson, Sets, Strategies, Yes, a_path, parse_strategies, read_text
 
 exam = typer.Typer(no_args_is_help=True, help="Find out which strategy works on your own documents.")
-Code = Annotated[
-    str, typer.Argument(help="The exam's code, as `rag exam make` printed it.", show_default=False)
-]
+Code = Annotated[str, typer.Argument(help="The exam's code, as `rag exam make` printed it.", show_default=False)]
 KEYS = "2 answers it, 1 in part, 0 no; h before it: it could harm; s skip this question, q stop"
 
 
@@ -30,9 +28,7 @@ def make(
     corpus: Annotated[str, typer.Option(help="The corpus that it is about, see `rag index`.")],
     title: Annotated[str, typer.Option(help="What judges see.", show_default="the corpus")] = "",
     depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each strategy that are judged.")] = 5,
-    twice: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of the questions that two people judge.")
-    ] = 0.25,
+    twice: Annotated[float, typer.Option(min=0, max=1, help="Share of the questions that two people judge.")] = 0.25,
 ) -> None:
     """Make an exam from questions."""
     from .. import evaluation as ev
@@ -129,20 +125,14 @@ def status(
         now = standings[one.code]
         alpha = "not defined yet" if now.agreement is None else f"{now.agreement:.2f}"
         say(f"{one.code} {one.title} (corpus {one.corpus}, {one.opened:%Y-%m-%d})")
-        paragraph(
-            f"{now.complete} of {questions(now.questions)} complete, {now.judged} of {now.cards} passages judged"
-        )
-        paragraph(
-            f"{now.people} people, agreement {alpha}, {now.disputed} disagreements, {now.harmful} could harm"
-        )
+        paragraph(f"{now.complete} of {questions(now.questions)} complete, {now.judged} of {now.cards} passages judged")
+        paragraph(f"{now.people} people, agreement {alpha}, {now.disputed} disagreements, {now.harmful} could harm")
     if not found:
         say("There is no exam.")
 
 
 @exam.command()
-def export(
-    code: Code, folder: Annotated[Path, typer.Argument(help="Folder to write.", parser=a_path)]
-) -> None:
+def export(code: Code, folder: Annotated[Path, typer.Argument(help="Folder to write.", parser=a_path)]) -> None:
     """Write an exam as a BEIR folder, for `rag eval --data` and other tools."""
     from ..lab.opening import open_lab
     from ..sessions.exam import folder as files

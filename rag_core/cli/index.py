@@ -79,9 +79,7 @@ def index(
     if context_prompt is not None and not enrich:
         raise typer.BadParameter("--context-prompt needs --enrich")
     if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
-        raise typer.BadParameter(
-            "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
-        )
+        raise typer.BadParameter("--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME")
     if path is None or corpus is None:
         _builtin(export, as_json=as_json)
         return

@@ -20,9 +20,7 @@ Day = Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", show_default=Fals
 
 def history(
     words: Annotated[str, typer.Option(help="Only questions with all these words.", show_default=False)] = "",
-    strategy: Annotated[
-        str, typer.Option(help="Only questions that this strategy answered.", show_default=False)
-    ] = "",
+    strategy: Annotated[str, typer.Option(help="Only questions that this strategy answered.", show_default=False)] = "",
     since: Day = None,
     until: Day = None,
     delete: Annotated[
@@ -60,9 +58,7 @@ def history(
             return
         for one in found:
             say(f"{one.asked:%Y-%m-%d %H:%M} {one.question}")
-            paragraph(
-                f"{', '.join(one.strategies)} · {one.finished} of {len(one.strategies)} finished · {one.id}"
-            )
+            paragraph(f"{', '.join(one.strategies)} · {one.finished} of {len(one.strategies)} finished · {one.id}")
         if not found:
             say("No question is kept." if kept.count() == 0 else "No question fits.")
 
@@ -124,9 +120,7 @@ def export(
     ],
     as_html: Annotated[bool, typer.Option("--html", help="A report that opens without a network.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Passages, one row each.")] = False,
-    as_trec: Annotated[
-        bool, typer.Option("--trec", help="TREC runs of the passages, one file per strategy.")
-    ] = False,
+    as_trec: Annotated[bool, typer.Option("--trec", help="TREC runs of the passages, one file per strategy.")] = False,
     into: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder for the files.", show_default="that of FILE", parser=a_path),

@@ -12,13 +12,9 @@ from ..values.errors import ConfigError, InputError, SettingsError, why_unreadab
 
 Strategies = Annotated[
     str,
-    typer.Option(
-        metavar="A,B,LABEL=C", help="Strategies to use; LABEL=NAME repeats one with other settings."
-    ),
+    typer.Option(metavar="A,B,LABEL=C", help="Strategies to use; LABEL=NAME repeats one with other settings."),
 ]
-Sets = Annotated[
-    list[str] | None, typer.Option("--set", metavar="LABEL.CONTROL=VALUE", help="Set a control.")
-]
+Sets = Annotated[list[str] | None, typer.Option("--set", metavar="LABEL.CONTROL=VALUE", help="Set a control.")]
 
 Models = Annotated[
     list[str] | None,

@@ -89,9 +89,7 @@ def urgent(found: Triage, lines: Helplines | None) -> None:
             paragraph(line)
 
 
-def trace(
-    trace: Trace, *, details: bool, heading: str = "", quality: Mapping[str, float] | None = None
-) -> None:
+def trace(trace: Trace, *, details: bool, heading: str = "", quality: Mapping[str, float] | None = None) -> None:
     """The answer and its sources; with `details`, every stage; `quality` is metric -> value, if judged."""
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
     answer = trace.answer
@@ -109,9 +107,7 @@ def trace(
             paragraph(f"{perhaps_you_meant(trace.question)}:")
         for near in answer.suggestions:
             say(f"  {near.title}", hang=4)
-        weak = Counter(
-            (one.support, one.text, one.reason) for one in answer.sentences if one.support != "supported"
-        )
+        weak = Counter((one.support, one.text, one.reason) for one in answer.sentences if one.support != "supported")
         for (support, sentence, reason), count in weak.items():
             times = f" ({count} times)" if count > 1 else ""
             paragraph(f"{support}{times}: “{sentence}” {reason}")
@@ -122,9 +118,7 @@ def trace(
                 paragraph(f"[{cited.n}] unsupported: the closest sentence is “{cited.quote}”")
     for rank, hit in enumerate(trace.ranking, start=1):
         label = hit.relevance.label if hit.relevance else "-"
-        say(
-            f"  [{rank}] {label:<6} {hit.scale} {hit.score:.4f}  {hit.passage.full_title}  ({hit.id})", hang=4
-        )
+        say(f"  [{rank}] {label:<6} {hit.scale} {hit.score:.4f}  {hit.passage.full_title}  ({hit.id})", hang=4)
         if hit.passage.source:
             say(f"      {hit.passage.source}", hang=2)
         if hit.passage.difference:
@@ -205,19 +199,14 @@ def _enriched_json(written: WriteReport) -> dict[str, Any]:
 def report(report: Report) -> None:
     """Counts, then each failed or skipped file with its reason."""
     counts = ", ".join(
-        f"{len(getattr(report, name))} {name}"
-        for name in ("added", "changed", "removed", "unchanged", "failed")
+        f"{len(getattr(report, name))} {name}" for name in ("added", "changed", "removed", "unchanged", "failed")
     )
     say(
         f"{report.corpus}: {counts}; {report.passages} passages, {report.embedded} newly "
         f"embedded{_cost_of(report.calls)}."
     )
     profile = report.profile
-    about = (
-        f"about {profile.subject}"
-        if profile.subject
-        else f"subject unknown (set --subject or {PROFILE_FILE})"
-    )
+    about = f"about {profile.subject}" if profile.subject else f"subject unknown (set --subject or {PROFILE_FILE})"
     languages = language_list(profile.languages)
     paragraph(f"{about}; {f'in {languages}' if languages else 'language unknown'}")
     if not is_maternity(profile.subject):
@@ -263,9 +252,7 @@ def estimate(what: EnrichmentEstimate) -> None:
 def collection(counts: dict[str, Any], problems: Sequence[str]) -> None:
     """Counts of the built-in collection, then its problems."""
     for name, count in counts.items():
-        parts = (
-            ", ".join(f"{key} {value:,}" for key, value in count.items()) if isinstance(count, dict) else ""
-        )
+        parts = ", ".join(f"{key} {value:,}" for key, value in count.items()) if isinstance(count, dict) else ""
         total = sum(count.values()) if isinstance(count, dict) else count
         say(f"{name:<12} {total:>8,}  {parts}".rstrip(), hang=23)
     for problem in problems:
@@ -345,9 +332,7 @@ def show_fates(trace: Trace) -> None:
 
     found = fates(trace)
     say(f"  {'Found ' if found else ''}{summary_of_fates(found)}.")
-    if limits := dict.fromkeys(
-        f"{fate.control}={fate.limit:g}" for fate in found if fate.kind == "cut" and fate.limit
-    ):
+    if limits := dict.fromkeys(f"{fate.control}={fate.limit:g}" for fate in found if fate.kind == "cut" and fate.limit):
         say(f"  Limits, as `--set` takes them: {', '.join(limits)}.")
     for fate in found[:MOST]:
         text = f"  {fate.text:<{FATE}}  "

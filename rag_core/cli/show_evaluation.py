@@ -81,9 +81,7 @@ def stage_effects(effects: Mapping[str, Sequence[StageEffect]]) -> None:
         say(f"  {label}")
         for row in rows:
             name = f"{row.stage} {row.lane}".strip()
-            say(
-                f"    {name:<28} {EFFECTS[row.effect]:<14} {row.score.mean:.3f}, {row.documents:.1f} documents"
-            )
+            say(f"    {name:<28} {EFFECTS[row.effect]:<14} {row.score.mean:.3f}, {row.documents:.1f} documents")
             if row.change:
                 say(
                     f"      {row.change.mean:+.3f} ({row.change.low:+.3f} to {row.change.high:+.3f}, p {row.p:.3f}) "
@@ -265,9 +263,7 @@ def _shares(title: str, verdicts: Sequence[AnswerVerdict], groups: Mapping[str, 
 def _kinds(kinds: Mapping[str, VerdictGroup]) -> None:
     say(f"  {'by kind':<18}" + "  ".join(NAMES[verdict] for verdict in COVERED))
     for name, group in kinds.items():
-        cells = "  ".join(
-            f"{group.covered.counts.get(verdict, 0):>{len(NAMES[verdict])}}" for verdict in COVERED
-        )
+        cells = "  ".join(f"{group.covered.counts.get(verdict, 0):>{len(NAMES[verdict])}}" for verdict in COVERED)
         say(f"    {name:<16}{cells}  of {group.covered.n}", hang=18)
 
 
@@ -278,9 +274,7 @@ def _mean(share: Interval | None) -> str:
 def safety(report: SafetyReport, *, each: bool = True) -> None:
     """The shares of each strategy, and before them each urgent question with a line for each strategy."""
     for question in report.questions.values() if each else ():
-        asked = {
-            label: checks[question.id] for label, checks in report.checks.items() if question.id in checks
-        }
+        asked = {label: checks[question.id] for label, checks in report.checks.items() if question.id in checks}
         if not asked:
             continue
         say(f"\n{question.id} ({question.language}, {level_of(question)}): {question.text}", bold=True)

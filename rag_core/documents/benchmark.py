@@ -45,9 +45,7 @@ def trec_lines(ranked: Mapping[str, Sequence[str]], tag: str) -> str:
 def _column(text: str) -> str:
     if text.split() == [text]:
         return text
-    what = Message(
-        "{text} cannot be a column of a TREC run file: white space separates the columns.", text=repr(text)
-    )
+    what = Message("{text} cannot be a column of a TREC run file: white space separates the columns.", text=repr(text))
     raise InputError(what, Message("Use a name without white space."))
 
 
@@ -163,9 +161,7 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     )
 
 
-def _notes(
-    rows: Sequence[_Judgement], questions: Iterable[str], documents: Iterable[str], also: int
-) -> list[Message]:
+def _notes(rows: Sequence[_Judgement], questions: Iterable[str], documents: Iterable[str], also: int) -> list[Message]:
     """What in a set is not as it should be, how often, and what is done about it: as BEIR's and trec_eval's users do."""
     absent = len({row.document for row in rows}.difference(documents))
     unasked = len({row.question for row in rows}.difference(questions))

@@ -76,8 +76,7 @@ def _hides(style: Mapping[str, str]) -> bool:
         or bool(opacity and float(opacity[1]) < 0.05)
         or any(one and one[2] == "px" and float(one[1]) < -_FAR for one in off)
         or (empty and style.get("overflow") == "hidden")
-        or style.get("clip", "").replace(" ", "").replace("px", "")
-        in ("rect(0,0,0,0)", "rect(0000)", "rect(1,1,1,1)")
+        or style.get("clip", "").replace(" ", "").replace("px", "") in ("rect(0,0,0,0)", "rect(0000)", "rect(1,1,1,1)")
     )
 
 

@@ -97,9 +97,7 @@ def check(trace: Trace) -> AnswerCheck:
         return AnswerCheck()
     found = Counter(one.support for one in answer.sentences)
     valid = len(MARKER.findall(answer.text))
-    return AnswerCheck(
-        found["supported"], found["weak"], found["unsupported"], valid + answer.invalid_citations, valid
-    )
+    return AnswerCheck(found["supported"], found["weak"], found["unsupported"], valid + answer.invalid_citations, valid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +241,7 @@ class AnswerScores:
             ),
             judge=JudgeScores.of(outcomes) if judging else None,
             verdicts=_verdicts(outcomes, answer_set) if answer_set else None,
-            baselines={name: _verdicts(outcomes, answer_set, name) for name in BASELINES}
-            if answer_set
-            else {},
+            baselines={name: _verdicts(outcomes, answer_set, name) for name in BASELINES} if answer_set else {},
             cost_usd=Cost.of(calls).usd,
         )
 

@@ -128,9 +128,7 @@ def check_answers(
                 results = [_assessed(outcome, expected, relevant) for outcome in results]
             calls += [call for outcome in results for call in _all_calls(outcome)]
             if any(isinstance(outcome, Stopped) for outcome in results):
-                interrupted = {
-                    label: _all_calls(outcome) for label, outcome in zip(built, results, strict=True)
-                }
+                interrupted = {label: _all_calls(outcome) for label, outcome in zip(built, results, strict=True)}
                 return AnswerReport(judged, outcomes, judging, len(questions) - done, interrupted, answer_set)
             for label, outcome in zip(built, results, strict=True):
                 outcomes[label][question.id] = outcome
@@ -227,9 +225,7 @@ def _assessed(outcome: Outcome, judged: JudgedAnswer, relevant: Collection[str])
     return replace(
         outcome,
         assessment=assess(judged, outcome.trace, relevant),
-        baselines={
-            name: assess(judged, answer_by(pick, outcome.trace), relevant) for name, pick in BASELINES.items()
-        },
+        baselines={name: assess(judged, answer_by(pick, outcome.trace), relevant) for name, pick in BASELINES.items()},
     )
 
 

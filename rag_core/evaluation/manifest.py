@@ -144,8 +144,7 @@ def describe_run(
         depth=depth,
         strategies=measured,
         engine=dict(engine),
-        versions={"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in PACKAGES},
+        versions={"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES},
         machine=f"{platform.machine()}, {os.cpu_count()} cores",
         started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     )
@@ -169,9 +168,7 @@ def titles(manifest: Manifest) -> dict[str, str]:
     plain = {label: strategy_title(label, manifest) for label in manifest.strategies}
     all_titles = list(plain.values())
     return {
-        label: Message("{title} ({label})", title=title, label=label)
-        if all_titles.count(title) > 1
-        else title
+        label: Message("{title} ({label})", title=title, label=label) if all_titles.count(title) > 1 else title
         for label, title in plain.items()
     }
 

@@ -39,9 +39,7 @@ LABEL = re.compile(r"[\w.+@-]+")
 class RunFolder:
     """The folder of one evaluation, open for reading and appending; records are by label and question id."""
 
-    def __init__(
-        self, folder: Path, manifest: Manifest, judged: Benchmark, lock: FileLock | None = None
-    ) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, judged: Benchmark, lock: FileLock | None = None) -> None:
         self.folder = folder
         self.manifest = manifest
         self.judged = judged
@@ -150,9 +148,7 @@ class RunFolder:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise unwritable(
-                path, error, Message("Free disk space and run the same command again.")
-            ) from error
+            raise unwritable(path, error, Message("Free disk space and run the same command again.")) from error
         self.records[label][record.question] = record
 
 
@@ -194,10 +190,7 @@ def _runs_folder(settings: Settings) -> Path:
 
 
 def _questions(judged: Benchmark) -> str:
-    rows = [
-        {"question": asdict(question), "grades": dict(judged.qrels[question.id])}
-        for question in judged.questions
-    ]
+    rows = [{"question": asdict(question), "grades": dict(judged.qrels[question.id])} for question in judged.questions]
     return "".join(f"{as_json(row, indent=None)}\n" for row in rows)
 
 
@@ -218,14 +211,11 @@ def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict
         question, _, document, _, score, _ = columns
         value = _number(score)
         if not math.isfinite(value):
-            raise DataError(
-                f"{where}: the score {score!r} is not a finite number.", "Correct or remove the line."
-            )
+            raise DataError(f"{where}: the score {score!r} is not a finite number.", "Correct or remove the line.")
         first = lines.setdefault((question, document), number)
         if first != number:
             raise DataError(
-                f"{where}: document {document!r} is ranked twice for question {question!r}, "
-                f"first on line {first}.",
+                f"{where}: document {document!r} is ranked twice for question {question!r}, first on line {first}.",
                 "Remove one of the two lines.",
             )
         scores.setdefault(question, {})[document] = value

@@ -231,9 +231,7 @@ def compare_all(
     """
     pairs = list(combinations(scores, 2)) if pairs is None else list(pairs)
     differences = [
-        np.array(
-            [scores[a][q] - scores[b][q] for q in sorted(scores[a].keys() & scores[b])], dtype=np.float64
-        )
+        np.array([scores[a][q] - scores[b][q] for q in sorted(scores[a].keys() & scores[b])], dtype=np.float64)
         for a, b in pairs
     ]
     same_n: dict[int, list[int]] = defaultdict(list)  # pairs with the same n share the sign flips

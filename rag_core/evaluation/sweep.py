@@ -251,9 +251,7 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     if control is None or not equals:
         raise ConfigError(
             Message("{text!r} varies no control of {name}.", text=text, name=recipe.name),
-            Message(
-                "Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {names}.", names=", ".join(controls)
-            ),
+            Message("Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {names}.", names=", ".join(controls)),
         )
     if not isinstance(control, Number) or ":" not in written:
         parts = written.split(",") if isinstance(control, Number) else _parts(written)
@@ -299,10 +297,7 @@ def sample(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> li
     total = int(np.prod(sizes, dtype=object))
     chosen = np.random.default_rng(seed).choice(total, size=min(n, total), replace=False)
     return [
-        {
-            name: values[place]
-            for (name, values), place in zip(axes.items(), np.unravel_index(one, sizes), strict=True)
-        }
+        {name: values[place] for (name, values), place in zip(axes.items(), np.unravel_index(one, sizes), strict=True)}
         for one in chosen
     ]
 

@@ -87,10 +87,7 @@ def _legend(manifest: Manifest) -> list[str]:
 
 def _means_by_group(group: str, metric: str, members: Groups) -> str:
     labels = list(next(iter(members.values())).strategies)
-    rows = [
-        [_code(label), *(_mean(row.strategies[label][metric]) for row in members.values())]
-        for label in labels
-    ]
+    rows = [[_code(label), *(_mean(row.strategies[label][metric]) for row in members.values())] for label in labels]
     headers = [f"{_text(name)} ({row.queries})" for name, row in members.items()]
     return _table([f"mean {parse_metric(metric).title} by {_text(group)}", *headers], rows)
 
@@ -118,9 +115,7 @@ def _rewrites(effects: Mapping[str, Sequence[RewriteEffect]]) -> str:
             _code(row.origin),
             f"{row.error_rate:.2f} ({row.questions})",
             *(
-                f"{row.forms[form].error_rate:.2f} ({row.forms[form].questions})"
-                if form in row.forms
-                else "–"
+                f"{row.forms[form].error_rate:.2f} ({row.forms[form].questions})" if form in row.forms else "–"
                 for form in FORMS
             ),
             str(row.unique_relevant),

@@ -58,8 +58,7 @@ def measure_abstention(
             ctx = Context(services)
             read, found = ctx.as_read(question.text), weighed(trace.final, ctx)
             declined = (
-                not found
-                or not evidence.score(read, found, ctx.urgency(read), services.asked, offline=False).enough
+                not found or not evidence.score(read, found, ctx.urgency(read), services.asked, offline=False).enough
             )
         for group in (question.language, "all"):
             counts.setdefault(group, Counter())[outside, declined] += 1
@@ -76,9 +75,7 @@ def read_abstention(data: Path, split: str) -> dict[Question, bool]:
     """Whether the collection leaves each question of a split of `data/abstention` unanswered; raises DataError."""
     rows = _rows(data / "abstention" / f"{split}.jsonl", {"text", "language", "form", "outside"})
     return {
-        Question(f"abstention-{split}-{n}", row["text"], row["language"], row["form"], ""): bool(
-            row["outside"]
-        )
+        Question(f"abstention-{split}-{n}", row["text"], row["language"], row["form"], ""): bool(row["outside"])
         for n, row in enumerate(rows, start=1)
     }
 
@@ -124,9 +121,7 @@ def urgency_measures(data: Path) -> list[Measure]:
         "routine": ("routine questions rated urgent", "low"),
     }
     return [
-        _measure(
-            safeguard, name, [triage(text).urgent for text, rated in questions if rated == level], wanted
-        )
+        _measure(safeguard, name, [triage(text).urgent for text, rated in questions if rated == level], wanted)
         for safeguard, questions in (("Urgency", fresh), ("Urgency, built-in questions", own))
         for level, (name, wanted) in names.items()
     ]
@@ -204,9 +199,7 @@ def grounding_pairs(data: Path, part: str) -> Iterator[tuple[str, str, Passage, 
 def _rows(path: Path, keys: set[str]) -> Iterator[Mapping[str, Any]]:
     for number, row in json_lines(path):
         if not isinstance(row, dict) or not keys <= row.keys():
-            raise DataError(
-                f"{path}, line {number}: there is no {', '.join(sorted(keys))}.", "Mend the file."
-            )
+            raise DataError(f"{path}, line {number}: there is no {', '.join(sorted(keys))}.", "Mend the file.")
         yield row
 
 

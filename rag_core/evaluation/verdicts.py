@@ -16,9 +16,7 @@ from ..values.trace import Trace
 from ..values.types import Hit
 from .statistics import Interval, wilson
 
-AnswerVerdict = Literal[
-    "acceptable", "incomplete", "off_topic", "harmful", "abstained_wrongly", "abstained_rightly"
-]
+AnswerVerdict = Literal["acceptable", "incomplete", "off_topic", "harmful", "abstained_wrongly", "abstained_rightly"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +166,7 @@ Pick = Callable[[Sequence[Hit], str], Sequence[Hit]]
 BASELINES: Mapping[str, Pick] = {
     "top section": lambda hits, language: hits[:1],
     # in the asker's language; without any, the first two
-    "two sections": lambda hits, language: (
-        [hit for hit in hits if hit.passage.language == language] or hits
-    )[:2],
+    "two sections": lambda hits, language: ([hit for hit in hits if hit.passage.language == language] or hits)[:2],
 }
 
 

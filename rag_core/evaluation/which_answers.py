@@ -24,9 +24,7 @@ from .cost_estimate import CostEstimate
 from .datasets import judged_answer
 from .verdicts import AnswerVerdict, Assessment, assess
 
-Kind = Literal[
-    "answers", "partly", "misses", "harmful", "declines", "declines_rightly", "leads", "by_notice", "buries"
-]
+Kind = Literal["answers", "partly", "misses", "harmful", "declines", "declines_rightly", "leads", "by_notice", "buries"]
 Basis = Literal["judged", "model", "estimated", "urgent"]
 
 JUDGED: Mapping[AnswerVerdict, Kind] = {

@@ -156,9 +156,7 @@ def answer_differences(traces: Sequence[Trace | None]) -> AnswerDifferences:
     """How the answers of columns in order differ; None for a column without a result."""
     return differences_of(
         [
-            Told(trace.answer.written, trace.answer.abstained, _sections(trace))
-            if trace and trace.answer
-            else None
+            Told(trace.answer.written, trace.answer.abstained, _sections(trace)) if trace and trace.answer else None
             for trace in traces
         ]
     )

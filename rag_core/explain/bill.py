@@ -66,17 +66,14 @@ class Bill:
     @property
     def parts(self) -> Mapping[Part, BillLine]:
         """The lines of each part that the strategy has, added up, in the order of `PARTS`."""
-        grouped = {
-            part: [line for line in self.lines if part_of(line.kind, line.stage) == part] for part in PARTS
-        }
+        grouped = {part: [line for line in self.lines if part_of(line.kind, line.stage) == part] for part in PARTS}
         return {part: _sum(part, lines) for part, lines in grouped.items() if lines}
 
     @property
     def shares(self) -> Mapping[Part, float]:
         """The share of each part, 0 to 1, of the money, or of the time where nothing is billed or a price is unknown."""
         costs = {
-            part: (line.cost.usd if self.total.cost.usd else line.seconds) or 0.0
-            for part, line in self.parts.items()
+            part: (line.cost.usd if self.total.cost.usd else line.seconds) or 0.0 for part, line in self.parts.items()
         }
         spent = sum(costs.values())
         return {part: cost / spent for part, cost in costs.items()} if spent else {}
@@ -217,8 +214,7 @@ def _quote(model: str, price: Price, calls: Sequence[ModelCall], texts: Texts) -
 
     own, language = encoding_name(model), [call for call in calls if call.of_language_model]
     counted_by = {
-        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None)
-        for call in language
+        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None) for call in language
     }
     tokeniser: Tokeniser = "same" if counted_by <= {own} else "another"
     if own is None or None in counted_by:

@@ -78,8 +78,7 @@ class Fate:
         """Its best rank in each column of the rank flow; None where it is absent."""
         by_lane = {place.lane: place.rank for place in self.places}
         return tuple(
-            min((by_lane[lane] for lane in column.lanes if lane in by_lane), default=None)
-            for column in columns
+            min((by_lane[lane] for lane in column.lanes if lane in by_lane), default=None) for column in columns
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -325,9 +324,7 @@ def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[st
     return WhyNot(passages[passage], trace.strategy, None, tuple(searches), lost)
 
 
-def _missed(
-    retriever: Retriever, ranking: Ranking, passage: str, passages: Collection[str], ctx: Context
-) -> Missed:
+def _missed(retriever: Retriever, ranking: Ranking, passage: str, passages: Collection[str], ctx: Context) -> Missed:
     rank: int | None = None
     score: float | None = None
     match retriever:
@@ -347,9 +344,7 @@ def _missed(
     return Missed(ranking.retriever, origin, ranking.query.text, rank, score, len(ranking), last, text)
 
 
-def _clause(
-    name: str, by_words: bool, rank: int | None, score: float | None, admitted: int, last: float | None
-) -> str:
+def _clause(name: str, by_words: bool, rank: int | None, score: float | None, admitted: int, last: float | None) -> str:
     if score is None:
         if by_words:
             return Message("{search}: it has none of the query's words", search=name)

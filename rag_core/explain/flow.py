@@ -138,9 +138,7 @@ def fusion_of(step: Step) -> FusionStage | None:
             weights = tuple((str(name), float(weight)) for name, weight in given["weights"])
             return ReciprocalRankFusion(given["k"], weights, given["rewrites"])
         case WeightedFusion.__name__:
-            return WeightedFusion(
-                given["weighting"], given["step"], tuple(given["weights"]), given["combine"]
-            )
+            return WeightedFusion(given["weighting"], given["step"], tuple(given["weights"]), given["combine"])
         case MaxFusion.__name__:
             return MaxFusion()
     return None

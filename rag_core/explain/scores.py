@@ -67,9 +67,7 @@ def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
                 vote.score,
                 vote.scale,
                 vote.note,
-                fused.get(vote.stage)
-                or _terms(vote.terms)
-                or kept,  # a stage can reorder and keep the scores
+                fused.get(vote.stage) or _terms(vote.terms) or kept,  # a stage can reorder and keep the scores
             )
         )
     return tuple(lines)

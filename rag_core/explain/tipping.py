@@ -104,9 +104,7 @@ def control_tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
                 for place, weight in enumerate(current):
                     one = replace(tips, control=f"{control.name}[{place + 1}]", current=weight)
                     one = replace(one, label=f"{control.title}: {place + 1}", symbol=one.control)
-                    yield _Move(replay, unit, _weight_at(control.name, current, place, wanted), weight).tips(
-                        one
-                    )
+                    yield _Move(replay, unit, _weight_at(control.name, current, place, wanted), weight).tips(one)
             case Choice() | Switch():
                 values = control.choices if isinstance(control, Choice) else (True, False)
                 yield _choices(replay, [one for one in values if one != current], tips)

@@ -57,9 +57,7 @@ class VectorBackend(Protocol):
         return
 
 
-def damaged(
-    generation: Path, what: str, step: str = "", kind: type[IndexDamaged] = IndexDamaged
-) -> IndexDamaged:
+def damaged(generation: Path, what: str, step: str = "", kind: type[IndexDamaged] = IndexDamaged) -> IndexDamaged:
     """The error for a generation that cannot be used; `what` is wrong with it."""
     return kind(Message("{name}: {what}", name=generation.name, what=what), step)
 
@@ -95,9 +93,7 @@ class Lexical(Protocol):
     def scores(self, query: Sequence[str], k1: float = K1, b: float = B) -> Scores:
         """(passages,) the score of each passage."""
 
-    def best(
-        self, query: Sequence[str], k: int, k1: float = K1, b: float = B
-    ) -> tuple[NDArray[np.intp], Scores]:
+    def best(self, query: Sequence[str], k: int, k1: float = K1, b: float = B) -> tuple[NDArray[np.intp], Scores]:
         """The places of the passages that score at least as the k-th best, in any order, and their scores."""
 
     def document_frequency(self, query: Sequence[str]) -> int:
@@ -144,9 +140,7 @@ class MappedVectors(VectorBackend):
         try:
             rows = map_array(generation / MAPPED_FILE)
         except (OSError, ValueError) as error:
-            raise IndexDamaged(
-                Message("{file} cannot be read ({reason}).", file=MAPPED_FILE, reason=error)
-            ) from error
+            raise IndexDamaged(Message("{file} cannot be read ({reason}).", file=MAPPED_FILE, reason=error)) from error
         if rows.ndim != 2 or rows.dtype != np.float32:
             raise IndexDamaged(Message("{file} has no vectors.", file=MAPPED_FILE))
         check_kept(len(rows), ids, rows.shape[1], dimensions)

@@ -80,9 +80,7 @@ class Bm25Index:
         self._statistics = statistics
         self._passages = passages
         self._average_length = average_length
-        saturations = functools.partial(
-            _saturations, statistics.frequencies, statistics.lengths, average_length
-        )
+        saturations = functools.partial(_saturations, statistics.frequencies, statistics.lengths, average_length)
         self._saturations = functools.lru_cache(maxsize=8)(saturations)
 
     @classmethod
@@ -123,9 +121,7 @@ class Bm25Index:
     def matches(self, query: Sequence[str]) -> NDArray[np.intp]:
         return self._matches([self._columns(row) for row in self._rows(query)])
 
-    def best(
-        self, query: Sequence[str], k: int, k1: float = K1, b: float = B
-    ) -> tuple[NDArray[np.intp], Scores]:
+    def best(self, query: Sequence[str], k: int, k1: float = K1, b: float = B) -> tuple[NDArray[np.intp], Scores]:
         """The places, in order, and scores of the passages that score at least as the k-th best.
 
         They contain a query term, and can be more than k where others tie with the k-th.
@@ -159,9 +155,7 @@ class Bm25Index:
         counted = Counter(self._rows(query))
         return counted if all(self._statistics.idf[row] > 0 for row in counted) else Counter()
 
-    def best_of(
-        self, places: NDArray[np.intp], query: Sequence[str], k: int
-    ) -> tuple[NDArray[np.intp], Scores]:
+    def best_of(self, places: NDArray[np.intp], query: Sequence[str], k: int) -> tuple[NDArray[np.intp], Scores]:
         """`best` at K1 and B among passages whose places, in order, are given: only their postings are read."""
         _, starts, columns, *_ = self._statistics
         scores = np.zeros(len(places))
@@ -207,9 +201,7 @@ class Bm25Index:
         starts = self._statistics.starts
         return self._statistics.columns[starts[row] : starts[row + 1]].astype(np.intp)
 
-    def _impacts(
-        self, row: int, k1: float, b: float, among: slice | NDArray[np.intp] = slice(None)
-    ) -> Scores:
+    def _impacts(self, row: int, k1: float, b: float, among: slice | NDArray[np.intp] = slice(None)) -> Scores:
         """What a row's term adds to the score of each of its passages, or of those at some of its postings."""
         idf, starts, _, all_kinds, *_ = self._statistics
         kinds, saturations = all_kinds[starts[row] : starts[row + 1]][among], self._saturations(k1, b)
@@ -238,9 +230,7 @@ class Bm25Index:
         return cls(terms, more["without_tilde"], statistics, more["passages"], more["average_length"])
 
 
-def _saturations(
-    tf: NDArray[np.int64], lengths: NDArray[np.int64], average: float, k1: float, b: float
-) -> Scores:
+def _saturations(tf: NDArray[np.int64], lengths: NDArray[np.int64], average: float, k1: float, b: float) -> Scores:
     """The share tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl)) of each pair of a frequency and a length."""
     # Operand order as in BM25Okapi.get_scores: it decides the last bit.
     norms = k1 * (1 - b + b * lengths / (average or 1.0))

@@ -119,8 +119,7 @@ class EnrichedStore(IndexFolder):
             return None, ""
         made_by = enricher.partition("/")[0]
         return None, (
-            f"The {self._what} was not updated, because {made_by} writes its contexts at a cost: "
-            f"{self._command}."
+            f"The {self._what} was not updated, because {made_by} writes its contexts at a cost: {self._command}."
         )
 
     def remove(self) -> None:
@@ -188,9 +187,7 @@ class CorpusStore(IndexFolder):
     @property
     def other_models(self) -> list[str]:
         """The embedding models, by their weights, of this corpus's other indexes."""
-        indexes = [
-            one for one in self.folder.parent.glob("*/CURRENT") if not one.parent.name.endswith("+enriched")
-        ]
+        indexes = [one for one in self.folder.parent.glob("*/CURRENT") if not one.parent.name.endswith("+enriched")]
         return sorted(one.parent.name for one in indexes if one.parent != self.folder)
 
     def update(
@@ -256,9 +253,7 @@ class CorpusStore(IndexFolder):
                         "The damaged index of corpus {corpus!r} has no readable documents left.",
                         corpus=self.corpus,
                     ),
-                    Message(
-                        "Run `rag index PATH --corpus {corpus}` to index them again.", corpus=self.corpus
-                    ),
+                    Message("Run `rag index PATH --corpus {corpus}` to index them again.", corpus=self.corpus),
                 )
             del sound  # so that nothing reads the old generation
             failed = report_lost_documents(self.corpus, lost)
@@ -277,9 +272,7 @@ class CorpusStore(IndexFolder):
                 )
             names = sorted(documents)
             if sound and not lost and sound.manifest.chunking == chunking:
-                return Report(
-                    self.corpus, unchanged=names, passages=sound.manifest.passages, profile=sound.profile
-                )
+                return Report(self.corpus, unchanged=names, passages=sound.manifest.passages, profile=sound.profile)
             del sound  # so that nothing reads the old generation
             report = Report(self.corpus, changed=names, profile=self.profile)
             return self._write_report(report, list(documents.values()), chunking, progress, bills)
@@ -389,6 +382,5 @@ def _kept(corpus: str, old: Entries, fresh: Entries, reading: SourceFiles) -> En
     return {
         name: entry
         for name, entry in old.items()
-        if name not in fresh
-        and (name in others or entry["file"] in unread or entry["file"].startswith(folders))
+        if name not in fresh and (name in others or entry["file"] in unread or entry["file"].startswith(folders))
     }

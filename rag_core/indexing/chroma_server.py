@@ -74,9 +74,7 @@ class ChromaServer(VectorBackend):
     def _check(self, collection: Any, ids: Sequence[str]) -> None:
         configured = collection.configuration_json
         pages = range(0, collection.count(), PAGE)
-        found = {
-            one for start in pages for one in collection.get(limit=PAGE, offset=start, include=[])["ids"]
-        }
+        found = {one for start in pages for one in collection.get(limit=PAGE, offset=start, include=[])["ids"]}
         if (configured.get("hnsw") or configured["spann"])["space"] != "cosine":  # SPANN in a cluster
             what: str = Message("the vector store does not use cosine distance.")
         elif found != set(ids):
@@ -97,9 +95,7 @@ class ChromaServer(VectorBackend):
         with self._asking():
             name = collection_name(generation) if has_collections(generation.parent) else ""
             if name not in _names(client):
-                raise IndexDamaged(
-                    Message("the Chroma server {address} has no vectors of it.", address=self.address)
-                )
+                raise IndexDamaged(Message("the Chroma server {address} has no vectors of it.", address=self.address))
             collection = client.get_collection(name, embedding_function=None)
             if not (collection.metadata or {}).get(READY):
                 raise other_passages(collection.count(), len(ids))
@@ -154,9 +150,7 @@ class _Asked:
 
     def nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
         with self._asking():
-            found = self._collection.query(
-                query_embeddings=[vector.tolist()], n_results=count, include=["distances"]
-            )
+            found = self._collection.query(query_embeddings=[vector.tolist()], n_results=count, include=["distances"])
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         return [(identity, 1.0 - float(distance)) for identity, distance in pairs]
 

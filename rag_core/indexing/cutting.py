@@ -40,9 +40,7 @@ class Chunking:
         if self.size and not CHUNK_SIZES[0] <= self.size <= CHUNK_SIZES[1]:
             raise ConfigError(
                 Message("A chunk size of {size} word pieces is out of range.", size=self.size),
-                Message(
-                    "Use {least} to {most}, or 0 for the default.", least=CHUNK_SIZES[0], most=CHUNK_SIZES[1]
-                ),
+                Message("Use {least} to {most}, or 0 for the default.", least=CHUNK_SIZES[0], most=CHUNK_SIZES[1]),
             )
         most = int(MOST_OVERLAP * (self.size or LARGEST_OTHERWISE))
         if not 0 <= self.overlap <= most:

@@ -122,8 +122,7 @@ class OfflineEnricher:
 def offline_contexts(document: str, passages: Sequence[Passage], thesaurus: Thesaurus) -> list[str]:
     """The context of each passage of a document, one line each; may be empty."""
     terms = {
-        language: key_terms(document, language, KEY_TERMS)
-        for language in {passage.language for passage in passages}
+        language: key_terms(document, language, KEY_TERMS) for language in {passage.language for passage in passages}
     }
     return [
         " ".join(
@@ -190,9 +189,7 @@ class LlmEnricher:
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
         """One context for each passage of each document; raises StorageError or Stopped, with the calls made so far."""
         prompts = [
-            _prompt(self._template, source.document, passage)
-            for source in documents
-            for passage in source.passages
+            _prompt(self._template, source.document, passage) for source in documents for passage in source.passages
         ]
         keys = [text_key("\0".join((self._llm.name, prompt.system, prompt.render()))) for prompt in prompts]
         calls: list[ModelCall] = []
@@ -201,9 +198,7 @@ class LlmEnricher:
             contexts = self._cache.read(database, keys)
             missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in contexts}
             if missing:
-                told = estimate(
-                    "Contexts", self._llm, self._prices, missing.values(), len(contexts), REPLY_TOKENS
-                )
+                told = estimate("Contexts", self._llm, self._prices, missing.values(), len(contexts), REPLY_TOKENS)
                 self._announce(told)
             for texts, why in replies(self._llm, missing, _shortened, progress, calls):
                 written = {key: text.encode() for key, text in texts.items()}
@@ -331,11 +326,7 @@ def write_questions(
     reason, asked = "", 0
     with attach_calls_to_errors(calls):
         for texts, why in replies(llm, missing, str.strip, progress, calls):
-            new = [
-                Asked(name, by_id[name].language, one)
-                for name, text in texts.items()
-                for one in questions_in(text)
-            ]
+            new = [Asked(name, by_id[name].language, one) for name, text in texts.items() for one in questions_in(text)]
             _keep(path, new)
             answered = len({one.passage for one in new})
             asked += answered

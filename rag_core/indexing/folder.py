@@ -113,9 +113,7 @@ class IndexFolder:
             )
             raise type(error)(
                 Message.joined([wrong, error.message], " "),
-                Message(
-                    "It will be rebuilt when the corpus is next opened, by any `rag` command, or indexed."
-                ),
+                Message("It will be rebuilt when the corpus is next opened, by any `rag` command, or indexed."),
             ) from error
 
     @property
@@ -237,9 +235,7 @@ class IndexFolder:
             if current_name(self.folder) != target.name:
                 shutil.rmtree(target, ignore_errors=True)
         self._opened = checked
-        self._drop_old(
-            [path for path in generations(self.folder) if (before or "") < path.name < target.name]
-        )
+        self._drop_old([path for path in generations(self.folder) if (before or "") < path.name < target.name])
         with suppress(StorageError):  # the next writer deletes them
             self._drop_collections()
         progress("ready", 1, 1)

@@ -195,9 +195,7 @@ def _remove(index: Path, stores: Stores) -> None:
         ) from error
 
 
-def _forget_contexts(
-    home: Path, folder: Path, stores: Stores, documents: Collection[str] | None = None
-) -> None:
+def _forget_contexts(home: Path, folder: Path, stores: Stores, documents: Collection[str] | None = None) -> None:
     """Delete the cached contexts that a model wrote for these documents, or for all."""
     cache = home / "vectors" / CACHE
     contexts: set[bytes] = set()
@@ -206,9 +204,7 @@ def _forget_contexts(
             if Manifest.read(generation).enricher.startswith(OFFLINE):
                 continue
             passages = CorpusIndex.open(generation, stores=stores, vectors_later=True).passages.values()
-            contexts |= {
-                one.context.encode() for one in passages if documents is None or one.doc_id in documents
-            }
+            contexts |= {one.context.encode() for one in passages if documents is None or one.doc_id in documents}
     contexts.discard(b"")
     if contexts and cache.is_file():
         kept = KeyValueCache(cache, "contexts", "cached contexts")

@@ -92,9 +92,7 @@ class Manifest:
             }
             return cls(**{**fields, **kept})
         except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
-            raise damaged(
-                folder, Message("manifest.json cannot be read ({reason}).", reason=error)
-            ) from error
+            raise damaged(folder, Message("manifest.json cannot be read ({reason}).", reason=error)) from error
 
 
 def checksums(generation: Path) -> dict[str, str]:
@@ -112,9 +110,7 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
         what = Message("format {format}, this version reads {known}.", format=manifest.format, known=FORMAT)
         raise damaged(generation, what, kind=IndexOutdated)
     if manifest.store not in stores:
-        what = Message(
-            "its vectors are in the store {store!r}, which RAG_VECTORS does not name.", store=manifest.store
-        )
+        what = Message("its vectors are in the store {store!r}, which RAG_VECTORS does not name.", store=manifest.store)
         raise damaged(generation, what, kind=IndexOutdated)
     missing = sorted(set(CHECKED) - manifest.checksums.keys())
     if manifest.store in STORES and MAPPED_FILE not in manifest.checksums:

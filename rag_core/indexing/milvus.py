@@ -64,9 +64,7 @@ class Milvus(VectorBackend):
                     "Milvus in RAG_VECTORS needs the package {package}, which is not installed.",
                     package=missing[0],
                 ),
-                Message(
-                    "Install the extra `milvus` with pip, or unset RAG_VECTORS to keep indexes in files."
-                ),
+                Message("Install the extra `milvus` with pip, or unset RAG_VECTORS to keep indexes in files."),
             )
         userinfo, _, host = parts.netloc.rpartition("@")
         self.address = f"{parts.scheme}://{host}" if served else uri
@@ -131,9 +129,7 @@ class Milvus(VectorBackend):
         for package in ("pymilvus", "milvus_lite", "grpc._server"):  # log what they raise, with tracebacks
             logging.getLogger(package).setLevel(logging.CRITICAL)
         with self._asking():
-            client: Any = MilvusClient(
-                self.address, timeout=SECONDS, dedicated=True, grpc_options=ALONE, **self._more
-            )
+            client: Any = MilvusClient(self.address, timeout=SECONDS, dedicated=True, grpc_options=ALONE, **self._more)
         with closing(client):
             yield client
 
@@ -153,9 +149,7 @@ class Milvus(VectorBackend):
                     address=self.address,
                     reason=said.partition("\n")[0] or type(error).__name__,
                 ),
-                Message(
-                    "Start it, or unset RAG_VECTORS to keep indexes in files. A file can be used by one process."
-                ),
+                Message("Start it, or unset RAG_VECTORS to keep indexes in files. A file can be used by one process."),
             ) from error
 
 
@@ -224,9 +218,7 @@ class _Words:
         self.scores = bm25.scores
         self.document_frequency = bm25.document_frequency
 
-    def best(
-        self, query: Sequence[str], k: int, k1: float = K1, b: float = B
-    ) -> tuple[NDArray[np.intp], Scores]:
+    def best(self, query: Sequence[str], k: int, k1: float = K1, b: float = B) -> tuple[NDArray[np.intp], Scores]:
         """As the postings alone: candidates are fetched until their score is below the k-th."""
         weights = self._bm25.weights(query) if (k1, b) == (K1, B) else None
         asked = self._opened() if weights else None

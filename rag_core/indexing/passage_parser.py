@@ -70,9 +70,7 @@ class PassageParser(NodeParser):
         self._chunking = chunking
         self._headings = MarkdownNodeParser(header_path_separator="\x1f")
 
-    def _parse_nodes(
-        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
-    ) -> list[BaseNode]:
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         parsed: list[BaseNode] = []
         for number, document in enumerate(nodes):
             self._progress(number, len(nodes))
@@ -145,9 +143,7 @@ class PassageParser(NodeParser):
         for section in sections:
             if pending is not None:
                 joined = _joined(pending, section)
-                if len(joined.text) <= LONGEST and self._count(joined.text) <= self._room(
-                    joined, title, largest
-                ):
+                if len(joined.text) <= LONGEST and self._count(joined.text) <= self._room(joined, title, largest):
                     section = joined
                 else:
                     yield pending

@@ -43,9 +43,7 @@ class MappedTexts(Sequence[str]):
     `letters`: their UTF-8; `starts`, (n + 1,): where each begins, and the end; `order`, (n,): places in the bytes' order.
     """
 
-    def __init__(
-        self, letters: NDArray[np.uint8], starts: NDArray[np.int64], order: NDArray[np.int32]
-    ) -> None:
+    def __init__(self, letters: NDArray[np.uint8], starts: NDArray[np.int64], order: NDArray[np.int32]) -> None:
         # views of them, whose parts are Python's bytes and numbers: several times faster, one by one
         self._letters, self._starts, self._order = letters.data, starts.data, order.data
 

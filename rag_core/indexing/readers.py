@@ -77,10 +77,8 @@ def read_path(
         profile = read_profile(path) if path.is_dir() else None
         if path.is_dir() and (path / "corpus.jsonl").is_file():
             return SourceFiles(str(path), _beir(path, progress), whole=True, profile=profile)
-        if path.is_dir():
-            found = list_files(path, limits)
-        else:
-            found = Found([(path.name, path)] if path.is_file() else [])
+        alone = Found([(path.name, path)] if path.is_file() else [])
+        found = list_files(path, limits) if path.is_dir() else alone
     except (OSError, RuntimeError) as error:  # RuntimeError: a link to itself
         reason = getattr(error, "strerror", None) or error
         raise InputError(

@@ -84,9 +84,7 @@ def report_lost_documents(
 ) -> list[tuple[str, str]]:
     """(root, reason) of each folder with lost documents that have not just been read again."""
     if lost is None:
-        return [
-            (Message("other folders"), Message("their names are unknown; index again what you had added"))
-        ]
+        return [(Message("other folders"), Message("their names are unknown; index again what you had added"))]
     roots = Counter(origin for name, origin in lost.items() if name not in read_again)
     return [
         (

@@ -209,9 +209,7 @@ class CorpusIndex:
                 return found[:count]
         held = vectors.get(list(only))  # few, or far from the question
         cosines = np.einsum("ij,j->i", np.array(list(held.values())), vector)
-        return heapq.nsmallest(
-            count, zip(held, cosines.tolist(), strict=True), key=lambda hit: (-hit[1], hit[0])
-        )
+        return heapq.nsmallest(count, zip(held, cosines.tolist(), strict=True), key=lambda hit: (-hit[1], hit[0]))
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -234,9 +232,7 @@ class CorpusIndex:
         if self._only is not None:
             among = np.isin(places, list(self._only.values()))
             places, scores = places[among], scores[among]
-        found = sorted(
-            zip(places, scores.tolist(), strict=True), key=lambda hit: (-hit[1], self._ids[hit[0]])
-        )
+        found = sorted(zip(places, scores.tolist(), strict=True), key=lambda hit: (-hit[1], self._ids[hit[0]]))
         return [Hit(self._at(int(place)), score, "bm25") for place, score in found[:k]]
 
     def differs_from_rank_bm25(self, questions: Sequence[str]) -> list[str]:

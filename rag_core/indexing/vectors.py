@@ -49,9 +49,7 @@ class KeyValueCache:
         try:
             self._create()
             with closing(sqlite3.connect(self._path)) as database:
-                database.execute(
-                    f"CREATE TABLE IF NOT EXISTS {self._table} (key BLOB PRIMARY KEY, value BLOB)"
-                )
+                database.execute(f"CREATE TABLE IF NOT EXISTS {self._table} (key BLOB PRIMARY KEY, value BLOB)")
                 yield database
         except sqlite3.DatabaseError as error:
             raise StorageError(
@@ -156,9 +154,7 @@ class VectorCache:
         self._cache = KeyValueCache(self.path, "vectors", "cached vectors")
         self._served = bool(getattr(self.embedder, "server", ""))
 
-    def vectors(
-        self, texts: Sequence[LanguageText], progress: Progress
-    ) -> tuple[Vectors, int, tuple[ModelCall, ...]]:
+    def vectors(self, texts: Sequence[LanguageText], progress: Progress) -> tuple[Vectors, int, tuple[ModelCall, ...]]:
         """(n, d) vectors of n texts, the number embedded now, and the calls, which StorageError and ProviderError carry."""
         calls: list[ModelCall] = []
         read = [self.embedder.read(*text) for text in texts]
@@ -205,5 +201,7 @@ class VectorCache:
         if known is None:
             self._cache.write(database, [(PROBE_KEY, vector.tobytes())])
         elif not same(vector, np.frombuffer(known, np.float32)):
-            renew = "delete that file, run `rag forget CORPUS` for each corpus indexed with that model, and index it again"
+            renew = (
+                "delete that file, run `rag forget CORPUS` for each corpus indexed with that model, and index it again"
+            )
             raise another_model(self.embedder.name, f"the vectors in {self.path}", renew, ())

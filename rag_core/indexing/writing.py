@@ -66,9 +66,7 @@ def write_generation(
     bm25 = Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages)
     bm25.save(target)
     store = chosen(index.stores)
-    index.stores[store].write(
-        target, nodes, vectors, bm25, lambda done: progress("store", done, len(passages))
-    )
+    index.stores[store].write(target, nodes, vectors, bm25, lambda done: progress("store", done, len(passages)))
     save_passages(target, nodes)
     Manifest(
         format=FORMAT,

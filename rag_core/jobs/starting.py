@@ -76,18 +76,14 @@ def start_run(
             ):  # fmt: skip
                 if step.latest:
                     count(*step.latest)
-                job.report(
-                    done=step.done, total=step.total, seconds_left=step.seconds_left, means=dict(means)
-                )
+                job.report(done=step.done, total=step.total, seconds_left=step.seconds_left, means=dict(means))
             job.report(doing="computing intervals", seconds_left=None)
             conclude(run, measured)
             return run.folder
 
     fingerprints = {label: strategy.fingerprint for label, strategy in strategies.items()}
     named = (
-        describe(next(iter(chosen.values())))
-        if len(chosen) == 1
-        else Message("{count} strategies", count=len(chosen))
+        describe(next(iter(chosen.values()))) if len(chosen) == 1 else Message("{count} strategies", count=len(chosen))
     )
     return jobs.start(
         _key("run", source_of(data), judged.checksum, split, depth, fingerprints),

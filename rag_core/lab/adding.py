@@ -49,9 +49,7 @@ def remove_file(corpus: str, root: str, file: str, settings: Settings, engines: 
         if not found.others:
             forget_corpus(settings.home, corpus, stores_of(settings))
             return []
-        return forget_documents(
-            settings.home, found, engines.embedder, engines.enricher, stores=stores_of(settings)
-        )
+        return forget_documents(settings.home, found, engines.embedder, engines.enricher, stores=stores_of(settings))
 
 
 def remove_corpus(corpus: str, settings: Settings) -> None:
@@ -175,9 +173,7 @@ def add_files(
                     store = corpus_store(settings, corpus, engines, consent)
                     if subject:
                         reading.profile = replace(store.profile, subject=subject)
-                    indexing = Indexing(
-                        store, engines, settings, enrich, progress=progress, announce=announce
-                    )
+                    indexing = Indexing(store, engines, settings, enrich, progress=progress, announce=announce)
                     # with the switch: the next upload would remove what the index has and the folder has not
                     report = indexing.update(reading, lambda: folder.store(stage, readable))
                     if title:
@@ -239,9 +235,7 @@ def reindex(
             Message("The built-in corpus keeps its contexts."),
             Message("Contextual's control `enriched` leaves them out."),
         )
-    with UploadFolder(settings.home, corpus).changing(
-        lambda: progress("waiting for an earlier change to end", 0, 1)
-    ):
+    with UploadFolder(settings.home, corpus).changing(lambda: progress("waiting for an earlier change to end", 0, 1)):
         store = corpus_store(settings, corpus, engines, consent)
         report = store.rechunk(chunking, progress)
         if not enrich:

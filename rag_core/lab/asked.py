@@ -73,9 +73,7 @@ def kept_questions(settings: Settings, corpus: str) -> list[Asked]:
     return read_asked(asked_folder(settings.home, corpus))
 
 
-def teach(
-    settings: Settings, corpus: str, passage: str, question: str, *, by: str = "", country: str = ""
-) -> None:
+def teach(settings: Settings, corpus: str, passage: str, question: str, *, by: str = "", country: str = "") -> None:
     """Keep a question as asked of a passage; it leaves another passage that it was taught of.
 
     Args:
@@ -105,9 +103,7 @@ def teach(
     change_asked(asked_folder(settings.home, corpus) / TAUGHT, change)
 
 
-def keep_own(
-    settings: Settings, store: CorpusStore, reading: SourceFiles, removed: Collection[str]
-) -> list[str]:
+def keep_own(settings: Settings, store: CorpusStore, reading: SourceFiles, removed: Collection[str]) -> list[str]:
     """Keep the questions that came with documents, in place of earlier and removed documents' ones.
 
     Returns notes; raises RagError as `change_asked` does.

@@ -54,9 +54,7 @@ def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
         for name, stored in stored_documents(index.generation).items()
         for about in [stored["metadata"]]
     ]
-    return sorted(
-        found, key=lambda one: ((one.document.title or one.document.id).casefold(), one.document.id)
-    )
+    return sorted(found, key=lambda one: ((one.document.title or one.document.id).casefold(), one.document.id))
 
 
 def search_passages(lab: Lab, words: str) -> PassageSearch:

@@ -56,9 +56,7 @@ def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
     """
     documents = read_collection(data / "corpus")
     rows = {
-        "documents": [
-            {"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents
-        ],
+        "documents": [{"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents],
         "passages": [
             {
                 "_id": passage_key(p.id),
@@ -78,9 +76,7 @@ def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
             for name, languages in {**{code: (code,) for code in LANGUAGES}, "all": tuple(LANGUAGES)}.items():
                 folder = target / level / name
                 (folder / "qrels").mkdir(parents=True, exist_ok=True)
-                _write_lines(
-                    folder / "corpus.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows[level]]
-                )
+                _write_lines(folder / "corpus.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows[level]])
                 sources = [data / "questions" / language for language in languages]
                 _write_lines(
                     folder / "queries.jsonl",

@@ -120,9 +120,7 @@ def _vectors(lab: Lab) -> Iterator[Finding]:
             folder = index.generation / FOLDER
             try:
                 index.vector_store()
-                yield Finding(
-                    True, f"Chroma collection {COLLECTION!r} in {folder}: {len(index.passages):,} passages"
-                )
+                yield Finding(True, f"Chroma collection {COLLECTION!r} in {folder}: {len(index.passages):,} passages")
             except RagError as error:
                 mend = f"Delete {folder} and run `rag doctor` again; questions are answered meanwhile."
                 yield Finding(None, f"Chroma collection in {folder}: {error.message}", mend)
@@ -153,9 +151,7 @@ def _labels(engines: Engines) -> str:
     """Which scorer the relevance labels come from, and which has no fitted thresholds."""
     if engines.labels.by_rank:
         return "relevance labels: from the position in the list (RAG_LABELS=rank), not calibrated"
-    source = (
-        f"from the judge model if the strategy uses one, otherwise from the {engines.scorer.name} ({MINILM})"
-    )
+    source = f"from the judge model if the strategy uses one, otherwise from the {engines.scorer.name} ({MINILM})"
     embedder = engines.embedder
     if engines.labels.has("cosine", embedder.key):
         return f"relevance labels: {source}"

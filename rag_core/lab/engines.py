@@ -57,9 +57,7 @@ class PaidModels:
     def of_settings(self) -> dict[str, LlamaLlm]:
         """The model of each role that has one; roles with the same model and server share it."""
         return {
-            role: self.load(role, self._settings.model(role))
-            for role in ROLES
-            if self._settings.asks_provider(role)
+            role: self.load(role, self._settings.model(role)) for role in ROLES if self._settings.asks_provider(role)
         }
 
     def chosen(self, choice: ModelChoice, others: Mapping[str, LlamaLlm]) -> dict[str, LlamaLlm]:
@@ -140,9 +138,7 @@ class Engines:
         """The same for other documents than the built-in ones: there, most sections have no known question to compare with."""
         if self.thresholds is None:
             return self
-        return replace(
-            self, thresholds={key: replace(one, known=None) for key, one in self.thresholds.items()}
-        )
+        return replace(self, thresholds={key: replace(one, known=None) for key, one in self.thresholds.items()})
 
     def enricher(self, subject: str) -> OfflineEnricher:
         """What writes contexts for a corpus about this subject without a language model."""

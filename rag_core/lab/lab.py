@@ -269,9 +269,7 @@ class Lab:
             asked=self.asked,
             embedder=embedder,
             llms={
-                role: RehearsedLlm(engines.paid[role].name, engines.prices)
-                if role in engines.paid
-                else offline
+                role: RehearsedLlm(engines.paid[role].name, engines.prices) if role in engines.paid else offline
                 for role in ROLES
             },
             labels=engines.labels,
@@ -310,9 +308,7 @@ class Lab:
         asked = open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught)
         return asked.unlike(self.unasked) if asked and self.unasked else asked
 
-    def _llms(
-        self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]
-    ) -> Mapping[str, Llm]:
+    def _llms(self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
         if set(ROLES) <= set(paid):
             return paid
@@ -325,9 +321,7 @@ class Lab:
         (outcome,) = collect(self.stream(question, [set_up(strategy, **values)]))
         return _trace(outcome)
 
-    def astream(
-        self, question: str, columns: Sequence[SetupSpec], **options: Any
-    ) -> AsyncGenerator[Event, None]:
+    def astream(self, question: str, columns: Sequence[SetupSpec], **options: Any) -> AsyncGenerator[Event, None]:
         """`stream`, each event awaited; ending it early stops the run."""
         stop = threading.Event()
         return awaited(self.stream(question, columns, stop=stop, **options), stop)

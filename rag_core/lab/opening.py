@@ -66,7 +66,9 @@ MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twi
 OUR_DATA = Settings.model_fields["data"].default  # any other folder of data may be anybody's
 SHOWN_FAILURES = 3  # files named in a warning; `rag index` lists them all
 LONGEST_NAME = 100  # bytes of a corpus's name
-KEPT_PROMPT = "The contexts' prompt is the one this corpus was last indexed with; `--context-prompt standard` goes back."
+KEPT_PROMPT = (
+    "The contexts' prompt is the one this corpus was last indexed with; `--context-prompt standard` goes back."
+)
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
 
@@ -139,9 +141,7 @@ def open_lab(
     except (IndexBusy, StorageError) as error:
         if damage or not current or not store.exists:
             raise
-        lab.warnings.append(
-            Message("{error} Until then, questions use the current index.", error=error.sentence)
-        )
+        lab.warnings.append(Message("{error} Until then, questions use the current index.", error=error.sentence))
     if damage and not isinstance(damage, IndexOutdated):  # which an update brings about, and no fault
         lab.warnings.append(_rebuilt(damage.message))
     if report.failed:
@@ -291,9 +291,7 @@ def index(
     given |= {} if languages is None else {"languages": list(languages)}
     said = Profile.of(given)  # checked before anything is read
     Chunking(chunk_size or 0)
-    reading = (
-        read_path(Path(documents), progress) if isinstance(documents, str | Path) else read_given(documents)
-    )
+    reading = read_path(Path(documents), progress) if isinstance(documents, str | Path) else read_given(documents)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
     engines = engines.with_models(settings, {}, embed_model)
     if transformations:
@@ -334,9 +332,7 @@ class Indexing:
         """Index files that were read, and keep their questions; `alongside` is for `CorpusStore.update`."""
         report = self.store.update(reading, self.progress, alongside)
         report.notes += keep_own(self.settings, self.store, reading, report.removed)
-        report.orders = [
-            one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
-        ]
+        report.orders = [one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))]
         self.finish(report)
         return report
 
@@ -353,9 +349,7 @@ class Indexing:
                 model = engines.paid.get("enrich")
                 kept = self.settings.home / "vectors" / CONTEXTS
                 prompt = store.enriched.own_prompt if self.context_prompt is None else self.context_prompt
-                enricher = (
-                    LlmEnricher(model, engines.prices, kept, self.announce, prompt) if model else offline
-                )
+                enricher = LlmEnricher(model, engines.prices, kept, self.announce, prompt) if model else offline
                 if self.context_prompt is None and enricher.own_prompt:
                     report.notes.append(KEPT_PROMPT)
                 retry = model is not None

@@ -52,9 +52,7 @@ LIST_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")  # how one begins
 _BREAK = re.compile(rf"^{LIST_ITEM.pattern}|\n{{2,}}", re.MULTILINE)
 _assumed: ContextVar[str] = ContextVar("assumed language", default="")
 _lock = threading.Lock()  # Snowball stemmers keep state between calls
-_loading = (
-    threading.Lock()
-)  # simplemma's dictionaries take up to a second to load; only one thread should do so
+_loading = threading.Lock()  # simplemma's dictionaries take up to a second to load; only one thread should do so
 
 
 class Word(NamedTuple):

@@ -81,8 +81,6 @@ def _unpack(parts: Sequence[Any], folder: Path) -> None:
 def _mapped(folder: Path) -> Sequence[Any]:
     import numpy as np
 
-    weights, priors, classes, moves, rows, features = (
-        np.load(folder / f"{name}.npy", mmap_mode="r") for name in PARTS
-    )
+    weights, priors, classes, moves, rows, features = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in PARTS)
     # A memory view gives numbers of Python, which the detector's loop over bytes needs, without a copy.
     return weights, priors, classes.tolist(), memoryview(moves), rows.tolist(), memoryview(features)

@@ -106,8 +106,7 @@ def terms_of(sentence: str) -> tuple[Term, ...]:
     pieces = [(match["number"], match[0]) for match in _PIECE.finditer(_NOT.sub(" not", sentence))]
     stems = iter(_word_terms(tuple(piece for number, piece in pieces if not number and piece != "%")))
     return tuple(
-        Term(_value(number)) if number else Term(piece) if piece == "%" else next(stems)
-        for number, piece in pieces
+        Term(_value(number)) if number else Term(piece) if piece == "%" else next(stems) for number, piece in pieces
     )
 
 

@@ -5,8 +5,7 @@ import re
 from .words import read_words
 
 NUMBER_WORDS = {
-    code: {word: value for value, word in enumerate(row.split())}
-    for code, row in read_words()["numbers"].items()
+    code: {word: value for value, word in enumerate(row.split())} for code, row in read_words()["numbers"].items()
 }
 TENS = {
     code: {word: 10 * value for value, word in enumerate(row.split(), start=2 if code == "en" else 3)}

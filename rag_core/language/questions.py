@@ -65,9 +65,7 @@ def check_question(question: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            Message("The question is not valid text (UTF-8)."), Message("Type it again.")
-        ) from error
+        raise InputError(Message("The question is not valid text (UTF-8)."), Message("Type it again.")) from error
     if not text:
         raise InputError(Message("The question is empty."), Message("Type a question."))
     if len(text) > MAX_QUESTION:

@@ -91,9 +91,7 @@ class Vocabulary:
         if (is_medicine(word) and not same) or (n <= SHORT and len(same) > 1):
             return None
         costs |= same
-        best = min(
-            costs, key=lambda each: (costs[each], -jaro_winkler_similarity(word, each), each), default=""
-        )
+        best = min(costs, key=lambda each: (costs[each], -jaro_winkler_similarity(word, each), each), default="")
         return _Found(damerau_levenshtein_distance(word, best), best) if best else None
 
 
@@ -196,18 +194,13 @@ class Spelling:
         """Whether a question has a word that is Spanish, not English, and not like an English one."""
         return any(
             word.stop
-            or (
-                self._is_word(question[word.start : word.end].lower(), "es")
-                and not self._english.nearest(word.form)
-            )
+            or (self._is_word(question[word.start : word.end].lower(), "es") and not self._english.nearest(word.form))
             for word in words_of(question, "es")
             if word.form not in self._english and not self._is_word(word.form, "en")
         )
 
 
-def count_words(
-    texts: Iterable[tuple[str, str]], names: Iterable[tuple[str, str]]
-) -> dict[str, Counter[str]]:
+def count_words(texts: Iterable[tuple[str, str]], names: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
     """How often texts have each word, by language, up to `SAMPLE_WORDS` words.
 
     `texts` are (text, language) of passages, `names` those of the thesaurus, whose words count as frequent.

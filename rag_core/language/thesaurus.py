@@ -79,16 +79,12 @@ class Thesaurus:
     reading whose cues the text has most of, and is left alone when none leads.
     """
 
-    def __init__(
-        self, concepts: Iterable[Concept], ambiguous: Mapping[str, Sequence[Reading]] | None = None
-    ) -> None:
+    def __init__(self, concepts: Iterable[Concept], ambiguous: Mapping[str, Sequence[Reading]] | None = None) -> None:
         self.concepts = {concept.id: concept for concept in concepts}
         self.ambiguous = {short: tuple(readings) for short, readings in (ambiguous or {}).items()}
         self._names = functools.cache(self._by_name)  # of a language, when it is first read
         self._cues = functools.cache(self._cues_of)
-        self._abbreviations = {
-            short: concept for concept in self.concepts.values() for short in concept.abbreviations
-        }
+        self._abbreviations = {short: concept for concept in self.concepts.values() for short in concept.abbreviations}
         shorts = [*self._abbreviations, *self.ambiguous]
         self._longest_short = max(map(len, shorts), default=0)  # characters
         self._vowelless = {short.lower(): short for short in shorts if _cannot_be_a_word(short)}
@@ -182,9 +178,7 @@ class Thesaurus:
             return []
         return [_phrases(reading.cues, language) for reading in self.ambiguous[short]]
 
-    def _by_name(
-        self, language: str
-    ) -> tuple[Mapping[tuple[str, ...], tuple[Concept, TermKind]], Mapping[str, int]]:
+    def _by_name(self, language: str) -> tuple[Mapping[tuple[str, ...], tuple[Concept, TermKind]], Mapping[str, int]]:
         """Concepts by the words of their names, then by stems; clinical terms take precedence over lay terms.
 
         With the words of the longest name that begins with a word.

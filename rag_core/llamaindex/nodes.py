@@ -204,9 +204,7 @@ class Postprocess(SelectStage):
         passage = replace(hit.passage, text=node.node.get_content())
         score = hit.score if node.score is None else node.score
         scale: Scale = hit.scale if score == hit.score else "postprocessor"
-        return replace(hit, passage=passage).with_votes(
-            Vote(self.name, ranking.query.text, rank, score, scale)
-        )
+        return replace(hit, passage=passage).with_votes(Vote(self.name, ranking.query.text, rank, score, scale))
 
 
 @dataclass(frozen=True, repr=False)

@@ -48,9 +48,7 @@ def with_prompts(strategy: Strategy, prompts: Mapping[str, BasePromptTemplate]) 
             f"{strategy.name} has no prompt {min(unknown)!r}.",
             f"Its prompts: {', '.join(templates) or 'none'}.",
         )
-    changed = {
-        name: replace(templates[name], text=_text(templates[name], prompt)) for name, prompt in given.items()
-    }
+    changed = {name: replace(templates[name], text=_text(templates[name], prompt)) for name, prompt in given.items()}
     stages = tuple(_with_templates(stage, changed) for stage in strategy.stages)
     return replace(strategy, stages=stages, controls=_controls(strategy, stages))
 
@@ -62,9 +60,7 @@ def _templates(strategy: Strategy) -> dict[str, Template]:
 def _templates_of(stage: Stage) -> Iterator[Template]:
     for one in fields(stage):  # type: ignore[arg-type]  # a stage is a dataclass
         value = getattr(stage, one.name)
-        yield from (
-            part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Template)
-        )
+        yield from (part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Template))
 
 
 def _with_templates(stage: Stage, changed: Mapping[str, Template]) -> Stage:
@@ -226,9 +222,7 @@ class StrategyQueryEngine(BaseQueryEngine):
         with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
             run = self._retrieved(query_bundle, threading.Event())
             response: RESPONSE_TYPE = (
-                StreamingResponse(run.pieces(), run.nodes, run.metadata)
-                if self._streaming
-                else run.response()
+                StreamingResponse(run.pieces(), run.nodes, run.metadata) if self._streaming else run.response()
             )
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response

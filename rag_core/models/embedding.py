@@ -213,9 +213,7 @@ def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
 def _check_count(raw: Sequence[Sequence[float]], count: int, model: str) -> None:
     if len(raw) != count:
         said = {"model": model, "got": len(raw), "count": count}
-        raise ProviderError(
-            Message("Model {model} returned {got} vectors for {count} texts.", **said), TRY_AGAIN
-        )
+        raise ProviderError(Message("Model {model} returned {got} vectors for {count} texts.", **said), TRY_AGAIN)
 
 
 def shortened(calls: Iterable[ModelCall]) -> str:

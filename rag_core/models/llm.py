@@ -79,9 +79,7 @@ class LlamaLlm:
     ) -> None:
         self.name = name
         self.provider = server.host if server else provider
-        self.key = (
-            f"{name} at {server.address if server else provider}{configuration and f', {configuration}'}"
-        )
+        self.key = f"{name} at {server.address if server else provider}{configuration and f', {configuration}'}"
         self._server = server or OPENAI_SERVER
         self._named_by = named_by
         self.model = model
@@ -271,9 +269,7 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
         )
     else:
         client = OpenAI(**shared)
-    return LlamaLlm(
-        client, model, prices, openai=True, tracker=tracker, server=server, named_by=settings.naming(model)
-    )
+    return LlamaLlm(client, model, prices, openai=True, tracker=tracker, server=server, named_by=settings.naming(model))
 
 
 def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:

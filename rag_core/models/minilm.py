@@ -148,9 +148,7 @@ def _network(weights: Path) -> InferenceSession:
     options.intra_op_num_threads = 1  # batches run at the same time instead
     # The graph already has onnxruntime's fused operators.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.add_session_config_entry(
-        "session.model_external_initializers_file_folder_path", str(weights.parent)
-    )
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
     graph = GRAPH.read_bytes().replace(location(MODEL), location(weights.name))
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 

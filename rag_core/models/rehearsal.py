@@ -119,9 +119,7 @@ class RehearsedIndex:
     def __init__(self, name: str, passages: Iterable[Passage], dimensions: int) -> None:
         self.name = name
         self._dimensions = dimensions
-        self._longest = sorted(passages, key=lambda passage: (-len(passage.indexed_text), passage.id))[
-            :MAX_DEPTH
-        ]
+        self._longest = sorted(passages, key=lambda passage: (-len(passage.indexed_text), passage.id))[:MAX_DEPTH]
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
         return self._found(("dense", vector.tobytes()), k, "cosine")
@@ -139,7 +137,5 @@ class RehearsedIndex:
         search_id = hashlib.sha256(repr(search).encode()).hexdigest()[:12]
         return [
             Hit(replace(passage, id=name, doc_id=name, text=f"{name} {passage.text}"), 1.0, scale)
-            for name, passage in (
-                (f"{search_id}:{place:03d}", one) for place, one in enumerate(self._longest[:k])
-            )
+            for name, passage in ((f"{search_id}:{place:03d}", one) for place, one in enumerate(self._longest[:k]))
         ]

@@ -155,9 +155,7 @@ LONGEST_REASON = 40  # characters of a finish reason
 # a reply that was cut off, in the words of providers; every other word is one for a normal end
 CUT = {
     "length": re.compile(r"length|max_|limit|window", re.IGNORECASE),
-    "content_filter": re.compile(
-        r"filter|safety|sensitive|prohibit|blocked|blocklist|recitation|refus", re.IGNORECASE
-    ),
+    "content_filter": re.compile(r"filter|safety|sensitive|prohibit|blocked|blocklist|recitation|refus", re.IGNORECASE),
 }
 # tokens read from a cache, as servers call them: cached_tokens, cache_read_input_tokens, prompt_cache_hit_tokens, cache_n
 FROM_CACHE = re.compile(r"cache(?!\w*miss)\w*\W{1,3}[1-9]")

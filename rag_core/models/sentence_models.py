@@ -152,9 +152,7 @@ class CrossEncoderReranker:
             ) from error
         if len(scores) != len(hits) or not all(map(math.isfinite, scores)):
             said = {"name": self.name, "count": len(hits)}
-            what = Message(
-                "The reranker {name} did not return {count} finite scores for {count} passages.", **said
-            )
+            what = Message("The reranker {name} did not return {count} finite scores for {count} passages.", **said)
             raise ProviderError(what, Message("Set RAG_RERANKER to auto or to another model."))
         return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
 

@@ -59,9 +59,7 @@ def _for(texts: Sequence[str]) -> Any:
     from tiktoken_ext import openai_public as public  # type: ignore[import-untyped]
 
     def described(load: Any) -> dict[str, Any]:
-        described = types.FunctionType(
-            public.o200k_base.__code__, {**vars(public), "load_tiktoken_bpe": load}
-        )
+        described = types.FunctionType(public.o200k_base.__code__, {**vars(public), "load_tiktoken_bpe": load})
         return described()  # type: ignore[no-any-return]
 
     words = regex.compile(described(lambda *args, **more: {})["pat_str"])

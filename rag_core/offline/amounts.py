@@ -67,9 +67,7 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
     folded = plain(composed(text).lower())
     if language in _WORDS:
         values = _VALUES[language]
-        folded = _WORDS[language].sub(
-            lambda match: str(sum(values[word] for word in match.groups() if word)), folded
-        )
+        folded = _WORDS[language].sub(lambda match: str(sum(values[word] for word in match.groups() if word)), folded)
     folded = _ONE.sub("1", folded)
     found: set[Quantity] = set()
 
@@ -92,9 +90,7 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
 def contains(evidence: frozenset[Quantity], claimed: Quantity) -> bool:
     """Whether the evidence has this number with this unit; a number without a unit may have any."""
     return any(
-        (claimed.value, claimed.unit) == (one.value, one.unit)
-        if claimed.unit
-        else claimed.number == one.number
+        (claimed.value, claimed.unit) == (one.value, one.unit) if claimed.unit else claimed.number == one.number
         for one in evidence
     )
 

@@ -25,7 +25,9 @@ from ..values.letters import without_accents
 from ..values.types import Hit, Passage, Vectors
 from .scorer import bm25_among
 
-SAME = 0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
+SAME = (
+    0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
+)
 GRAM = 4  # letters
 NEAREST = 3  # questions of a passage whose letters are compared
 REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each of its queries several times
@@ -217,10 +219,7 @@ class AskedIndex:
         letters = self._wording().cosines(question)
         counts = self._ends - self._starts
         rising = letters[np.lexsort((letters, np.repeat(np.arange(len(counts)), counts)))]
-        best = [
-            np.where(counts > i, rising[np.maximum(self._ends - 1 - i, self._starts)], 0.0)
-            for i in range(NEAREST)
-        ]
+        best = [np.where(counts > i, rising[np.maximum(self._ends - 1 - i, self._starts)], 0.0) for i in range(NEAREST)]
         worded = np.sum(best, axis=0) / np.minimum(counts, NEAREST)
         return _Compared(cosines, nearest, (nearest + worded) / 2, best[0])
 

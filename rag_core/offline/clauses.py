@@ -26,9 +26,7 @@ _IDIOMS = (
     (re.compile(r"n['’]t\b"), " not"),
 )
 # Words that exclude one another: a clause on one side is no evidence for a claim on the other.
-_CONTRASTS = [
-    [frozenset(side.split()) for side in contrast] for contrast in read_words()["claims"]["contrasts"]
-]
+_CONTRASTS = [[frozenset(side.split()) for side in contrast] for contrast in read_words()["claims"]["contrasts"]]
 SUBJECT = 1  # place of the contrast between mother and baby, for which the sentence before and the heading speak too
 
 
@@ -78,9 +76,7 @@ def read(text: str, thesaurus: Thesaurus | None) -> Clause:
         found,
         _drugs(text, words, thesaurus),
         tuple(_scopes(words)),
-        tuple(
-            frozenset(place for place, side in enumerate(contrast) if side & forms) for contrast in _CONTRASTS
-        ),
+        tuple(frozenset(place for place, side in enumerate(contrast) if side & forms) for contrast in _CONTRASTS),
     )
 
 
@@ -108,9 +104,7 @@ def _scopes(words: list[Word]) -> list[frozenset[str]]:
 def _drugs(text: str, words: list[Word], thesaurus: Thesaurus | None) -> frozenset[str]:
     mentions = thesaurus.find(text, "en") if thesaurus else ()
     known = {mention.concept.id for mention in mentions if mention.concept.kind == "drug"}
-    covered = {
-        word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")
-    }
+    covered = {word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")}
     unlisted = [word.form for word in words if word.form not in covered and is_medicine(word.form)]
     # without the ending that differs between English and Spanish
     return frozenset(known | {re.sub(r"[aeo]$", "", name) for name in unlisted})

@@ -110,9 +110,7 @@ class OfflineEngine:
         reason = translate(detect_language(question), "Closest sentence: “{sentence}”", sentence=sentence)
         return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
-    def _hypothetical_passage(
-        self, question: str, sample: int, sections: Sections, rewriter: Rewriter
-    ) -> str:
+    def _hypothetical_passage(self, question: str, sample: int, sections: Sections, rewriter: Rewriter) -> str:
         """The first-pass sentences closest to the question, for HyDE (Gao et al., ACL 2023).
 
         Each further sample takes the next sentences, and is empty when none are left. If nothing is found, the

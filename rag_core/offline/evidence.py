@@ -133,13 +133,9 @@ class PassageEvidence:
         weighing, used = self._fitted.plain, len(PLAIN)
         if asked and self._fitted.known:
             weighing, used = self._fitted.known, len(facts)
-        return EvidenceScore(
-            weighing.calibration(facts[:used]), weighing.offline if offline else weighing.model
-        )
+        return EvidenceScore(weighing.calibration(facts[:used]), weighing.offline if offline else weighing.model)
 
-    def facts(
-        self, question: str, hits: Sequence[Hit], triage: Triage, asked: AskedQuestions | None = None
-    ) -> Facts:
+    def facts(self, question: str, hits: Sequence[Hit], triage: Triage, asked: AskedQuestions | None = None) -> Facts:
         relevance = self._scorer.relevance(question, hits)
         likely = max(relevance)
         best = hits[relevance.index(likely)].passage

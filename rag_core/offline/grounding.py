@@ -114,16 +114,12 @@ class OfflineGrounder:
         checked = claims[:MOST]
         texts = [_plain(without_references(one.text)) for one in passages]
         references = {
-            copied: left
-            for one in passages
-            for copied, left in references_after_words(_plain(one.text)).items()
+            copied: left for one in passages for copied, left in references_after_words(_plain(one.text)).items()
         }
         said = {claim: _uncopied(claim.text, references) for claim in checked}
         quoted = {claim: _quoted(said[claim], texts) for claim in checked}
         left = [claim for claim in checked if not quoted[claim]]
-        matches = dict(
-            zip(left, self._matches([said[claim] for claim in left], passages, language), strict=True)
-        )
+        matches = dict(zip(left, self._matches([said[claim] for claim in left], passages, language), strict=True))
         return [
             Grounded(*claim[:3], "supported", quoted[claim], quoted[claim][0], (claim.text,))
             if quoted[claim]
@@ -131,20 +127,14 @@ class OfflineGrounder:
             for claim in checked
         ]
 
-    def _matches(
-        self, said: Sequence[str], passages: Sequence[Passage], language: str
-    ) -> Iterator[list[_Match]]:
+    def _matches(self, said: Sequence[str], passages: Sequence[Passage], language: str) -> Iterator[list[_Match]]:
         """What each claim says compared with every passage; without a claim, none is read."""
         if not said:
             return
         sources = [self._source(one.full_title, one.text, one.language) for one in passages]
         read_claims = [self._embedder.read(text, language) for text in said]
         parts = [clauses(text, self._thesaurus) for text in read_claims]
-        texts = [
-            text
-            for text, own in zip(read_claims, parts, strict=True)
-            for text in (text, *(c.text for c in own))
-        ]
+        texts = [text for text, own in zip(read_claims, parts, strict=True) for text in (text, *(c.text for c in own))]
         vectors, _ = self._embedder.embed(texts, "query", ["en"] * len(texts))
         at = 0
         for own in parts:
@@ -179,9 +169,7 @@ def _verdict(claim: Claim, matches: Sequence[_Match]) -> Grounded:
     supporting = [each for each in numbered if each[1].support == "supported"]
     n, best = (supporting or numbered)[0]
     by = tuple(
-        sorted(
-            number for number, one in numbered if one.support == best.support and one.support != "unsupported"
-        )
+        sorted(number for number, one in numbered if one.support == best.support and one.support != "unsupported")
     )
     return Grounded(*claim[:3], best.support, by, n, best.quote, best.reason)
 
@@ -226,9 +214,7 @@ def _faults(
     if clause.negated and not any(each.negated for each in evidence):
         yield _Fault(False, "The sentence has a negation that the closest passage lacks.")
     elif shared > 1 or (shared and not clause.negated):
-        yield _Fault(
-            shared > 1 and not clause.negated, "The closest passage has a negation that the sentence lacks."
-        )
+        yield _Fault(shared > 1 and not clause.negated, "The closest passage has a negation that the sentence lacks.")
     for contrast, (mine, theirs) in enumerate(zip(clause.sides, part.sides, strict=True)):
         if contrast == SUBJECT and not theirs:
             theirs = closest.whole.sides[SUBJECT] or before.sides[SUBJECT] | source.title.sides[SUBJECT]

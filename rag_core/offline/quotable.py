@@ -139,11 +139,7 @@ def quoted(text: str, language: str, best: str) -> str:
     for i in range(first, last + 1):
         block = whole[i]
         start, end = where(best, block.text) if i == place else (0, 0)
-        marked = (
-            f"{block.text[:start]}**{block.text[start:end]}**{block.text[end:]}"
-            if end > start
-            else block.text
-        )
+        marked = f"{block.text[:start]}**{block.text[start:end]}**{block.text[end:]}" if end > start else block.text
         said.append(marked if i == first else f"{block.before}{marked}")
     return "".join(said).strip() + (" …" if last < len(whole) - 1 else "")
 
@@ -164,8 +160,5 @@ def _around(whole: Sequence[Block], place: int) -> tuple[int, int]:
 def _is_heading(block: str) -> bool:
     line = block.strip()
     return (
-        "\n" not in line
-        and not LIST_ITEM.match(block)
-        and not _ENDS.search(line)
-        and len(line.split()) <= MAX_HEADING
+        "\n" not in line and not LIST_ITEM.match(block) and not _ENDS.search(line) and len(line.split()) <= MAX_HEADING
     )

@@ -86,9 +86,7 @@ def first_pass(question: str, language: str, embedder: Embedder, index: Index | 
     agreed = set.intersection(*({hit.id for hit in hits[:AGREEMENT_DEPTH]} for hits in searches))
     passages = [passage for passage in found if passage.language == language] or found
     best = [
-        passage
-        for passage in passages[:MAX_FEEDBACK_PASSAGES]
-        if passage.id in agreed and not passage.gives_orders
+        passage for passage in passages[:MAX_FEEDBACK_PASSAGES] if passage.id in agreed and not passage.gives_orders
     ]
     return Feedback(tuple(best), tuple(passages))
 
@@ -259,9 +257,7 @@ def _condensed(text: str, language: str) -> str:
     kept: dict[tuple[int, int], str] = {}
     kept_facts = facts(text, language)
     for word in words_of(text, language):
-        span = next(
-            ((fact.start, fact.end) for fact in kept_facts if fact.start <= word.start < fact.end), None
-        )
+        span = next(((fact.start, fact.end) for fact in kept_facts if fact.start <= word.start < fact.end), None)
         if span or not word.stop:
             start, end = span or (word.start, word.end)
             kept[start, end] = text[start:end]

@@ -54,9 +54,7 @@ def bm25_among(query: Mapping[str, float], passages: Sequence[Counter[str]]) -> 
     frequencies = np.array([[counts.get(term, 0) for counts in passages] for term in query], float)
     having = (frequencies > 0).sum(axis=1)
     weights = np.fromiter(query.values(), float) * idf(having, len(passages))
-    scores: Scores = weights @ (
-        frequencies * (K1 + 1) / (frequencies + K1 * (1 - B + B * lengths / lengths.mean()))
-    )
+    scores: Scores = weights @ (frequencies * (K1 + 1) / (frequencies + K1 * (1 - B + B * lengths / lengths.mean())))
     return scores
 
 
@@ -66,9 +64,7 @@ def idf(having: NDArray[np.int64] | int, passages: int) -> Scores:
     return weights
 
 
-def feedback_terms(
-    passages: Sequence[Counter[str]], leaders: Sequence[int], weights: Scores
-) -> dict[str, float]:
+def feedback_terms(passages: Sequence[Counter[str]], leaders: Sequence[int], weights: Scores) -> dict[str, float]:
     """The TERMS that best distinguish the leading passages, with their probability P(t) among them.
 
     P(t) = Σ over leaders of weight · tf / length, the weights P(passage) summing to 1: Lavrenko and Croft,
@@ -291,9 +287,7 @@ class OfflineScorer:
         score = dict(zip(others, ranked.tolist(), strict=True))
         second, first = ([-1.0, *sorted(compared.cosines.tolist())])[-2:]
         own = self._compare(question, [hit.passage for hit in hits])
-        known = (
-            self._asked.likeness(question, [hit.id for hit in hits]) if self._asked else [None] * len(hits)
-        )
+        known = self._asked.likeness(question, [hit.id for hit in hits]) if self._asked else [None] * len(hits)
         found = []
         for hit, sentence, cosine, near in zip(hits, own.sentences, own.cosines, known, strict=True):
             highest = second if cosine == first and hit.id in others else first
@@ -311,8 +305,7 @@ class OfflineScorer:
         """Estimated relevance of each passage on its own, 0 to 1; see `Calibrations`."""
         by_language = self._calibrations.relevance
         fitted = {
-            code: by_language.get(question_language(question, code)) or by_language["en"]
-            for code in _languages(hits)
+            code: by_language.get(question_language(question, code)) or by_language["en"] for code in _languages(hits)
         }
         signals = self.signals(question, hits)
         return [fitted[hit.passage.language](row) for hit, row in zip(hits, signals, strict=True)]
@@ -372,9 +365,7 @@ class OfflineScorer:
         new = {key: one for key, one in zip(keys, passages, strict=True) if key not in nearest}
         sentences = [sentences_of(passage) or (passage.text,) for passage in new.values()]
         spoken = [language for (*_, language), texts in zip(new, sentences, strict=True) for _ in texts]
-        embedded, others = self.embedder.embed(
-            [text for texts in sentences for text in texts], "passage", spoken
-        )
+        embedded, others = self.embedder.embed([text for texts in sentences for text in texts], "passage", spoken)
         headings, titles = titles_of(self.embedder, [*new.values()])
         apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if new else []
         for key, one, title in zip(new, apart, headings, strict=True):
@@ -414,9 +405,7 @@ def plain_text(passage: Passage) -> str:
 @functools.cache
 def framing_terms() -> frozenset[str]:
     """Terms missing from stop lists but found in any advice, whatever the topic."""
-    return frozenset(
-        term for language, words in read_words()["framing"].items() for term in tokens(words, language)
-    )
+    return frozenset(term for language, words in read_words()["framing"].items() for term in tokens(words, language))
 
 
 def question_language(question: str, passage: str) -> str:

@@ -97,9 +97,7 @@ class Sections:
     embedder: Embedder
     asked: AskedQuestions | None = None
 
-    def choose(
-        self, urgent: Urgent, sources: Sources, relevance: Sequence[float] | None = None
-    ) -> list[Section]:
+    def choose(self, urgent: Urgent, sources: Sources, relevance: Sequence[float] | None = None) -> list[Section]:
         """The sections to quote, best first; empty when none is good enough.
 
         The best for each part of the question; where that is one, also a second that is nearly as good, in the same
@@ -145,9 +143,7 @@ class Sections:
         emergency = urgent.triage.level == "emergency"
         return [first, *(replace(one, alone=True) if emergency else one for one in others)]
 
-    def _nearness(
-        self, question: str, asked: Sequence[str], sections: Sequence[Section]
-    ) -> NDArray[np.float64]:
+    def _nearness(self, question: str, asked: Sequence[str], sections: Sequence[Section]) -> NDArray[np.float64]:
         """(sections, parts) how near each section is to each part and to all of the question, as it counts."""
         if self.asked is None:
             return np.array([one.near.max(axis=1) for one in sections]) * NEAREST
@@ -159,9 +155,7 @@ class Sections:
         weighed: NDArray[np.float64] = (worth[:1] + worth[1:]).T / 2
         return weighed
 
-    def closest(
-        self, question: str, sentences: Sequence[Sentence], most: int, skip: int = 0
-    ) -> list[Sentence]:
+    def closest(self, question: str, sentences: Sequence[Sentence], most: int, skip: int = 0) -> list[Sentence]:
         """The nearest sentences after the `skip` very nearest, without two that say the same, in reading order."""
         if not sentences:
             return []
@@ -192,9 +186,7 @@ class Sections:
             found.append(Section(hit, said, near, says, ours, alone))
         return found
 
-    def _embed(
-        self, texts: Sequence[str], language: str = "", kind: TextKind = "passage"
-    ) -> NDArray[np.float32]:
+    def _embed(self, texts: Sequence[str], language: str = "", kind: TextKind = "passage") -> NDArray[np.float32]:
         return self.embedder.embed(texts, kind, [language] * len(texts))[0]
 
 

@@ -76,9 +76,7 @@ class Urgent:
     def suits(self, section: Sequence[Sentence]) -> bool:
         """Whether a section is not about another patient: a born baby, whom it names, or parents whose baby died."""
         text = " ".join([section[0].context, *(each.text for each in section)])
-        if is_about_born_baby(plain(self.question)) and not (
-            section[0].patient == "baby" or _BABY.search(plain(text))
-        ):
+        if is_about_born_baby(plain(self.question)) and not (section[0].patient == "baby" or _BABY.search(plain(text))):
             return False
         if section[0].patient == "bereaved" and not _OF_A_LOSS.search(plain(self.question)):
             return False
@@ -122,9 +120,7 @@ class Urgent:
     def rank_in(self, candidates: Sequence[Sentence]) -> int | None:
         """The number of the first source with sentences that say what to do now; None if there is none."""
         numbers = dict.fromkeys(each.n for each in candidates)
-        return next(
-            (n for n in numbers if any(self.directnesses([each for each in candidates if each.n == n]))), None
-        )
+        return next((n for n in numbers if any(self.directnesses([each for each in candidates if each.n == n]))), None)
 
     def _of_another_patient(self, said: Sentence) -> bool:
         """Whether a sentence is about a newborn and the question is not, or the reverse."""

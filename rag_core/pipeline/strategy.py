@@ -123,9 +123,7 @@ class Strategy:
                 calls = _once(steps, failed.calls)
                 if isinstance(failed.cause, Stopped):
                     raise Stopped(calls) from None
-                raise StageError(
-                    self.name, stage.name, failed.cause, calls, failed.exchanges
-                ) from failed.cause
+                raise StageError(self.name, stage.name, failed.cause, calls, failed.exchanges) from failed.cause
             if not first:
                 run.budget.add_reused(step.calls)
             steps.append(step if first else replace(step, reused=True))

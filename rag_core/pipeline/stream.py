@@ -169,9 +169,7 @@ def collect(events: Iterator[Event]) -> list[Trace | RagError]:
     return [outcomes[column] for column in sorted(outcomes)]
 
 
-def calls_of(
-    outcomes: Iterable[Outcome | Trace | RagError], before: Iterable[Trace] = ()
-) -> tuple[ModelCall, ...]:
+def calls_of(outcomes: Iterable[Outcome | Trace | RagError], before: Iterable[Trace] = ()) -> tuple[ModelCall, ...]:
     """The calls of a comparison's columns, once each, without those of reused traces `before` it."""
     old = {call for trace in before for call in trace.calls}
     made = dict.fromkeys(call for one in outcomes for call in one.calls)

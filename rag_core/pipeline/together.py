@@ -162,9 +162,7 @@ def _together(strategies: Sequence[Strategy], places: Sequence[int]) -> Together
         rows = [distinct.setdefault(key, len(distinct)) for key in keys]
         parents, stages = zip(*distinct, strict=True)
         levels.append(_Level(stages, np.array(parents, np.intp)))
-    searches = [
-        cast("tuple[Bm25 | Dense, ...]", cast(Retrieve, stage).retrievers) for stage in levels[0].stages
-    ]
+    searches = [cast("tuple[Bm25 | Dense, ...]", cast(Retrieve, stage).retrievers) for stage in levels[0].stages]
     depths = np.array([[one.k for one in retrievers] for retrievers in searches], np.intp)
     deepest = tuple(replace(one, k=int(k)) for one, k in zip(searches[0], depths.max(axis=0), strict=True))
     search = Strategy(model.name, (*model.stages[:position], Retrieve(deepest)))

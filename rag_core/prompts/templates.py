@@ -66,9 +66,7 @@ TRANSFORM = _rewrite("transform")
 HYPOTHETICAL = written("hypothetical", REWRITER_TEMPERATURE)
 ANALYSIS = written("analysis", reply=QueryAnalysis)
 # templates the user can select by name or start a custom one from
-READY_TEMPLATES: Mapping[str, Template] = {
-    template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)
-}
+READY_TEMPLATES: Mapping[str, Template] = {template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)}
 # those of Multi-Query Rewriter RAG, word for word
 PUBLISHED: Mapping[str, Template] = {
     name: replace(READY_TEMPLATES[name], system="", text=text) for name, text in WRITTEN["published"].items()

@@ -189,9 +189,7 @@ class Context:
             corpus = self.services.index.name.partition(",")[0]
             raise MissingResource(
                 Message("Corpus {corpus!r} has no enriched index.", corpus=corpus),
-                Message(
-                    "Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.", corpus=corpus
-                ),
+                Message("Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.", corpus=corpus),
             )
         return self.services.enriched
 

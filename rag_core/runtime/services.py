@@ -126,9 +126,7 @@ class Evidence(Protocol):
 class Grounder(Protocol):
     """Marks the sentences of an answer by how well passages support them, on this machine and without a model call."""
 
-    def ground(
-        self, claims: Sequence[Claim], passages: Sequence[Passage], language: str
-    ) -> Sequence[Grounded]:
+    def ground(self, claims: Sequence[Claim], passages: Sequence[Passage], language: str) -> Sequence[Grounded]:
         """The claims with their support; in order, but it may leave out the last of many."""
 
 

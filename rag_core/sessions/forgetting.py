@@ -88,9 +88,7 @@ class Removal:
         if self.rooms and (rooms := Rooms.opened(self.settings)):
             yield f"rooms deleted: {rooms.forget(self.rooms)}."
         if exams := Exams.opened(self.settings):
-            touched = [
-                exams.take_out(one.corpus, one.documents if one.others else None) for one in self.found
-            ]
+            touched = [exams.take_out(one.corpus, one.documents if one.others else None) for one in self.found]
             if any(touched):
                 yield f"exams that lost passages or went: {sum(touched)}."
         home, stores = self.settings.home, indexing.stores_of(self.settings)

@@ -31,9 +31,7 @@ DOUBTS = {False: "unsupported", None: "unclear"}  # of a citation
 _MARKER = re.compile(r"\[(\d+)\]")
 
 
-def report(
-    traces: Sequence[Saved], when: datetime, failures: Sequence[str] = (), language: str = "en"
-) -> str:
+def report(traces: Sequence[Saved], when: datetime, failures: Sequence[str] = (), language: str = "en") -> str:
     """A session of one question as HTML, in a language by its ISO 639-1 code; `failures` are sentences.
 
     What to do about an urgent question is read from the question again, so that it is today's advice.
@@ -163,9 +161,7 @@ class _Column:
         if answer is None:
             return None
         cited = (trace.contexts[n - 1] for n in self.cited)
-        sections: dict[tuple[str, ...], str] = {
-            (trace.corpus, one.doc_id, one.title): one.title for one in cited
-        }
+        sections: dict[tuple[str, ...], str] = {(trace.corpus, one.doc_id, one.title): one.title for one in cited}
         return Told(self.text, answer.abstained, sections)
 
     def marked(self, rank: int) -> list[Segment]:

@@ -50,8 +50,7 @@ def replay(saved: Sequence[Saved], lab: Lab, *, own_corpora: bool = True) -> lis
     """
     try:
         columns = [
-            _column(one, "" if one.corpus == saved[0].corpus or not own_corpora else one.corpus)
-            for one in saved
+            _column(one, "" if one.corpus == saved[0].corpus or not own_corpora else one.corpus) for one in saved
         ]
     except ConfigError as error:
         raise DataError(f"The session cannot be run again: {error.message}", error.next_step) from error
@@ -104,8 +103,7 @@ def _queries(then: Sequence[SavedQuery], now: Sequence[SavedQuery]) -> Iterator[
 
 def _passages(then: Sequence[SavedContext], now: Sequence[SavedContext]) -> Iterator[Difference]:
     before, after = (
-        {context.id: (rank, context) for rank, context in enumerate(contexts, start=1)}
-        for contexts in (then, now)
+        {context.id: (rank, context) for rank, context in enumerate(contexts, start=1)} for contexts in (then, now)
     )
     for identity in dict.fromkeys([*before, *after]):
         was, now_is = before.get(identity), after.get(identity)

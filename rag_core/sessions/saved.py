@@ -136,9 +136,7 @@ class _Compared(_Part):
     traces: tuple[Saved, ...]
 
 
-def session_json(
-    traces: Sequence[Trace], labels: Sequence[str] = (), voted: Sequence[bool] = ()
-) -> dict[str, Any]:
+def session_json(traces: Sequence[Trace], labels: Sequence[str] = (), voted: Sequence[bool] = ()) -> dict[str, Any]:
     """The JSON that `rag compare --json` prints, and `read_session` reads, of at least one trace of one question.
 
     `labels` are the strategies' by default, numbered where equal; `voted` says which were voted best, if there was a vote.
@@ -161,8 +159,7 @@ def session_text(traces: Sequence[Trace], voted: Sequence[bool] = ()) -> str:
 def _labels(traces: Sequence[Trace]) -> list[str]:
     names = [trace.strategy for trace in traces]
     return [
-        f"{name}_{names[:place].count(name) + 1}" if names.count(name) > 1 else name
-        for place, name in enumerate(names)
+        f"{name}_{names[:place].count(name) + 1}" if names.count(name) > 1 else name for place, name in enumerate(names)
     ]
 
 
@@ -174,9 +171,7 @@ def read_session(path: Path) -> tuple[Saved, ...]:
     except DataError as error:
         raise DataError(f"{path} is not a saved session: {error.message}", _HINT) from error
     except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
-        raise DataError(
-            f"{path} is not a saved session: it is not JSON ({why_unreadable(error)}).", _HINT
-        ) from error
+        raise DataError(f"{path} is not a saved session: it is not JSON ({why_unreadable(error)}).", _HINT) from error
 
 
 def read_text(path: Path) -> str:

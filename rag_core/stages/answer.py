@@ -124,9 +124,7 @@ class Generate(Stage):
         )
         if finish != COMPLETE:
             ctx.warn("The model's reply is incomplete (finish reason: {finish}).", finish=finish)
-            text_of_cut = translate(
-                detect_language(read), "This answer is incomplete: {why}.", why=why_cut(finish)
-            )
+            text_of_cut = translate(detect_language(read), "This answer is incomplete: {why}.", why=why_cut(finish))
             remarks = (Remark("cut", text_of_cut, ()), *remarks)
         return Answer(
             text,
@@ -148,9 +146,7 @@ def _led(answer: Answer, asked: Triage, ctx: Context) -> Answer:
             "Notice of this demonstration, not from the documents: {action}",
             action=asked.action,
         )
-        near = (
-            () if asked.level == "emergency" else answer.suggestions
-        )  # no "perhaps you meant" in an emergency
+        near = () if asked.level == "emergency" else answer.suggestions  # no "perhaps you meant" in an emergency
         return replace(answer, text=f"{notice} {answer.text}", notice=notice, suggestions=near)
     buried = translate(asked.language, "This answer does not begin with what to do now.")
     return replace(answer, remarks=(Remark("buried", buried, ()), *answer.remarks))
@@ -267,9 +263,7 @@ def grounded(text: str, hits: Sequence[Hit], ctx: Context) -> tuple[Grounded, ..
     return tuple(grounder.ground(claims(text), [hit.passage for hit in hits], language))
 
 
-def reconciled(
-    text: str, citations: Sequence[Citation], sentences: Sequence[Grounded]
-) -> tuple[Citation, ...]:
+def reconciled(text: str, citations: Sequence[Citation], sentences: Sequence[Grounded]) -> tuple[Citation, ...]:
     """The citations, judged by the sentences that cite them instead of by shared words; those of no sentence as they are.
 
     A citation is supported if its passage supports each of them, in doubt (None) if it comes close to one, else not.
@@ -277,9 +271,7 @@ def reconciled(
     places = [marker.start() for marker in MARKER.finditer(text)]
 
     def judged(citation: Citation) -> bool | None:
-        citing = [
-            one for place in citation.markers for one in sentences if one.start <= places[place] < one.end
-        ]
+        citing = [one for place in citation.markers for one in sentences if one.start <= places[place] < one.end]
         if not citing:
             return citation.supported
         if all(one.support == "supported" and citation.n in one.by for one in citing):

@@ -142,9 +142,7 @@ class FusionStage(Stage):
         scores, name, text = self.fuse(state.rankings), self.name, state.question.text
         hits = []
         # best first, equals by id: two sorts that keep order, with no pair made for each hit
-        for rank, identity in enumerate(
-            sorted(sorted(scores), key=scores.__getitem__, reverse=True), start=1
-        ):
+        for rank, identity in enumerate(sorted(sorted(scores), key=scores.__getitem__, reverse=True), start=1):
             score, found = scores[identity], first[identity]
             scale = self.scale or found.scale
             vote = Vote(name, text, rank, score, scale)

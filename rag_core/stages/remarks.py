@@ -87,9 +87,7 @@ def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
     return tuple(found.values())[:MOST_SUGGESTIONS]
 
 
-def _differs(
-    sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str, country: str
-) -> Iterator[Remark]:
+def _differs(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str, country: str) -> Iterator[Remark]:
     """Where guidance differs: both sides, once for all cited passages with the same two."""
     sides: dict[tuple[tuple[Source, ...], tuple[Source, ...]], list[int]] = {}
     for n in _numbers(sources):

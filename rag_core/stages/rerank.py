@@ -78,8 +78,7 @@ class RerankByQuestions(RerankStage):
         for i, told in zip(first, words, strict=True):
             terms[i] += (Term("their words", told, self.weight * self.WORDS),)
         return [
-            hit.with_score(_total(own), "known_questions", terms=own)
-            for hit, own in zip(ranking, terms, strict=True)
+            hit.with_score(_total(own), "known_questions", terms=own) for hit, own in zip(ranking, terms, strict=True)
         ]
 
 
@@ -169,9 +168,7 @@ def _scale(scores: Sequence[float], template: Template) -> tuple[float, str]:
             total=len(scores),
         )
     if fractions:
-        return 1.0, Message(
-            "The judge scored from 0 to 1 instead of 0 to 100; its scores were read on that scale."
-        )
+        return 1.0, Message("The judge scored from 0 to 1 instead of 0 to 100; its scores were read on that scale.")
     top = 100.0 if "100" in template.system + template.text else 1.0
     return top, Message(
         "The judge gave only the scores 0 and 1; they were read on the prompt's scale, 0 to {top:g}.", top=top
@@ -216,9 +213,7 @@ class Blend(RerankStage):
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         question = ctx.embed((ranking.query.text,))[0]
         cosines = ctx.passage_vectors(ranking.hits) @ question
-        measured = [
-            hit.with_score(float(cosine), "cosine") for hit, cosine in zip(ranking, cosines, strict=True)
-        ]
+        measured = [hit.with_score(float(cosine), "cosine") for hit, cosine in zip(ranking, cosines, strict=True)]
         return [self._blended(hit) for hit in Ranking.sort(ranking.query, measured, self.name)]
 
     def _blended(self, hit: Hit) -> Hit:

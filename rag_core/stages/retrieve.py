@@ -92,13 +92,9 @@ class Bm25(_IndexRetriever):
         Words in half of the passages or more have an idf of 0 or less; in a few documents, all words can.
         """
         ctx.note_readings((query.text,))
-        hits = ctx.index_for(enriched=self.enriched).lexical(
-            ctx.as_searched(query.text), self.k, self.k1, self.b
-        )
+        hits = ctx.index_for(enriched=self.enriched).lexical(ctx.as_searched(query.text), self.k, self.k1, self.b)
         if hits and hits[0].score <= 0:
-            ctx.warn(
-                "BM25 cannot rank these passages: the words of the question weigh nothing in so few documents."
-            )
+            ctx.warn("BM25 cannot rank these passages: the words of the question weigh nothing in so few documents.")
         return hits
 
 
@@ -169,8 +165,7 @@ class Retrieve(Stage):
         """Names for the retrievers' rankings, with the variant where two share a name."""
         kinds = [retriever.name for retriever in self.retrievers]
         return tuple(
-            one.name if kinds.count(one.name) == 1 else f"{one.name} {one.variant}".strip()
-            for one in self.retrievers
+            one.name if kinds.count(one.name) == 1 else f"{one.name} {one.variant}".strip() for one in self.retrievers
         )
 
     def flow(self, before: Flow) -> Flow:

@@ -19,9 +19,7 @@ from ..values.translation import translate
 from ..values.types import Hit, Outranked, Ranking, State, Term, Vectors, ordered_votes
 from .base import Flow, SelectStage
 
-ABSOLUTE = frozenset(
-    {"cosine", "judge", "s_final"}
-)  # scales on which a threshold means the same for any list
+ABSOLUTE = frozenset({"cosine", "judge", "s_final"})  # scales on which a threshold means the same for any list
 DECIMALS = 9  # of a cosine that MMR compares
 KEPT_COSINES = 100  # picks and questions whose cosines to all rows are kept for the next move
 
@@ -160,9 +158,7 @@ class Mmr(SelectStage):
                 rest.similarity,
             )
         )
-        scored = [
-            hits[pick.row].with_score(pick.value, "mmr", terms=self._terms(pick, hits)) for pick in picks
-        ]
+        scored = [hits[pick.row].with_score(pick.value, "mmr", terms=self._terms(pick, hits)) for pick in picks]
         return ordered_votes(scored, ranking.query, self.name)
 
     def _terms(self, pick: Pick, hits: Sequence[Hit]) -> tuple[Term, ...]:
@@ -192,9 +188,7 @@ class Pick(NamedTuple):
     nearest: int | None  # none for the first pick
 
 
-def similarities(
-    question: NDArray[np.float32], vectors: Vectors
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def similarities(question: NDArray[np.float32], vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(n,) cosines to the question and (n, n) between rows, as MMR compares them.
 
     Rounded far below float32's precision, so that equal passages stay equal whatever the product's order.
@@ -239,9 +233,7 @@ def _rows_of(vectors: Vectors) -> _Rows:
     return rows
 
 
-def mmr_split(
-    question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float
-) -> tuple[list[Pick], Rest]:
+def mmr_split(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float) -> tuple[list[Pick], Rest]:
     """The first k rows of `vectors` in MMR order, and the rows left, as they stood against the last pick.
 
     The first pick has nothing to be compared with: it is the most relevant row, and its value λ · relevance. Equal

@@ -159,9 +159,7 @@ class Rewrite(TransformStage):
         if not written:
             first = failures[0]
             raise ProviderError(
-                Message(
-                    "all {count} rewrites failed: {reason}", count=len(self.templates), reason=first.message
-                ),
+                Message("all {count} rewrites failed: {reason}", count=len(self.templates), reason=first.message),
                 first.next_step,
             )
         return tuple(written)
@@ -171,15 +169,11 @@ class Rewrite(TransformStage):
         prompts = [template.fill(question=question.text, form=form) for template in self.templates]
         written: dict[str, Query] = {}
         failures: list[RagError] = []
-        for place, (template, reply) in enumerate(
-            zip(self.templates, ctx.complete_all(prompts), strict=True)
-        ):
+        for place, (template, reply) in enumerate(zip(self.templates, ctx.complete_all(prompts), strict=True)):
             text = self._read(reply, template, ctx)
             if isinstance(text, RagError):
                 failures.append(text)
-                ctx.warn(
-                    "Rewrite {name!r} failed and was left out: {reason}", name=template.name, reason=text
-                )
+                ctx.warn("Rewrite {name!r} failed and was left out: {reason}", name=template.name, reason=text)
             elif text.casefold() in written:
                 same = written[text.casefold()].origin
                 ctx.warn(
@@ -203,9 +197,7 @@ class Rewrite(TransformStage):
         try:
             found = wordings(reply)
         except ValueError as error:
-            why = Message(
-                "the reply is not one question ({reason}): {reply}", reason=error, reply=excerpt(reply)
-            )
+            why = Message("the reply is not one question ({reason}): {reply}", reason=error, reply=excerpt(reply))
             return ProviderError(why, Message("Try again."))
         if len(found) > 1:
             ctx.warn(
@@ -292,9 +284,7 @@ class Hyde(TransformStage):
                 reason=failures[0],
             )
         question_text = question.text if self.include_question else ""
-        return (
-            Query(" ".join(passages), self.template.name, passages=passages, question_text=question_text),
-        )
+        return (Query(" ".join(passages), self.template.name, passages=passages, question_text=question_text),)
 
 
 def cleaned(reply: str) -> str:

@@ -170,9 +170,7 @@ def _check_run(stage: Stage, before: Sequence[Stage], question: str) -> None:
     )
     if stage.kind == "rerank":
         turned = replace(start, rankings=tuple(replace(one, hits=one.hits[::-1]) for one in start.rankings))
-        same = [_ids(one) for one in _run(stage, turned, services).rankings] == [
-            _ids(one) for one in after.rankings
-        ]
+        same = [_ids(one) for one in _run(stage, turned, services).rankings] == [_ids(one) for one in after.rankings]
         require(same, f"{stage.name}: the order of equal scores depends on the order they came in.")
 
 
@@ -194,9 +192,7 @@ def _check_result(stage: Stage, before: Flow, start: State, after: State, servic
             f"{stage.name} must leave one ranking for each it finds, in their order.",
         )
         if stage.kind == "select" and not any(one.hits for one in start.rankings):
-            require(
-                not any(one.hits for one in after.rankings), f"{stage.name} found hits in empty rankings."
-            )
+            require(not any(one.hits for one in after.rankings), f"{stage.name} found hits in empty rankings.")
 
 
 def _check_flow(stage: Stage, flow: Flow, after: State, services: Services) -> None:
@@ -208,9 +204,7 @@ def _check_flow(stage: Stage, flow: Flow, after: State, services: Services) -> N
         "rankings": count >= 1,
         "an answer": after.answer is not None and count == 1,
     }
-    require(
-        flow.content in fine, f"{stage.name}: its flow holds {flow.content!r}, not one of {', '.join(fine)}."
-    )
+    require(flow.content in fine, f"{stage.name}: its flow holds {flow.content!r}, not one of {', '.join(fine)}.")
     require(
         fine[flow.content],
         f"{stage.name}: its flow says {flow.content}, but it leaves {len(after.queries)} queries, {count} "
@@ -230,9 +224,7 @@ def _check_flow(stage: Stage, flow: Flow, after: State, services: Services) -> N
 def _check_ranking(stage: Stage, ranking: Ranking) -> None:
     ids = _ids(ranking)
     require(len(set(ids)) == len(ids), f"{stage.name} left a passage twice in one ranking.")
-    require(
-        all(math.isfinite(hit.score) for hit in ranking), f"{stage.name} gave a score that is not a number."
-    )
+    require(all(math.isfinite(hit.score) for hit in ranking), f"{stage.name} gave a score that is not a number.")
     if stage.kind not in ("retrieve", "fuse", "rerank"):
         return
     ordered = sorted(ranking, key=lambda hit: (-hit.score, hit.id))
@@ -261,10 +253,7 @@ def _check_votes(stage: Stage, start: State, after: State) -> None:
             came = earlier[hit.id]
             if stage.kind != "fuse":
                 came = [
-                    (one.query, old)
-                    for one in start.rankings[place : place + 1]
-                    for old in one
-                    if old.id == hit.id
+                    (one.query, old) for one in start.rankings[place : place + 1] for old in one if old.id == hit.id
                 ]
                 require(bool(came), f"{stage.name} moved a passage to another ranking: {hit.id}.")
             votes = {vote for _, old in came for vote in old.votes}
@@ -294,9 +283,7 @@ def _check_faults(stage: Stage, before: Sequence[Stage]) -> None:
         except Stopped:
             pass
         else:
-            raise AssertionError(
-                f"{stage.name} went on after the user had stopped the run: let `Stopped` through."
-            )
+            raise AssertionError(f"{stage.name} went on after the user had stopped the run: let `Stopped` through.")
     if any(call.of_language_model for call in usual.meter.calls):
         refusing = ScriptedLlm(ProviderError("The provider refused.", "Try again."))
         context = Context(replace(services, llms=dict.fromkeys(services.llms, refusing)))

@@ -76,9 +76,7 @@ def _build(recipe: Recipe, values: Values | None = None) -> Strategy:
     try:
         return recipe.build(**(values or {}))
     except Exception as error:
-        raise AssertionError(
-            f"{recipe.name} does not build with {given or 'its defaults'}: {error}"
-        ) from error
+        raise AssertionError(f"{recipe.name} does not build with {given or 'its defaults'}: {error}") from error
 
 
 def _check_runs(recipe: Recipe, strategy: Strategy) -> None:
@@ -96,9 +94,7 @@ def _check_runs(recipe: Recipe, strategy: Strategy) -> None:
     _answered(strategy, QUESTIONS[0], llm=ScriptedLlm(offline=True))
 
 
-def _answered(
-    strategy: Strategy, question: str, passages: Any = PASSAGES, llm: ScriptedLlm | None = None
-) -> Trace:
+def _answered(strategy: Strategy, question: str, passages: Any = PASSAGES, llm: ScriptedLlm | None = None) -> Trace:
     try:
         trace = strategy.run(question, sample_services(passages, llm))
     except RagError as error:
@@ -115,14 +111,10 @@ def _check_declaration(recipe: Recipe, control: Control) -> None:
     default = control.parse(control.default)
     plain = control.plain(default)
     for written in (json.loads(json.dumps(plain)), format_value(plain)):
-        require(
-            control.parse(written) == default, f"{where}: its default does not come back from {written!r}."
-        )
+        require(control.parse(written) == default, f"{where}: its default does not come back from {written!r}.")
     known = {one.name: one for one in recipe.controls}
     for other, acting in control.needs:
-        require(
-            other in known and other != control.name, f"{where} needs {other!r}, which is no other control."
-        )
+        require(other in known and other != control.name, f"{where} needs {other!r}, which is no other control.")
         for value in acting:
             known[other].parse(value)
     if not isinstance(control, Number):
@@ -158,9 +150,7 @@ def _check_effect(recipe: Recipe, control: Control) -> None:
             continue
     changed = [one for one in built if one.fingerprint != before.fingerprint]
     where = f"{recipe.name}.{control.name}"
-    require(
-        bool(changed), f"{where} changes no fingerprint: the stages do not use it, or need another control."
-    )
+    require(bool(changed), f"{where} changes no fingerprint: the stages do not use it, or need another control.")
     require(
         any(_states(one, question) != _states(before, question) for one in changed for question in QUESTIONS),
         f"{where} changes nothing in any result.",

@@ -29,9 +29,7 @@ def bold_as_html(text: str) -> str:
 def lists_as_html(drawn: str) -> str:
     """A text that is HTML already, whose line breaks are those of the text, with its lists as lists."""
     found = ((ITEM.match(line), line) for line in drawn.split("\n"))
-    return lines_as_html(
-        (marker is not None, line[marker.end() :] if marker else line) for marker, line in found
-    )
+    return lines_as_html((marker is not None, line[marker.end() :] if marker else line) for marker, line in found)
 
 
 def lines_as_html(lines: Iterable[tuple[bool, str]]) -> str:

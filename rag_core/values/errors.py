@@ -197,16 +197,12 @@ def why_unreadable(error: Exception) -> str:
 
 def unreadable(path: Path, error: Exception, step: str) -> DataError:
     """The error for a file or folder that cannot be read; `step` says what to do."""
-    return DataError(
-        Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)), step
-    )
+    return DataError(Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)), step)
 
 
 def unwritable(path: object, error: OSError, step: str) -> StorageError:
     """The error for a file or folder that cannot be written; `step` says what to do."""
-    return StorageError(
-        Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), step
-    )
+    return StorageError(Message("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), step)
 
 
 def read_data_file(path: Path, parse: Callable[[str], Read]) -> Read:

@@ -101,9 +101,7 @@ class LabelRules:
     def has(self, scorer: Scorer, model: str) -> bool:
         return self.by_rank or scorer in UNCALIBRATED or _key(scorer, model, "en") in self._thresholds
 
-    def relevance(
-        self, scorer: Scorer, scores: Sequence[float], language: str, model: str
-    ) -> list[Relevance]:
+    def relevance(self, scorer: Scorer, scores: Sequence[float], language: str, model: str) -> list[Relevance]:
         """One label per score, in rank order, by English thresholds for lack of others; raises ValueError without any."""
         if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]

@@ -40,9 +40,7 @@ def raised(text: str, before: str = "") -> str:
 
     So is a letter that marks a note of the word `before` it, but not the one of 1.ª, Dr or XXe.
     """
-    is_mark = (
-        len(text) == 1 and text.isalpha() and re.search(r"[^\W\d_]{2}$", before) and before[-2:].islower()
-    )
+    is_mark = len(text) == 1 and text.isalpha() and re.search(r"[^\W\d_]{2}$", before) and before[-2:].islower()
     if is_mark or re.fullmatch(r"[+\-\u2212]?\d+[.,]\d+", text):
         return f"^{text}"  # Unicode has no raised point, and few letters that are searched as such
     return text.translate(_RAISED) if re.fullmatch(r"[\d+\-\u2212]+", text) else text

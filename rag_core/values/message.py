@@ -10,9 +10,7 @@ from typing import Any
 NOTICE = "Demonstration, not medical advice."
 
 # Names alone, not attributes or widths: a template that was stored may come from anywhere
-_TEMPLATE = re.compile(
-    r"(?:[^{}]|{{|}}|{[A-Za-z_]\w*(?:![rs])?(?::[+]?,?(?:\.\d)?[dgf%]?)?})*", re.ASCII | re.DOTALL
-)
+_TEMPLATE = re.compile(r"(?:[^{}]|{{|}}|{[A-Za-z_]\w*(?:![rs])?(?::[+]?,?(?:\.\d)?[dgf%]?)?})*", re.ASCII | re.DOTALL)
 
 
 class Message(str):

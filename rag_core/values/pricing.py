@@ -31,9 +31,7 @@ class Price:
             1
         """
         now = today or datetime.datetime.now(datetime.UTC).date()
-        return max(
-            12 * (now.year - self.date.year) + now.month - self.date.month - (now.day < self.date.day), 0
-        )
+        return max(12 * (now.year - self.date.year) + now.month - self.date.month - (now.day < self.date.day), 0)
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
         return (input_tokens * self.input + output_tokens * self.output) / TOKENS_PER_PRICE
@@ -76,11 +74,7 @@ class PriceList:
     @property
     def writers(self) -> Mapping[str, Price]:
         """The models that charge for what they write, each without its snapshots: not embedding or local models."""
-        return {
-            model: price
-            for model, price in self._prices.items()
-            if price.output and model not in self._snapshots
-        }
+        return {model: price for model, price in self._prices.items() if price.output and model not in self._snapshots}
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
         price = self.get(model)

@@ -106,9 +106,7 @@ def read_profile(folder: Path) -> Profile | None:
         ) from error
     except ConfigError as error:
         name = error.message.partition(" ")[0]
-        number = next(
-            (n for n, line in enumerate(text.splitlines(), 1) if re.match(rf"\s*[\"']?{name}\b", line)), 1
-        )
+        number = next((n for n, line in enumerate(text.splitlines(), 1) if re.match(rf"\s*[\"']?{name}\b", line)), 1)
         raise DataError(
             Message("{path}, line {number}: {reason}", path=path, number=number, reason=error.message),
             error.next_step,

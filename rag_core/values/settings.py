@@ -53,9 +53,7 @@ class Server:
         """Whether requests stay here: the host is a loopback address, and no proxy is in between."""
         host = urlsplit(self.url or "").hostname or ""
         proxies = getproxies()
-        return _is_loopback(host) and (
-            not ({"http", "https", "all"} & proxies.keys()) or bool(proxy_bypass(host))
-        )
+        return _is_loopback(host) and (not ({"http", "https", "all"} & proxies.keys()) or bool(proxy_bypass(host)))
 
     @property
     def address(self) -> str:

@@ -119,9 +119,7 @@ def difference(sources: Sequence[Source], differs_from: Sequence[Source], langua
 
 def leading(sources: Sequence[Source], differs_from: Sequence[Source], country: str) -> tuple[Source, ...]:
     """The sources of a country, if only one of the two sides has any; otherwise none leads."""
-    ours = [
-        tuple(one for one in side if country and one.country == country) for side in (sources, differs_from)
-    ]
+    ours = [tuple(one for one in side if country and one.country == country) for side in (sources, differs_from)]
     return ours[0] or ours[1] if not all(ours) else ()
 
 
@@ -145,9 +143,7 @@ def age_note(sources: Sequence[Source], year: int | None = None) -> str:
     age = age_years(sources, year)
     if len({source.year for source in sources}) == 1:
         return Message("From {newest}, {age} years old: check for newer guidance.", newest=newest, age=age)
-    return Message(
-        "Newest source from {newest}, {age} years old: check for newer guidance.", newest=newest, age=age
-    )
+    return Message("Newest source from {newest}, {age} years old: check for newer guidance.", newest=newest, age=age)
 
 
 def sources_to_json(sources: Iterable[Source]) -> str:

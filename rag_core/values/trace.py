@@ -211,9 +211,7 @@ class Trace:
             return ()
         passages = {hit.id: hit.passage for hit in self.ranking}
         numbers = {
-            one.n: passages[one.context_id].sources
-            for one in self.answer.citations
-            if one.context_id in passages
+            one.n: passages[one.context_id].sources for one in self.answer.citations if one.context_id in passages
         }
         if not numbers or not all(is_old(sources, year) for sources in numbers.values()):
             return self.answer.remarks

@@ -80,10 +80,7 @@ def catalogue(language: str) -> gettext.NullTranslations:
 
 
 def _translated_fields(language: str, fields: Mapping[str, object]) -> dict[str, object]:
-    return {
-        name: _inside(language, value) if isinstance(value, Message) else value
-        for name, value in fields.items()
-    }
+    return {name: _inside(language, value) if isinstance(value, Message) else value for name, value in fields.items()}
 
 
 def _inside(language: str, message: Message) -> str:

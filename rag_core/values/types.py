@@ -81,9 +81,7 @@ class Passage:
         if len({*titles}) < len(titles):  # only the files tell them apart
             titles = [f"{title} [{one.doc_id}]" for title, one in zip(titles, (self, *copies), strict=True)]
         own, *others = (translate(self.language, "“{title}”", title=title) for title in titles)
-        others = [
-            f"{name} ({one.source})" if one.source else name for name, one in zip(others, copies, strict=True)
-        ]
+        others = [f"{name} ({one.source})" if one.source else name for name, one in zip(others, copies, strict=True)]
         return replace(
             self,
             source=f"{self.source or own}. {also} {', '.join(dict.fromkeys(others))}",
@@ -225,9 +223,7 @@ class Hit:
 
     def with_votes(self, *votes: Vote) -> Hit:
         """The same hit with more votes. Sweeps create millions; `replace` would take four times as long."""
-        return Hit(
-            self.passage, self.score, self.scale, self.votes + votes, self.relevance, self.note, self.terms
-        )
+        return Hit(self.passage, self.score, self.scale, self.votes + votes, self.relevance, self.note, self.terms)
 
     def with_score(self, score: float, scale: Scale, note: str = "", terms: tuple[Term, ...] = ()) -> Hit:
         return Hit(self.passage, score, scale, self.votes, self.relevance, note, terms)

@@ -27,9 +27,7 @@ def where_text(given: object) -> str:
                 raise ValueError
             tests[name] = sorted(map(value_text, values))
     except (AttributeError, ValueError):
-        raise ConfigError(
-            f"{given!r} is no filter of metadata.", 'Write {"ward": "3"}, for example.'
-        ) from None
+        raise ConfigError(f"{given!r} is no filter of metadata.", 'Write {"ward": "3"}, for example.') from None
     return json.dumps(tests, ensure_ascii=False, sort_keys=True) if tests else ""
 
 

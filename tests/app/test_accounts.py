@@ -13,9 +13,7 @@ UNCONFIRMED = {"sub": "3", "email": "ana@ward.example", "email_verified": False,
 
 
 @contextmanager
-def signed_in(
-    browser: Browser, address: str, server: OidcServer, person: dict[str, object]
-) -> Iterator[Page]:
+def signed_in(browser: Browser, address: str, server: OidcServer, person: dict[str, object]) -> Iterator[Page]:
     server.person = person
     context = browser.new_context(locale="en-GB")
     page = context.new_page()

@@ -28,9 +28,7 @@ class Server:
     def wait(self, corpus: str) -> SimpleNamespace:
         return SimpleNamespace(stream=self.stream)
 
-    def stream(
-        self, question: str, *_: object, stop: threading.Event, **__: object
-    ) -> Iterator[rag_core.StoppedEarly]:
+    def stream(self, question: str, *_: object, stop: threading.Event, **__: object) -> Iterator[rag_core.StoppedEarly]:
         with self.changed:
             self.began.append(question)
             self.changed.notify_all()

@@ -136,9 +136,7 @@ class TestGuide:
             for stage in recipe.build().stages:
                 titles = [stage_title(part) for part in stage.name.split(" ∥ ")]
                 assert all(f"<b>{title}</b>" in drawn for title in titles), titles
-            assert all(
-                f"{control.title}<br><small>{control.name}</small>" in drawn for control in recipe.controls
-            )
+            assert all(f"{control.title}<br><small>{control.name}</small>" in drawn for control in recipe.controls)
 
     def test_the_claims_stand_beside_the_stored_figures(self, app):
         guide = app.switch_page("pages/strategies/strategies.py").run()

@@ -149,9 +149,7 @@ def test_a_vote_is_in_the_history_and_in_every_file(start, tmp_path, monkeypatch
     assert found.best == best
 
     voted = [place in best for place in range(3)]
-    assert [
-        one.voted_best for one in parse_session(json.loads(session_text(run.traces, export._voted(run))))
-    ] == voted
+    assert [one.voted_best for one in parse_session(json.loads(session_text(run.traces, export._voted(run))))] == voted
     assert f"Vote while the names were hidden: {told}" in export._html(run, "en", [])
     rows = csv.DictReader(io.StringIO(passages_csv(export._session(run))))
     assert {(row["strategy"], row["voted_best"]) for row in rows} == {

@@ -157,16 +157,12 @@ class TestAnswer:
         return Column(rag_core.build("bm25"), running="Generate", **values)
 
     def test_what_was_streamed_before_a_failure_or_a_stop_stays(self):
-        column = self.column(
-            text="Cats sleep <most> of", error=ProviderError("The stream ended early.", "Run again.")
-        )
+        column = self.column(text="Cats sleep <most> of", error=ProviderError("The stream ended early.", "Run again."))
         drawn = column_parts.answer(column, 0, "ready")
         assert '<div class="rl-answer">Cats sleep &lt;most&gt; of</div>' in drawn
         assert "<b>The answer was cut off here.</b> The stream ended early.<br>Run again." in drawn
 
-        drawn = column_parts.answer(
-            self.column(text="Cats sleep", stopped="The run was stopped."), 0, "ready"
-        )
+        drawn = column_parts.answer(self.column(text="Cats sleep", stopped="The run was stopped."), 0, "ready")
         assert "Cats sleep" in drawn
         assert "<b>The answer was cut off here.</b> The run was stopped." in drawn
 
@@ -258,9 +254,7 @@ class TestStop:
         lab = SimpleNamespace(stream=lambda *_, **__: iter([rag_core.StoppedEarly(0, ())]))
         warming = cast(
             Engine,
-            SimpleNamespace(
-                settings=None, admission=Admission(1), wait=lambda corpus: ready.wait(60) and lab
-            ),
+            SimpleNamespace(settings=None, admission=Admission(1), wait=lambda corpus: ready.wait(60) and lab),
         )
         run = LiveRun(warming, QUESTION, [RERANKED])
         (column,) = run.columns

@@ -80,9 +80,10 @@ def test_an_address_sets_the_strategies_and_their_controls(drawn):
     assert drawn.selectbox(key="country").value == "GB"
     assert [drawn.selectbox(key=f"strategy.{place}").value for place in range(2)] == ["bm25", "hybrid_rrf"]
     ask(drawn, "When is anti-D given?")
-    assert [
-        column.count('<details class="rl-passage ') for column in html(drawn).split('class="rl-passages"')[1:]
-    ] == [5, 4]
+    assert [column.count('<details class="rl-passage ') for column in html(drawn).split('class="rl-passages"')[1:]] == [
+        5,
+        4,
+    ]
     assert {name: drawn.query_params[name] for name in drawn.query_params} == address | {
         "run": drawn.session_state["run"].id
     }
@@ -191,9 +192,7 @@ def test_the_table_begins_with_what_a_column_did_not_find(drawn):
     ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")
     table = re.search(r'<table class="rl-table rl-found">.*?</table>', html(drawn))
     assert table
-    rows = [
-        re.findall(r'<td class="rl-rank[^>]*>(.*?)</td>', row) for row in table[0].split("<tr class=")[1:]
-    ]
+    rows = [re.findall(r'<td class="rl-rank[^>]*>(.*?)</td>', row) for row in table[0].split("<tr class=")[1:]]
     missing = ["–" in map(text, row) for row in rows]
     assert missing == sorted(missing, reverse=True)
     assert any(missing)

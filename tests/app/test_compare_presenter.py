@@ -13,8 +13,7 @@ from playwright.sync_api import expect
 from pages.compare import asking
 
 DEMOS = [
-    entry["text"]
-    for entry in tomllib.loads((ROOT / "data" / "demo.toml").read_text(encoding="utf-8"))["question"]
+    entry["text"] for entry in tomllib.loads((ROOT / "data" / "demo.toml").read_text(encoding="utf-8"))["question"]
 ]
 
 

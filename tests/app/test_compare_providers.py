@@ -170,9 +170,7 @@ def test_two_models_and_two_corpora_beside_each_other(browser, paid, model):
 
 
 def test_contexts_are_written_through_reloads(browser, paid, model, tmp_path):
-    files = write(
-        tmp_path / "files", {f"{name}.md": f"# {name}\n\nAbout {name}." for name in ("meals", "visits")}
-    )
+    files = write(tmp_path / "files", {f"{name}.md": f"# {name}\n\nAbout {name}." for name in ("meals", "visits")})
     released = threading.Event()
     model.choose = lambda body: Held(released, Reply("About a clinic."))
     visit = Visit(browser, paid)

@@ -123,9 +123,7 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit):
     expect(visit.results_for("When should I go in? My waters broke.")).to_have_count(1, timeout=ANSWER_MS)
     visit.wait_until_done()
     visit.type("x" * 2_001)  # more than a question may have: the box keeps what it holds
-    expect(visit.page.get_by_label("Question", exact=True)).to_have_value(
-        "When should I go in?\nMy waters broke."
-    )
+    expect(visit.page.get_by_label("Question", exact=True)).to_have_value("When should I go in?\nMy waters broke.")
     hostile = "<img src=x onerror=alert(1)> **bold**"
     visit.type(hostile)
     page.keyboard.press("Control+Enter")

@@ -24,11 +24,7 @@ def test_thirty_invented_cookies_are_nobody(home):
     for value in (*invented, f"{name}x.{signature}", name, f"{name}.", f".{signature}", "é.é", ""):
         assert cookie.visitor_of({cookie.COOKIE: value}) == "", value
     assert cookie.visitor_of({}) == ""
-    assert (
-        cookie.visitor_of({cookie.COOKIE: given})
-        == name
-        != cookie.visitor_of({cookie.COOKIE: cookie.new_value()})
-    )
+    assert cookie.visitor_of({cookie.COOKIE: given}) == name != cookie.visitor_of({cookie.COOKIE: cookie.new_value()})
 
 
 def test_the_apps_of_one_state_folder_and_a_restart_know_it(home):

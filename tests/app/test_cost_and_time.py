@@ -63,9 +63,7 @@ def test_below_an_answer_each_part_has_its_tokens_its_price_and_its_time():
     )
     trace = rag_core.Trace("q", "multi_query", {}, "0" * 12, steps)
     drawn = costs.paid(column(trace))
-    rows = [
-        re.findall(r">([^<>]+)</t[hd]>", "<i>" + row.partition("</i>")[2]) for row in drawn.split("<tr>")[1:]
-    ]
+    rows = [re.findall(r">([^<>]+)</t[hd]>", "<i>" + row.partition("</i>")[2]) for row in drawn.split("<tr>")[1:]]
     assert rows == [
         ["Rewriting", "400 → 100 tokens", "$0.002000", "0.50 s"],
         ["Retrieval", "–", "–", "0.25 s"],
@@ -98,11 +96,7 @@ def test_the_parts_have_their_room_before_and_their_figures_after(full, recipe):
     strategy = recipe.build()
     before, after = costs.paid(Column(strategy)), costs.paid(column(strategy.run(QUESTION, full)))
     names = r'"rl-of-(\w+)"></i>'
-    assert (
-        re.findall(names, before)
-        == re.findall(names, after)
-        == list(bill_of(strategy.run(QUESTION, full)).parts)
-    )
+    assert re.findall(names, before) == re.findall(names, after) == list(bill_of(strategy.run(QUESTION, full)).parts)
     assert before.count(">\u00a0</td>") == 3 * before.count("<tr>")
     assert "\u00a0" not in after
 
@@ -137,8 +131,7 @@ def test_a_visitor_sees_where_time_and_money_went(drawn):
     ask(drawn.run(), ENGLISH)
     below = html(drawn).split('class="rl-paid"')[1:]
     assert [text("<" + one.partition("</table>")[0]).count("≈") for one in below] == [
-        sum(bool(line.calls) for line in bill_of(trace).parts.values())
-        for trace in drawn.session_state["run"].traces
+        sum(bool(line.calls) for line in bill_of(trace).parts.values()) for trace in drawn.session_state["run"].traces
     ]  # the offline engine's counts are its own
     assert "≈: tokens counted here" in text(explain(drawn, 2, "Cost and time"))
 

@@ -94,9 +94,7 @@ def test_every_page_at_its_address_in_both_sizes(browser, app):
 
 @pytest.mark.browser
 def test_a_comparison_and_tune_have_no_grave_violation(browser, app):
-    context = browser.new_context(
-        locale="es-ES", color_scheme="light", viewport=DESK, reduced_motion="reduce"
-    )
+    context = browser.new_context(locale="es-ES", color_scheme="light", viewport=DESK, reduced_motion="reduce")
     page = context.new_page()
     page.goto(app)
     expect(page.locator(".rl-dot")).to_have_count(1, timeout=ANSWER_MS)

@@ -18,9 +18,7 @@ from rag_core.catalog.address import to_address
 
 
 def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(start, server):
-    server.choose = lambda body: (
-        Status(404, "no such model") if role_of(body) == "answer" else Reply("anti-D weeks")
-    )
+    server.choose = lambda body: Status(404, "no such model") if role_of(body) == "answer" else Reply("anti-D weeks")
     app = start(OPENAI_BASE_URL=server.url, RAG_MODELS="no-such-model")
     columns = [rag_core.set_up("multi_query"), rag_core.set_up("bm25", model="no-such-model")]
     for name, values in to_address(columns).items():
@@ -43,13 +41,9 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(start, ser
     assert len(summaries) > 5
     assert all("rl-unlabelled" in one and "this one has written none" in one for one in summaries)
 
-    assert (
-        shown.count('class="rl-prompt"') == 3 + 1 + 1
-    )  # the rewrites and the answer that failed; the other's answer
+    assert shown.count('class="rl-prompt"') == 3 + 1 + 1  # the rewrites and the answer that failed; the other's answer
     failed = shown.partition("<h4>Answer: failed</h4>")[2].partition("</section>")[0]
-    assert "failed: Model gpt-4o: the server does not have this model." in text(
-        failed.partition("</summary>")[0]
-    )
+    assert "failed: Model gpt-4o: the server does not have this model." in text(failed.partition("</summary>")[0])
     assert ENGLISH in failed.partition("</summary>")[2]
 
 
@@ -172,9 +166,7 @@ def test_a_prompt_is_edited_checked_sent_and_read(start, server):
 
 
 PRIVATE = "Ewa Nowak, b. 1986-04-30, tel. 07700 900854: severe headache and flashing lights at 39+6, is induction safe?"
-REDACTED = (
-    "[name and date of birth], tel. [phone]: severe headache and flashing lights at 39+6, is induction safe?"
-)
+REDACTED = "[name and date of birth], tel. [phone]: severe headache and flashing lights at 39+6, is induction safe?"
 PENDING, URGENT = 'class="rl-pending"', "This may be an emergency."
 
 

@@ -45,9 +45,7 @@ def test_what_is_wrong_with_an_answer_stands_beside_it(answer):
     assert uncited.count("The answer cites none of its passages.") == 3
     assert "1 of 1 sentence supported by the passages shown" in text(uncited)
 
-    foreign = answer(
-        "La anti-D se ofrece de rutina a las mujeres Rh negativas hacia la semana 28 del embarazo [1]."
-    )
+    foreign = answer("La anti-D se ofrece de rutina a las mujeres Rh negativas hacia la semana 28 del embarazo [1].")
     first, _, _ = foreign.partition('class="rl-said')[2].partition(" data-said")
     assert "The answer is in Spanish, the question in English." in first
 
@@ -64,12 +62,8 @@ def test_a_changed_number_is_explained_below_and_a_reply_without_end_scrolls(pai
     assert "rl-supported" in (right.get_attribute("class") or "")
     assert "rl-unsupported" in (wrong.get_attribute("class") or "")
     support = page.locator(".rl-support").first
-    expect(support.locator("summary")).to_have_text(
-        "1 of 2 sentences supported by the passages shown · 1 unsupported"
-    )
-    assert (
-        page.locator(".rl-answer [tabindex]").count() == 0
-    )  # the citations and the line below are its tab stops
+    expect(support.locator("summary")).to_have_text("1 of 2 sentences supported by the passages shown · 1 unsupported")
+    assert page.locator(".rl-answer [tabindex]").count() == 0  # the citations and the line below are its tab stops
     support.locator("summary").click()
     expect(support.get_by_role("listitem").nth(1)).to_contain_text("does not say 22 weeks")
 

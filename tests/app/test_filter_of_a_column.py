@@ -16,9 +16,7 @@ SECOND = '{"ward": ["2"]}'
 
 def note(ward, state):
     text = f"The gloves lie in cupboard {ward}."
-    return rag_core.Document(
-        f"gloves{ward}", "Gloves", "en", text, metadata=(("ward", ward), ("state", state))
-    )
+    return rag_core.Document(f"gloves{ward}", "Gloves", "en", text, metadata=(("ward", ward), ("state", state)))
 
 
 @pytest.fixture

@@ -108,9 +108,7 @@ def test_documents_deleted_elsewhere_are_missed_by_name(lab, real_home, tmp_path
     ask(column, QUESTION)
     assert "Corpus &#x27;ward&#x27; has no index." in html(column)
     ask(whole, QUESTION)
-    assert [one.value for one in whole.error] == [
-        "There are no documents 'ward' here. Choose others, then press Run."
-    ]
+    assert [one.value for one in whole.error] == ["There are no documents 'ward' here. Choose others, then press Run."]
     assert HOURS in html(whole)  # from the history, which has not been told
     tune.slider(key="tune.hybrid_rrf.mmr_lambda").set_value(0.65).run()
     assert not tune.exception
@@ -119,9 +117,7 @@ def test_documents_deleted_elsewhere_are_missed_by_name(lab, real_home, tmp_path
     fresh()
 
 
-def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_history(
-    lab, real_home, tmp_path, start
-):
+def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_history(lab, real_home, tmp_path, start):
     home = tmp_path / "own"
     shutil.copytree(real_home / "corpora", home / "corpora")
     files = write(
@@ -140,9 +136,7 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
         assert {hit.passage.doc_id for hit in trace.ranking} == {
             f"{identity}.{'md' if identity == 'visits' else 'txt'}"
         }
-        asked = Asked(
-            identity, datetime.now(UTC), words, (AskedColumn("bm25", {}, trace=trace),), corpus="ward"
-        )
+        asked = Asked(identity, datetime.now(UTC), words, (AskedColumn("bm25", {}, trace=trace),), corpus="ward")
         history.add(asked)
     app.query_params["corpus"] = "ward"
     app.run().switch_page("pages/documents/documents.py").run()
@@ -155,9 +149,9 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
             app.run().text_input(key="own.sure").set_value("ward").run()
             press(app, "Delete the collection for good")
         assert {one.id for one in history.search()} == left
-        assert [
-            "Questions with its text deleted from the history: 1." in one.value for one in app.info
-        ].count(True) == 1
+        assert ["Questions with its text deleted from the history: 1." in one.value for one in app.info].count(
+            True
+        ) == 1
 
 
 @pytest.mark.parametrize("where", ["on the page", "by rag forget, which tells the app through its folder"])

@@ -33,9 +33,7 @@ def uploaded(limits: Held, files: MemoryUploadedFileManager, visitor: str, sessi
 
 def test_sixty_files_of_a_visitor_are_as_many_as_fit_over_all_of_their_sessions(files):
     limits = Held()
-    assert [uploaded(limits, files, "ana", f"s{place % 3}", 2) for place in range(60)] == [True] * 10 + [
-        False
-    ] * 50
+    assert [uploaded(limits, files, "ana", f"s{place % 3}", 2) for place in range(60)] == [True] * 10 + [False] * 50
     assert uploaded(limits, files, "ben", "s3", 20)
     assert not uploaded(limits, files, "eva", "s4", 11)  # 20 + 20 + 11 of 50
     files.remove_session_files("s3")

@@ -97,10 +97,7 @@ def questions(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Pa
     """A BEIR folder whose name, ids, titles, texts and questions are hostile."""
     made = tmp_path_factory.mktemp("sets") / "![cats](x) <b>"
     ids = ["".join(trick.split()) for trick in tricks]
-    rows = [
-        {"_id": key, "title": trick, "text": f"Cats purr {trick}"}
-        for key, trick in zip(ids, tricks, strict=True)
-    ]
+    rows = [{"_id": key, "title": trick, "text": f"Cats purr {trick}"} for key, trick in zip(ids, tricks, strict=True)]
     asked = [(f"q{row['_id']}", f"Why do cats purr {row['title']}?", {row["_id"]: 1}) for row in rows[:6]]
     beir_folder(made, asked, rows, ["test"])
     (made / "judgements.toml").write_text(f"judged_by = {json.dumps(one_line(tricks[0]))}\n")
@@ -114,9 +111,7 @@ def provider() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture(scope="module")
-def app(
-    tmp_path_factory: pytest.TempPathFactory, data: Path, questions: Path, provider: OpenAIServer
-) -> Iterator[str]:
+def app(tmp_path_factory: pytest.TempPathFactory, data: Path, questions: Path, provider: OpenAIServer) -> Iterator[str]:
     settings = {
         "OPENAI_BASE_URL": provider.url,
         "OPENAI_API_KEY": "test",

@@ -121,7 +121,5 @@ def test_passages_are_found_by_their_words_open_their_document_and_lead_to_compa
         expect(boxes.nth(place)).to_have_value("Contextual retrieval")
     address = parse_qs(urlsplit(page.url).query)
     assert address["s"] == ["contextual", "contextual"]
-    assert {name: value for name, value in address.items() if name.endswith(".enriched")} == {
-        "2.enriched": ["false"]
-    }
+    assert {name: value for name, value in address.items() if name.endswith(".enriched")} == {"2.enriched": ["false"]}
     context.close()

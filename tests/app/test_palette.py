@@ -24,8 +24,7 @@ TEXT_PAIRS = (  # text, its background: at least 4.5 to 1
     ("background", "text"), ("text", "better"), ("text", "worse"),
 )  # fmt: skip
 SHAPE_PAIRS = tuple(  # lines and marks that carry meaning: at least 3 to 1
-    (name, "background")
-    for name in ("good", "warn-line", "transform", "retrieve", "fuse", "rerank", "select", "grey")
+    (name, "background") for name in ("good", "warn-line", "transform", "retrieve", "fuse", "rerank", "select", "grey")
 )
 
 
@@ -46,9 +45,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_the_formula_gives_the_published_ratios():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#767676", "#ffffff") == pytest.approx(
-        4.54, abs=0.005
-    )  # the lightest grey that passes AA
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)  # the lightest grey that passes AA
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -10,9 +10,7 @@ FIRST = {"en-GB": "The first is better", "es-ES": "La primera es mejor"}
 
 def phone(browser: Browser, address: str, locale: str = "en-GB") -> Page:
     """A phone that has scanned the code."""
-    context = browser.new_context(
-        viewport={"width": 390, "height": 844}, locale=locale, has_touch=True, is_mobile=True
-    )
+    context = browser.new_context(viewport={"width": 390, "height": 844}, locale=locale, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(address)
     expect(page.locator(".rl-room-line")).to_be_visible()
@@ -66,9 +64,7 @@ def test_every_vote_of_three_phones_is_counted_once(browser, visit, app):
         expect(buttons.nth(place)).to_be_in_viewport(ratio=1)  # in reach before anything is scrolled
     vote(first)
     turn(first)
-    first.wait_for_function(
-        "document.querySelector('[data-testid=stMain]').scrollTop === 0"
-    )  # read from its top
+    first.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop === 0")  # read from its top
     for _ in range(3):
         vote(spanish, FIRST["es-ES"])
     late = phone(browser, address)

@@ -56,9 +56,7 @@ def opened(app: AppTest, run: str) -> AppTest:
 
 def shown(app: AppTest) -> list[str]:
     """What stands in the columns, but for the line that tells how long each stage took here."""
-    return re.findall(
-        r'<(?:div|ul|table|details|p) class="rl-(?:said|passages|rewrites|stages|table).*', html(app)
-    )
+    return re.findall(r'<(?:div|ul|table|details|p) class="rl-(?:said|passages|rewrites|stages|table).*', html(app))
 
 
 def test_a_question_is_opened_again_by_another_server_without_a_call(start, server, database):
@@ -68,9 +66,7 @@ def test_a_question_is_opened_again_by_another_server_without_a_call(start, serv
     run, calls = before.query_params["run"], len(server.requests)
     assert calls > 0
     after = opened(start(**model), run)
-    assert ["Nothing was run again." in one.value for one in after.caption if "history" in one.value] == [
-        True
-    ]
+    assert ["Nothing was run again." in one.value for one in after.caption if "history" in one.value] == [True]
     assert len(shown(after)) > 0
     assert shown(after) == shown(before)
     assert html(after).count('class="rl-paid"') == html(before).count('class="rl-paid"') == 3
@@ -88,9 +84,7 @@ def test_a_comparison_that_the_app_did_not_live_to_finish_is_kept_as_far_as_it_c
     expect(paid_visit.page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
     paid_visit.page.wait_for_url("**/?*run=*")
     run, calls = paid_visit.page.url.partition("run=")[2], len(model.requests)
-    after = opened(
-        start(RAG_HOME=str(paid_home), RAG_HISTORY="on", OPENAI_BASE_URL=model.url), run.partition("&")[0]
-    )
+    after = opened(start(RAG_HOME=str(paid_home), RAG_HISTORY="on", OPENAI_BASE_URL=model.url), run.partition("&")[0])
     assert f"Results for: {ENGLISH}" in text(html(after))
     assert html(after).count("this strategy was still running, or the app ended first") == 3
     assert not next(one for one in after.button if one.label == "Run").disabled
@@ -167,9 +161,7 @@ def test_a_history_that_cannot_be_written_costs_a_warning_and_no_answer(start, t
 
 
 @pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed")
-def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_its_address_stays(
-    start, monkeypatch
-):
+def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_its_address_stays(start, monkeypatch):
     pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
     monkeypatch.setattr(history_sync, "AGAIN_S", itertools.repeat(0.05))
     with postgres() as address, relayed(address) as relay:
@@ -197,8 +189,7 @@ def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_it
         relay.cut()
         after = opened(start(**through), run)
         assert [
-            "The history in the database of RAG_DATABASE_URL cannot be used" in one.value
-            for one in after.warning
+            "The history in the database of RAG_DATABASE_URL cannot be used" in one.value for one in after.warning
         ] == [True]
         assert after.query_params["run"] in (run, [run])
         relay.mend()

@@ -113,9 +113,7 @@ def test_citations_are_numbered_as_they_come_and_open_the_same_passages():
         "Go [1].", "Wait [2][1]."
     ]  # fmt: skip
     assert [(one.n, one.by) for one in shown.answer.sentences] == [(1, (1,)), (2, (1, 2))]
-    assert [shown.ranking.hits[one.n - 1].id for one in shown.answer.citations] == [
-        one.context_id for one in cited
-    ]
+    assert [shown.ranking.hits[one.n - 1].id for one in shown.answer.citations] == [one.context_id for one in cited]
     assert len(shown.ranking) == 11
 
 

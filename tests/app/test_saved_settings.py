@@ -139,7 +139,5 @@ def test_a_damaged_file_is_told_on_every_page_and_kept(app, tmp_path):
         app.switch_page(page).run()
         assert not app.exception
         times = told(app).count("presets.json cannot be read")
-        assert times == (
-            len(rag_core.RECIPES) if page == PAGES["strategies"] else 1
-        )  # once in each of its tabs
+        assert times == (len(rag_core.RECIPES) if page == PAGES["strategies"] else 1)  # once in each of its tabs
     assert file.read_text() == "{"

@@ -142,9 +142,7 @@ def test_markdown_shows_any_text_and_nothing_else(text):
     assert joined.replace(untrusted.JOINER, "") == shown.replace(untrusted.JOINER, "")
 
 
-@pytest.mark.parametrize(
-    "text", ["k_final", "Hybrid RRF + MMR · λ 0.3", "10:30, 2-3 mg (5 %)", "¿Qué es la RPM?"]
-)
+@pytest.mark.parametrize("text", ["k_final", "Hybrid RRF + MMR · λ 0.3", "10:30, 2-3 mg (5 %)", "¿Qué es la RPM?"])
 def test_everyday_text_is_left_as_it_is(text):
     assert untrusted.label(text) == untrusted.plain(text) == text
     assert untrusted.escape(text) == text

@@ -109,9 +109,7 @@ class TestByModel:
 
     @pytest.fixture
     def asked(self, start: Callable[..., AppTest], server: OpenAIServer) -> AppTest:
-        server.choose = with_verdict(
-            Reply(json.dumps({"1": {"verdict": "partly", "why": "from which week"}}))
-        )
+        server.choose = with_verdict(Reply(json.dumps({"1": {"verdict": "partly", "why": "from which week"}})))
         app = start(OPENAI_BASE_URL=server.url, RAG_MODEL="gpt-4o", RAG_ABSTAIN="off").run()
         return ask(app, IBUPROFEN)
 

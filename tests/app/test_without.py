@@ -43,9 +43,7 @@ def test_an_answer_that_does_not_cite_a_passage_stays(drawn):
     ask(drawn.run(), CONTRACTIONS)
     trace = drawn.session_state["run"].columns[0].trace
     cited = {one.context_id for one in trace.answer.citations}
-    last = next(
-        rank for rank in range(len(trace.ranking), 0, -1) if trace.ranking.hits[rank - 1].id not in cited
-    )
+    last = next(rank for rank in range(len(trace.ranking), 0, -1) if trace.ranking.hits[rank - 1].id not in cited)
     assert "Without this passageThe answer stays the same." in leave_out(drawn, 0, last)
     press(drawn, "Present")
     assert "data-press" not in html(drawn)
@@ -55,9 +53,7 @@ def test_a_paid_model_answers_at_a_price_and_its_failure_is_a_sentence(start, se
     app = ask(start(OPENAI_BASE_URL=server.url, RAG_MODEL="gpt-4o", RAG_ABSTAIN="off").run(), CONTRACTIONS)
     assert re.search(r"Without it: one call, about \$0\.\d+", html(app))
     sent = len(server.requests)
-    server.choose = lambda body: (
-        Reply("Rest [1].", usage=(500, 10)) if role_of(body) == "answer" else obliging(body)
-    )
+    server.choose = lambda body: Reply("Rest [1].", usage=(500, 10)) if role_of(body) == "answer" else obliging(body)
     told = leave_out(app, 0, 1)
     assert "NewRest" in told
     assert len(server.requests) == sent + 1

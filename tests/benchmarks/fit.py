@@ -136,9 +136,7 @@ def fit_calibration(judged: Judged) -> Calibration:
     return _calibration(LogisticRegression(class_weight="balanced"), values, relevant)
 
 
-def _calibration(
-    model: LogisticRegression, values: NDArray[np.float64], truth: NDArray[np.bool_]
-) -> Calibration:
+def _calibration(model: LogisticRegression, values: NDArray[np.float64], truth: NDArray[np.bool_]) -> Calibration:
     scale = StandardScaler().fit(values)
     model.fit(scale.transform(values), truth)
     weights = model.coef_[0] / scale.scale_
@@ -198,9 +196,7 @@ def shown_passages(lab: Lab, split: str) -> Shown:
                 grade = -1 if grades is None else grades.get(passage_key(hit.id), 0)
                 rows.append((language, text, strategy, cosine, grade))
     languages, questions, strategy, cosine, grade = map(np.array, zip(*rows, strict=True))
-    return Shown(
-        np.array(standing), np.array(known), languages, questions, strategy, cosine.astype(float), grade
-    )
+    return Shown(np.array(standing), np.array(known), languages, questions, strategy, cosine.astype(float), grade)
 
 
 def _asked(split: str) -> Iterator[tuple[str, str, Mapping[str, int] | None]]:
@@ -246,14 +242,10 @@ def report_chances(shown: Shown) -> None:
                 for language in LANGUAGES
                 for rows in [shown.judged(language)]
             ]
-            print(
-                f"answers among {len(chances)} passages shown, average precision, {title}: {', '.join(found)}"
-            )
+            print(f"answers among {len(chances)} passages shown, average precision, {title}: {', '.join(found)}")
 
 
-def fit_labels(
-    scores: NDArray[np.float64], grade: NDArray[np.int64], grid: NDArray[np.float64]
-) -> tuple[float, float]:
+def fit_labels(scores: NDArray[np.float64], grade: NDArray[np.int64], grid: NDArray[np.float64]) -> tuple[float, float]:
     """(high, medium)."""
 
     def share(least: int, low: float, high: float = 2.0) -> float:
@@ -323,9 +315,7 @@ def report_labels(lab: Lab, shown: Shown, split: str) -> None:
             )
 
 
-def relevance_rows(
-    relevance: Mapping[str, Calibration], answers: Calibration, known: Calibration
-) -> Iterator[str]:
+def relevance_rows(relevance: Mapping[str, Calibration], answers: Calibration, known: Calibration) -> Iterator[str]:
     """The lines of data/relevance.toml."""
     tables = [(f"relevance.{language}", fitted, Signals._fields) for language, fitted in relevance.items()]
     for title, calibration, names in [

@@ -199,9 +199,7 @@ def main() -> None:
         lines += [f"offline = {offline:.2f}", f"model = {model:.2f}"]
         for threshold in dict.fromkeys((offline, model)):
             for group in ("all", *np.unique(language)):
-                outside, inside = (
-                    left[((language == group) | (group == "all")) & (y == sort)] for sort in (0, 1)
-                )
+                outside, inside = (left[((language == group) | (group == "all")) & (y == sort)] for sort in (0, 1))
                 print(
                     f"{kind} {threshold:.2f} {group}: declines {np.mean(outside < threshold):.3f} of {len(outside)} outside, "
                     f"{np.mean(inside < threshold):.3f} of {len(inside)} inside"

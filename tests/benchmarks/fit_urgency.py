@@ -48,10 +48,7 @@ def told(rows: Sequence[dict]) -> list[list[str]]:
     kinds = tomllib.loads((DATA / "kinds.toml").read_text("utf-8"))
     ids = {name: sign for sign, names in kinds.items() for name in names}
     named = [[ids[name] for name in row["signs"] if name in ids] for row in rows]
-    named = [
-        [sign for sign in each if LEVELS_OF[sign] == row["level"]]
-        for each, row in zip(named, rows, strict=True)
-    ]
+    named = [[sign for sign in each if LEVELS_OF[sign] == row["level"]] for each, row in zip(named, rows, strict=True)]
     counts = Counter(each[0] for each in named if each)
     return [[sign for sign in each if counts[sign] >= FEWEST] for each in named]
 
@@ -149,16 +146,12 @@ def report(
         print(f"rated urgent from {least:.2f}: {shares}")
     right = np.array([name in each for name, each in zip(kind, ids, strict=True)])
     alone = worded & ~by_rule
-    print(
-        f"urgent by wording alone: {', '.join(f'{level} {(alone & (levels == level)).sum()}' for level in LEVELS)}"
-    )
+    print(f"urgent by wording alone: {', '.join(f'{level} {(alone & (levels == level)).sum()}' for level in LEVELS)}")
     for least in sorted({0.15, 0.2, 0.3, 0.4, MIN_SURE}):
         named = alone & (sure >= least)
         true = named & (levels != "routine")
         counts = ", ".join(f"{level} {(named & (levels == level)).sum()}" for level in LEVELS)
-        print(
-            f"of these a sign is named from {least:.2f}: {counts}; right in urgent ones {right[true].mean():.3f}"
-        )
+        print(f"of these a sign is named from {least:.2f}: {counts}; right in urgent ones {right[true].mean():.3f}")
 
 
 if __name__ == "__main__":

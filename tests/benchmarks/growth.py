@@ -73,9 +73,7 @@ def documents(passages: int) -> list[Document]:
             f"doc-{number:06d}",
             f"Document {number}",
             "en",
-            "\n\n".join(
-                f"## Part {place}\n\n{sections[number * SECTIONS + place]}" for place in range(SECTIONS)
-            ),
+            "\n\n".join(f"## Part {place}\n\n{sections[number * SECTIONS + place]}" for place in range(SECTIONS)),
         )
         for number in range(passages // SECTIONS)
     ]
@@ -229,13 +227,9 @@ def draw() -> None:
                 go.Scatter(x=sizes, y=[value(rows[size]) for size in sizes], name=name, mode="lines+markers", line_color=colours[name], showlegend=place == 2),
                 row=place // 2 + 1, col=place % 2 + 1,
             )  # fmt: skip
-    figure.update_xaxes(
-        type="log", title="passages", tickvals=SIZES, ticktext=[f"{size:,}" for size in SIZES]
-    )
+    figure.update_xaxes(type="log", title="passages", tickvals=SIZES, ticktext=[f"{size:,}" for size in SIZES])
     figure.update_yaxes(type="log", rangemode="tozero")
-    figure.update_layout(
-        template="plotly_white", width=1000, height=760, legend={"orientation": "h", "y": -0.12}
-    )
+    figure.update_layout(template="plotly_white", width=1000, height=760, legend={"orientation": "h", "y": -0.12})
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1020, "height": 780})
@@ -254,6 +248,4 @@ if __name__ == "__main__":
             draw()
         case given:
             sizes = [int(size) for size in given if size != "--embedded"]
-            measure(
-                sizes or SIZES, [step for step in STEPS if step not in SERVERS or "--embedded" not in given]
-            )
+            measure(sizes or SIZES, [step for step in STEPS if step not in SERVERS or "--embedded" not in given])

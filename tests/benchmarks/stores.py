@@ -77,9 +77,7 @@ def compare_searches(one: Lab, other: Lab, question: str) -> float:
     """The largest difference between the cosines of a question's best passages; its BM25 scores must be equal."""
     (vector,), _ = one.engines.embedder.embed([question])
     dense = [{hit.id: hit.score for hit in lab.index.dense(vector, DEEP)} for lab in (one, other)]
-    lexical = [
-        [(hit.id, hit.score) for hit in lab.index.lexical(question, DEEP, 1.5, 0.75)] for lab in (one, other)
-    ]
+    lexical = [[(hit.id, hit.score) for hit in lab.index.lexical(question, DEEP, 1.5, 0.75)] for lab in (one, other)]
     assert lexical[0] == lexical[1]
     assert dense[0].keys() == dense[1].keys()
     return max(abs(score - dense[1][identity]) for identity, score in dense[0].items())

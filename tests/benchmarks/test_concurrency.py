@@ -107,10 +107,7 @@ def path(lab: Lab, trace: Trace) -> dict[str, float]:
         "LlmRerank": JUDGE_PASSAGE.fill(question=trace.question, sources=Sources(hits[:1]), refused=""),
         "Generate": ANSWER.fill(question=trace.question, sources=Sources(hits)),
     }
-    return {
-        step.stage: alone(lab, calls[step.stage]) if step.stage in calls else step.seconds
-        for step in trace.steps
-    }
+    return {step.stage: alone(lab, calls[step.stage]) if step.stage in calls else step.seconds for step in trace.steps}
 
 
 @pytest.mark.parametrize("strategy", FASTER)

@@ -92,6 +92,4 @@ def test_a_question_takes_half_the_time(measured, results):
     for name, runs in measured.items():
         results.note(f"embedding a question, warm: {name}", "ms", [1000 * one.warm for one in runs])
     ours, theirs = ([one.warm for one in measured[name]] for name in ("onnxruntime", "torch"))
-    results.goal(
-        2, "embedding a question, warm", "sentence-transformers on torch", ratios(ours, theirs), 1 / 2
-    )
+    results.goal(2, "embedding a question, warm", "sentence-transformers on torch", ratios(ours, theirs), 1 / 2)

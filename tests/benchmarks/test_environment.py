@@ -62,9 +62,7 @@ def modules_of(one: Distribution) -> set[str]:
 
 
 def size(one: Distribution) -> int:
-    return sum(
-        path.stat().st_size for file in one.files or () if (path := Path(str(file.locate()))).is_file()
-    )
+    return sum(path.stat().st_size for file in one.files or () if (path := Path(str(file.locate()))).is_file())
 
 
 def test_nothing_is_installed_that_is_not_needed(results):
@@ -74,9 +72,7 @@ def test_nothing_is_installed_that_is_not_needed(results):
     everything = product | closure(asked["test"], installed)
     results.note("distributions of the product", "", [len(product)])
     results.note("distributions of the tests, besides", "", [len(everything - product)])
-    results.note(
-        "size of the product's distributions", "MB", [sum(size(installed[one]) for one in product) / 1e6]
-    )
+    results.note("size of the product's distributions", "MB", [sum(size(installed[one]) for one in product) / 1e6])
     largest = sorted(product, key=lambda one: -size(installed[one]))[:5]
     for one in largest:
         results.note(f"size of {one}", "MB", [size(installed[one]) / 1e6])

@@ -31,9 +31,7 @@ def test_reading_takes_little_time(results):
     texts = [f"{number} {paragraphs[number % len(paragraphs)]}" for number in range(PASSAGES)]
     seconds = _seconds(gloss, texts) * CORPUS / PASSAGES
     words = sum(len(text.split()) for text in texts) / PASSAGES
-    results.note(
-        f"reading Spanish: {CORPUS:,} passages of {words:.0f} words, one core", "min", [seconds / 60]
-    )
+    results.note(f"reading Spanish: {CORPUS:,} passages of {words:.0f} words, one core", "min", [seconds / 60])
 
 
 def _seconds(gloss: Gloss, texts: list[str]) -> float:

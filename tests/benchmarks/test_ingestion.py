@@ -94,6 +94,4 @@ def test_indexing_takes_little_longer_than_embedding(tmp_path, results):
     third = rag_core.index(folder, "leaflets", settings=settings)
     results.note("indexing 500 files, one of them changed", "s", [since(start)[0]])
     assert third.changed == ["leaflet-007.md"]
-    results.goal(
-        10, f"passages embedded when a file of {SECTIONS} changed", "", [third.embedded], SECTIONS, "passages"
-    )
+    results.goal(10, f"passages embedded when a file of {SECTIONS} changed", "", [third.embedded], SECTIONS, "passages")

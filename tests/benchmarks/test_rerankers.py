@@ -148,9 +148,7 @@ def test_the_offline_scorer_is_worth_its_place(name):
         spoken = np.array([q.language for q in sorted(judged.measured, key=lambda q: q.id)])
         print(f"\n{name} {split}, {len(judged.measured)} questions, first {deep} of RRF: nDCG@10")
         for label, row in scores.items():
-            by_language = " ".join(
-                f"{code} {row[spoken == code].mean():.4f}" for code in LANGUAGES.get(name, [])
-            )
+            by_language = " ".join(f"{code} {row[spoken == code].mean():.4f}" for code in LANGUAGES.get(name, []))
             print(f"  {label:<30}{row.mean():.4f}  {by_language}  {gain(row - scores[FIRST])}")
         assert scores[CHOSEN].mean() >= scores[FIRST].mean()
         assert scores[CHOSEN].mean() >= GOAL.get((name, split), 0.0)

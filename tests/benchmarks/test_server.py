@@ -66,9 +66,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
 
 
 @contextmanager
@@ -169,9 +167,7 @@ def test_the_page_is_usable_soon(home, browser, tmp_path, results):
         results.note(f"command to usable page: {name}", "s", seconds)
     for name, seconds in answered.items():
         results.note(f"command to first answer: {name}", "s", seconds)
-    results.goal(
-        3, "command to usable page", "Streamlit's hello page", ratios(usable["app"], usable["hello"]), 1.3
-    )
+    results.goal(3, "command to usable page", "Streamlit's hello page", ratios(usable["app"], usable["hello"]), 1.3)
     both = ratios(answered["app"], answered["models loaded in the script"])
     results.goal(3, "command to first answer", "the app with models loaded in its script", both, 0.5)
 
@@ -218,9 +214,7 @@ def test_sessions_take_little_memory_and_are_answered(home, browser, results):
         results.goal(12, "memory of the server after one question", "", [one], MOST_MEMORY, "MB")
         pages = [Visit(browser, address) for _ in range(PEOPLE)]
         added = (memory(pid) - one) / PEOPLE
-        results.goal(
-            12, f"memory that each of {PEOPLE} more sessions adds", "", [added], MOST_A_SESSION, "MB"
-        )
+        results.goal(12, f"memory that each of {PEOPLE} more sessions adds", "", [added], MOST_A_SESSION, "MB")
         done, replies = threading.Event(), list[float]()
 
         def probe() -> None:

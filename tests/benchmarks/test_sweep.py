@@ -47,8 +47,6 @@ def test_a_thousand_settings(name, settings, results):
             ranked = list(dict.fromkeys(hit.passage.doc_id for hit in ranking))
             assert metric(ranked, judged.qrels[question.id]) == swept.scores[row, column]
         alone.append((time.perf_counter() - started) * len(built))
-    results.note(
-        f"sweep of {len(built)} settings on {len(judged.measured)} questions: {name}", "s", [seconds]
-    )
+    results.note(f"sweep of {len(built)} settings on {len(judged.measured)} questions: {name}", "s", [seconds])
     against = f"the runs one by one, from {len(chosen)}: times faster"
     results.goal(9, f"sweep of {len(built)} settings, {name}", against, [one / seconds for one in alone], 200, at_least=True)  # fmt: skip

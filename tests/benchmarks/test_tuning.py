@@ -46,9 +46,7 @@ class Synthetic:
         random = np.random.default_rng(0)
         vectors = random.standard_normal((CANDIDATES, DIMENSIONS)).astype(np.float32)
         self._vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._passages = [
-            Passage(name, name, "", name) for name in (f"doc-{n:05d}" for n in range(CANDIDATES))
-        ]
+        self._passages = [Passage(name, name, "", name) for name in (f"doc-{n:05d}" for n in range(CANDIDATES))]
         self._rows = {passage.id: row for row, passage in enumerate(self._passages)}
         self._shuffled = random.permutation(CANDIDATES)
 
@@ -104,9 +102,7 @@ def test_a_move_on_two_thousand_candidates(slider, results):
             assert moved.ranking == scratch.ranking
     gc.unfreeze()
     results.note(f"a move of {slider} on 2,000 candidates", "ms", [1000 * one for one in moves])
-    results.note(
-        f"a whole run, to a move of {slider}", "×", [statistics.median(whole) / statistics.median(moves)]
-    )
+    results.note(f"a whole run, to a move of {slider}", "×", [statistics.median(whole) / statistics.median(moves)])
     slowest = 1000 * percentile(moves, 0.95)
     results.goal(8, f"a move of {slider} on 2,000 candidates, 95th percentile", "", [slowest], 10, "ms")
 

@@ -30,12 +30,8 @@ def values_of(control: Control) -> st.SearchStrategy[Any]:
         case Weights():
             return st.lists(st.floats(0.001, control.max), min_size=1, max_size=4)
         case Templates():
-            own = st.fixed_dictionaries(
-                {"name": st.just("own"), "text": st.just("Say {question} again: [é&=#]")}
-            )
-            return st.lists(
-                st.sampled_from(sorted(control.names)) | own, min_size=1, max_size=3, unique_by=str
-            )
+            own = st.fixed_dictionaries({"name": st.just("own"), "text": st.just("Say {question} again: [é&=#]")})
+            return st.lists(st.sampled_from(sorted(control.names)) | own, min_size=1, max_size=3, unique_by=str)
         case PromptText():
             text = " ".join(f"{{{name}}}" for name in control.fills.needed)
             return st.just(control.default.name) | st.text("é&=#z. {", max_size=400).map(

@@ -62,10 +62,7 @@ ONE = "one of standalone, synonyms, expanded, complications, or a name with a te
         (NUMBER, "half", "a number from -1 to 1", "0.25"),
         (NUMBER, True, "a number from -1 to 1", "0.25"),
         (NUMBER, "nan", "a number from -1 to 1", "0.25"),
-        *[
-            (NUMBER, value, "a number from -1 to 1", "0.25")
-            for value in (-1.01, "", None, [0.5], float("inf"))
-        ],
+        *[(NUMBER, value, "a number from -1 to 1", "0.25") for value in (-1.01, "", None, [0.5], float("inf"))],
         (WHOLE, 2.5, "a whole number from 1 to 9", "3"),
         (WHOLE, 0, "a whole number from 1 to 9", "3"),
         (WHOLE, "inf", "a whole number from 1 to 9", "3"),

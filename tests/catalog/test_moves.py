@@ -150,9 +150,7 @@ TYPES = {
 def test_a_moved_control_acts(full, recipe, control):
     """The only walk of all controls that looks at results: what a move changes, its text, and its fingerprint."""
     case = (recipe.name, control.name)
-    assert case in MOVES, (
-        f"add to MOVES a value of {'.'.join(case)} that changes a result, and what it changes"
-    )
+    assert case in MOVES, f"add to MOVES a value of {'.'.join(case)} that changes a result, and what it changes"
     move, default = MOVES[case], DEFAULTS[recipe.name][control.name]
     services = sample_services((*PASSAGES, *COPIES)) if move.copied else full
     before = run(services, recipe, move.question, **move.base)

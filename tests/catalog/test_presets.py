@@ -132,9 +132,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_as_it_is(kept, file, rag, 
 
 def test_a_control_that_is_no_longer_there_is_named(kept, file):
     file.parent.mkdir()
-    file.write_text(
-        json.dumps({"version": 1, "presets": {"hybrid_rrf": {"old": {"gone": 1}, "self": {"self": 1}}}})
-    )
+    file.write_text(json.dumps({"version": 1, "presets": {"hybrid_rrf": {"old": {"gone": 1}, "self": {"self": 1}}}}))
     for name, control in (("old", "gone"), ("self", "self")):
         with pytest.raises(RagError, match=f"no control '{control}'"):
             build(f"hybrid_rrf@{name}")

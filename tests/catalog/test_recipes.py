@@ -101,9 +101,7 @@ def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full):
     trace = run(full, RECIPES["hybrid_rrf"], mmr_lambda=1, k_final=10)
     pool = trace.steps[2].after.ranking
     (question,) = Context(full).embed((QUESTION,))
-    cosines = dict(
-        zip([hit.id for hit in pool], full.index.vectors([hit.id for hit in pool]) @ question, strict=True)
-    )
+    cosines = dict(zip([hit.id for hit in pool], full.index.vectors([hit.id for hit in pool]) @ question, strict=True))
     assert [hit.id for hit in trace.ranking] == sorted(cosines, key=lambda one: -cosines[one])
     assert [hit.id for hit in trace.ranking] != [hit.id for hit in pool]
 

@@ -167,9 +167,7 @@ def test_a_broken_package_is_named_and_harms_nothing(ward, monkeypatch, code, re
     monkeypatch.syspath_prepend(ward)
     monkeypatch.delitem(sys.modules, "bad_rag", raising=False)
     registry = Registry(OURS)
-    with pytest.warns(
-        RuntimeWarning, match="Package bad-rag 1.2 could not register 'bad = bad_rag:STRATEGY'"
-    ):
+    with pytest.warns(RuntimeWarning, match="Package bad-rag 1.2 could not register 'bad = bad_rag:STRATEGY'"):
         assert list(registry) == [*RECIPES, "ward_skip"]
     (failure,) = registry.failed
     assert reason in failure.reason

@@ -236,14 +236,10 @@ def test_a_command_that_is_interrupted_says_what_was_spent(rag, beir, server, as
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.parametrize(
-    ("options", "embedding"), [((), "openai:text-embedding-3-small"), (("--enrich",), "minilm")]
-)
+@pytest.mark.parametrize(("options", "embedding"), [((), "openai:text-embedding-3-small"), (("--enrich",), "minilm")])
 def test_ctrl_c_ends_indexing_while_the_server_is_silent(rag, beir, server, monkeypatch, options, embedding):
     def hanging(body: dict[str, Any]) -> Any:
-        if (
-            not server.requests
-        ):  # contexts are asked for several at a time; a second Ctrl-C would end the tests
+        if not server.requests:  # contexts are asked for several at a time; a second Ctrl-C would end the tests
             os.kill(os.getpid(), signal.SIGINT)
         return Hang()
 

@@ -93,9 +93,7 @@ def test_query_for_people_shows_answer_sources_and_that_it_is_no_advice(ready, r
     assert "not medical advice" in ran.out
 
 
-@pytest.mark.parametrize(
-    ("question", "words"), [(" \n", "question is empty"), ("what\udcff now", "question")]
-)
+@pytest.mark.parametrize(("question", "words"), [(" \n", "question is empty"), ("what\udcff now", "question")])
 def test_a_question_that_cannot_be_asked_is_one_line(ready, rag, question, words):
     for command in (["query", "--json"], ["compare", "--strategies", "bm25,hybrid_rrf"], ["triage"]):
         assert_one_line(rag(*command, "--", question), words, code=2)
@@ -157,9 +155,7 @@ def test_a_wrong_setting_is_one_line(lab, rag, monkeypatch, name, value, words):
 
 
 def test_a_corpus_that_was_never_indexed_names_the_command_that_makes_it(ready, rag):
-    assert_one_line(
-        rag("query", QUESTION, "--corpus", "nothere"), "'nothere'", "rag index PATH --corpus nothere"
-    )
+    assert_one_line(rag("query", QUESTION, "--corpus", "nothere"), "'nothere'", "rag index PATH --corpus nothere")
     assert not (ready / "corpora" / "nothere").exists()
 
 
@@ -168,9 +164,7 @@ def notes(ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one document, to index in a state folder of its own."""
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "tides.md").write_text(
-        "# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours."
-    )
+    (tmp_path / "notes" / "tides.md").write_text("# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours.")
     return tmp_path / "notes"
 
 

@@ -40,9 +40,7 @@ class TestCountry:
         )
 
 
-@pytest.mark.parametrize(
-    "command", [("query", CORD), ("triage", CORD), ("compare", CORD, "--strategies", "bm25")]
-)
+@pytest.mark.parametrize("command", [("query", CORD), ("triage", CORD), ("compare", CORD, "--strategies", "bm25")])
 def test_an_unknown_country_is_wrong_usage_that_lists_the_others(rag, command):
     ran = rag(*command, "--country", "XX")
     assert ran.code == 2
@@ -93,9 +91,7 @@ def test_the_numbers_are_those_of_the_chosen_country(rag, monkeypatch):
 
 
 @pytest.mark.parametrize("command", [("query",), ("compare", "--strategies", "bm25,simple_semantic")])
-def test_an_answer_to_an_urgent_question_begins_once_with_what_to_do_and_whom_to_call(
-    ready, rag, monkeypatch, command
-):
+def test_an_answer_to_an_urgent_question_begins_once_with_what_to_do_and_whom_to_call(ready, rag, monkeypatch, command):
     monkeypatch.setenv("RAG_COUNTRY", "ES")
     out = rag(command[0], NO_WISH_TO_LIVE, *command[1:]).out
     assert out.startswith("Puede ser una emergencia.")

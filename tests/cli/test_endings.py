@@ -156,9 +156,7 @@ def of_few(row: dict[str, Any]) -> dict[str, Any]:
 FEW = {"dense_8", "multi_query"}  # a pair, one of them with rewrites; all strategies take a tenth of a second
 ALL = json.loads(MEASURED.read_text(encoding="utf-8"))
 RESULTS = of_few(ALL) | {
-    "groups": {
-        name: {group: of_few(row) for group, row in rows.items()} for name, rows in ALL["groups"].items()
-    },
+    "groups": {name: {group: of_few(row) for group, row in rows.items()} for name, rows in ALL["groups"].items()},
     "rewrites": {"multi_query": ALL["rewrites"]["multi_query"]},
     "manifest": ALL["manifest"]
     | {

@@ -64,9 +64,7 @@ def history(ward: Path, home: Path, labels: LabelRules) -> History:
     assert index is not None
     kept = History.opened(Settings(home=home))
     assert kept is not None
-    services = Services(
-        index=index, embedder=WordEmbedder(), llms={"answer": ScriptedLlm("Yes [1].")}, labels=labels
-    )
+    services = Services(index=index, embedder=WordEmbedder(), llms={"answer": ScriptedLlm("Yes [1].")}, labels=labels)
     for identity, words, corpus in (
         ("a", "anti-D", "notes"),
         ("b", "hands", "notes"),
@@ -105,9 +103,7 @@ def test_rooms_with_the_text_of_a_forgotten_file_are_deleted_with_their_votes(wa
         trace = replace(asked.columns[0].trace, engine={"index": "notes, 2 documents"})
         room = opened[identity] = rooms.open_room(identity)
         question = Question(asked.question, (Candidate("one", trace), Candidate("other", trace)))
-        rooms.vote(
-            rooms.ask(room.code, room.presenter_token, question), rooms.join(room.code), Pair(0, 1), "tie"
-        )
+        rooms.vote(rooms.ask(room.code, room.presenter_token, question), rooms.join(room.code), Pair(0, 1), "tie")
     ran = rag("forget", str(ward / "a.txt"), "--yes")
     assert "rooms deleted: 1." in ran.out
     assert len(rooms.votes(opened["b"].code)) == 1
@@ -194,9 +190,7 @@ def test_json_and_filters(rag, two):
              "strategies": ["bm25"], "finished": 0}
         ],
     }  # fmt: skip
-    assert [one["id"] for one in rag("history", "--since", "2026-05-05", "--json").json["questions"]] == [
-        "id5"
-    ]
+    assert [one["id"] for one in rag("history", "--since", "2026-05-05", "--json").json["questions"]] == ["id5"]
     assert rag("history", "--strategy", "hyde").out == "No question fits.\n"
     assert rag("history", "--until", "tomorrow").code == 2
 
@@ -204,9 +198,7 @@ def test_json_and_filters(rag, two):
 def test_deleting(rag, two, monkeypatch):
     assert rag("history", "--delete", "nothing").code == 1
     assert rag("history", "--delete", "id4").out == "1 question deleted.\n"
-    monkeypatch.setattr(
-        "rag_core.cli.kept.agreed", lambda asked: not asked.startswith("Delete 1 question from ")
-    )
+    monkeypatch.setattr("rag_core.cli.kept.agreed", lambda asked: not asked.startswith("Delete 1 question from "))
     assert rag("history", "--delete", "all").code == 1
     assert two.count() == 1
     assert rag("history", "--delete", "all", "--yes").out == "1 question deleted.\n"

@@ -91,9 +91,7 @@ def test_it_answers_indexes_and_measures(python, unpacked, elsewhere):
     notes.mkdir()
     (notes / "visits.md").write_text("# Visits\n\nVisiting hours are from two to four.\n", encoding="utf-8")
     assert json.loads(python(*rag, "index", str(notes), "--corpus", "ward", "--json"))["added"]
-    found = json.loads(
-        python(*rag, "query", "visiting hours", "--corpus", "ward", "--strategy", "bm25", "--json")
-    )
+    found = json.loads(python(*rag, "query", "visiting hours", "--corpus", "ward", "--strategy", "bm25", "--json"))
     assert [one["title"] for one in found["contexts"]] == ["Visits"]
     measured = json.loads(python(*rag, "eval", "--strategies", "bm25", "--json"))
     stored = json.loads((ROOT / "data" / "results.json").read_text(encoding="utf-8"))

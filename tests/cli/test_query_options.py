@@ -41,9 +41,7 @@ def test_the_model_of_a_query(rag, opened):
 
 
 def test_the_first_strategys_corpus_is_opened_and_the_others_beside_it(rag, opened):
-    ran = rag(
-        "compare", QUESTION, "--strategies", "a=bm25,b=bm25", "--corpus", "leaflets", "--corpus", "b=ward"
-    )
+    ran = rag("compare", QUESTION, "--strategies", "a=bm25,b=bm25", "--corpus", "leaflets", "--corpus", "b=ward")
     assert ran.code == 0, ran.err
     assert opened == ["leaflets", "leaflets", "ward"]
     assert "corpus=ward" in ran.out

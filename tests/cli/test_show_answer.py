@@ -21,9 +21,7 @@ from rag_core.values.types import ModelCall
 def printed(answer: Answer, capsys: pytest.CaptureFixture[str]) -> list[str]:
     trace: Trace = replace(answered("", passage("Cats purr.")), engine={"llm": "offline"})
     (step,) = trace.steps
-    show.trace(
-        replace(trace, steps=(replace(step, after=replace(step.after, answer=answer)),)), details=False
-    )
+    show.trace(replace(trace, steps=(replace(step, after=replace(step.after, answer=answer)),)), details=False)
     return [line.strip() for line in capsys.readouterr().out.splitlines()]
 
 
@@ -43,11 +41,7 @@ def test_a_line_a_stage_their_total_and_the_price(full, capsys):
     trace = build("hybrid_rrf").run("Do cats sleep?", full)
     paid = ModelCall("answer", "gpt-4o", 1_000, 200, 0.0045, "provider")
     first, *between, last = trace.steps
-    show_bill(
-        replace(
-            trace, steps=(replace(first, reused=True), *between, replace(last, seconds=0.25, calls=(paid,)))
-        )
-    )
+    show_bill(replace(trace, steps=(replace(first, reused=True), *between, replace(last, seconds=0.25, calls=(paid,)))))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:4] == ["Bm25", "∥", "Dense", "reused"]
     assert lines[0].endswith("  1 call reused, $0")
@@ -137,9 +131,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_line_is_wider_than_the_terminal(ready, rag, beir, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    folder = (
-        tmp_path / "a folder with a name that is a good deal longer than it would have to be" / "leaflets"
-    )
+    folder = tmp_path / "a folder with a name that is a good deal longer than it would have to be" / "leaflets"
     folder.mkdir(parents=True)
     (folder / "visiting hours.md").write_text("# Visiting hours\n\nVisitors are welcome from two to eight.")
     (folder / f"{'scan' * 20}.pdf").write_bytes(b"no pdf")

@@ -23,14 +23,10 @@ from rag_core.values.answers import Answer, Citation, Remark, Suggestion
 from rag_core.values.errors import RagError
 from rag_core.values.visible import as_json, valid, visible
 
-HOSTILE = (
-    "\x1b]0;owned\x07 \x1b]8;;http://x\x1b\\ \x1b[2J \x9b31m \u202e gpj.exe \u2066 \x7f \ud83d \u2028end"
-)
+HOSTILE = "\x1b]0;owned\x07 \x1b]8;;http://x\x1b\\ \x1b[2J \x9b31m \u202e gpj.exe \u2066 \x7f \ud83d \u2028end"
 BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 ANY_TEXT = st.text(
-    st.one_of(
-        st.characters(), st.characters(max_codepoint=0xA0), st.characters(categories=["Cs", "Cf", "Zl", "Zp"])
-    )
+    st.one_of(st.characters(), st.characters(max_codepoint=0xA0), st.characters(categories=["Cs", "Cf", "Zl", "Zp"]))
 )
 fuzzed = settings(derandomize=True, max_examples=150, deadline=None)
 
@@ -143,9 +139,7 @@ def cats(rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A corpus of one hostile document."""
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     (tmp_path / "docs").mkdir()
-    text = (
-        f"# Cats {HOSTILE.replace(chr(0xD83D), '')}\n\nCats purr when they are happy \x1b[31mred \x9b31m.\n"
-    )
+    text = f"# Cats {HOSTILE.replace(chr(0xD83D), '')}\n\nCats purr when they are happy \x1b[31mred \x9b31m.\n"
     (tmp_path / "docs" / "cats\x1b[2J.md").write_text(text, encoding="utf-8")
     monkeypatch.setenv("RAG_LLM", "offline")
     ran = rag("index", str(tmp_path / "docs"), "--corpus", "cats")
@@ -220,7 +214,5 @@ def printing(source: str) -> list[str]:
                 "rich",
                 "typer",
             ):
-                found += [
-                    one.name for one in names if one.name in ("echo", "secho", "confirm", "print", "Console")
-                ]
+                found += [one.name for one in names if one.name in ("echo", "secho", "confirm", "print", "Console")]
     return found

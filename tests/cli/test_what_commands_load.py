@@ -48,8 +48,6 @@ def test_a_keyword_search_opens_no_vector_store(lab, real_home):
         f"    sys.stderr.write(' '.join(sorted({watched!r} & sys.modules.keys())))\n"
     )
     environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
-    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     assert ran.stderr == "onnxruntime"  # the offline engine compares sentences
     assert json.loads(ran.stdout)["answer"]["text"] == lab.run("When is anti-D given?", "bm25").answer.text

@@ -45,9 +45,7 @@ def home(lab, real_home, tmp_path, monkeypatch):
 def few(monkeypatch):
     """Of the hundreds of judged questions, five: each is asked as all are."""
     every = once.read_judged
-    monkeypatch.setattr(
-        once, "read_judged", lambda *given: replace(read := every(*given), questions=read.measured[:5])
-    )
+    monkeypatch.setattr(once, "read_judged", lambda *given: replace(read := every(*given), questions=read.measured[:5]))
 
 
 @pytest.mark.parametrize("page", WRITTEN)
@@ -82,9 +80,7 @@ def test_the_program_of_a_job_runs_and_is_short(program, capsys):
 
 
 def test_the_example_package_installs_and_brings_its_strategy(tmp_path, monkeypatch):
-    source = shutil.copytree(
-        EXAMPLES / "ward_rag", tmp_path / "source"
-    )  # a build writes beside what it builds
+    source = shutil.copytree(EXAMPLES / "ward_rag", tmp_path / "source")  # a build writes beside what it builds
     install = [
         "-m",
         "pip",
@@ -104,10 +100,7 @@ def test_the_example_package_installs_and_brings_its_strategy(tmp_path, monkeypa
     check_stage(module.EveryOther())
     check_strategy(strategy)
     (shown,) = [block for block in blocks("docs/strategies.md") if block.startswith("# ward_rag.py")]
-    assert (
-        shown.partition("\n")[2]
-        == (EXAMPLES / "ward_rag" / "ward_rag.py").read_text("utf-8").partition("\n\n")[2]
-    )
+    assert shown.partition("\n")[2] == (EXAMPLES / "ward_rag" / "ward_rag.py").read_text("utf-8").partition("\n\n")[2]
 
 
 def test_the_examples_are_typed(tmp_path):

@@ -20,9 +20,7 @@ IMAGE = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
 LOCK = (ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8")
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8")
 NGINX = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
-SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))[
-    "services"
-]
+SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))["services"]
 
 
 def test_every_variable_is_one_that_the_app_or_streamlit_reads():
@@ -46,9 +44,7 @@ def test_the_image_installs_the_tested_versions_each_by_its_hash():
     listed = re.findall(r"^([\w.-]+)(?:\[\w+\])?==(\S+) (?:; .+ )?\\\n +--hash=sha256:", LOCK, re.MULTILINE)
     tested = dict(re.findall(r"^([\w.-]+)==(\S+)$", CONSTRAINTS, re.MULTILINE))
     versions = {_plain(name): version for name, version in tested.items()}
-    ours = {
-        _plain(name): version for name, version in listed if name != "setuptools"
-    }  # builds, and is torch's
+    ours = {_plain(name): version for name, version in listed if name != "setuptools"}  # builds, and is torch's
     assert ours.items() <= versions.items()
     assert len(listed) == len(re.findall("^[^ #]", LOCK, re.MULTILINE))
     assert f" torch=={versions['torch']} " in IMAGE
@@ -109,8 +105,6 @@ def test_every_import_of_the_product_is_declared():
     foreign = imported.keys() - sys.stdlib_module_names - {"rag_core", "pages"}
     assert {"streamlit", "yaml"} <= foreign
     undeclared = {
-        name: imported[name]
-        for name in foreign
-        if declared.isdisjoint(map(_name, distributions.get(name, ())))
+        name: imported[name] for name in foreign if declared.isdisjoint(map(_name, distributions.get(name, ())))
     }
     assert undeclared == {}

@@ -187,8 +187,7 @@ def test_questions_without_a_passage_are_lost():
 
 ROWS = {
     split: [
-        json.loads(line)
-        for line in (ROOT / "data" / "abstention" / f"{split}.jsonl").read_text("utf-8").splitlines()
+        json.loads(line) for line in (ROOT / "data" / "abstention" / f"{split}.jsonl").read_text("utf-8").splitlines()
     ]
     for split in ("dev", "test")
 }
@@ -222,9 +221,7 @@ def test_an_answerable_question_names_its_section_and_another_says_what_is_missi
 def test_reading_gives_questions_with_whether_they_are_outside():
     found = read_abstention(ROOT / "data", "dev")
     assert Counter(found.values()) == {True: 60, False: 30}
-    assert {one.text: outside for one, outside in found.items()} == {
-        row["text"]: row["outside"] for row in ROWS["dev"]
-    }
+    assert {one.text: outside for one, outside in found.items()} == {row["text"]: row["outside"] for row in ROWS["dev"]}
 
 
 @pytest.mark.parametrize("line", ["{", '{"text": "no language"}'])

@@ -163,9 +163,7 @@ class TestWhatIsNotAsItShouldBe:
         assert said == "Grades written with a decimal point: 3; they are whole numbers."
 
     def test_a_question_that_is_a_document_is_told_apart_from_one_judged_for_itself(self, tmp_path):
-        corpus = (
-            CORPUS + '{"_id": "q1", "text": "a"}\n{"_id": "q2", "text": "b"}\n{"_id": "q4", "text": "c"}\n'
-        )
+        corpus = CORPUS + '{"_id": "q1", "text": "a"}\n{"_id": "q2", "text": "b"}\n{"_id": "q4", "text": "c"}\n'
         judged, said = self.read(tmp_path, "q2\tq2\t1\n", corpus=corpus)
         assert judged.also_documents == {"q1"}
         assert said == "Questions that are documents too: 1; each is left out of what it finds."

@@ -57,9 +57,7 @@ def test_all_other_files_of_a_hostile_folder_are_read(hostile):
     good = {f"good-{number}.txt" for number in range(GOOD)} | {"cross/a.txt", "crossed/b.txt"}
     odd = {name for name, (_, reason) in FILES.items() if not reason}
     assert {document.id for document in hostile.documents} == good | odd
-    assert set(failures(hostile)) == {name for name, (_, reason) in FILES.items() if reason} | {
-        r"caf\xe9.txt"
-    }
+    assert set(failures(hostile)) == {name for name, (_, reason) in FILES.items() if reason} | {r"caf\xe9.txt"}
     assert "not UTF-8" in failures(hostile)[r"caf\xe9.txt"]
 
 
@@ -266,9 +264,7 @@ def test_our_own_files_are_read_in_this_process_with_the_same_documents_and_faul
         "bad.md": "---\nid: [\nsources: []\n---\nWords.",
     }
     files |= {"rows.jsonl": '{"_id": 1, "text": "One."}\n{', "odd.txt": b"\xff", "empty.txt": " "}
-    write(
-        tmp_path, files | {"broken.pdf": b"%PDF-1.4", "spanish.txt": "La matrona mide la presión arterial."}
-    )
+    write(tmp_path, files | {"broken.pdf": b"%PDF-1.4", "spanish.txt": "La matrona mide la presión arterial."})
     ours = read_path(tmp_path, trusted=True)
     assert started == []
     assert read_path(tmp_path) == ours
@@ -277,9 +273,7 @@ def test_our_own_files_are_read_in_this_process_with_the_same_documents_and_faul
     assert {document.id: document.language for document in ours.documents}["spanish.txt"] == "es"
 
 
-def test_opening_the_built_in_corpus_starts_no_process_and_another_folder_of_data_does(
-    lab, tmp_path, started
-):
+def test_opening_the_built_in_corpus_starts_no_process_and_another_folder_of_data_does(lab, tmp_path, started):
     assert open_lab(settings=lab.settings, engines=lab.engines).index.manifest.documents
     assert started == []
     write(tmp_path / "data" / "corpus", {"a.txt": "Words."})

@@ -44,17 +44,13 @@ def test_a_planted_text_is_hidden_unread_marked_or_text(suite, planted):
     text = " ".join(f"{one.id} {one.title} {one.text}" for one in documents)
     hidden = " ".join(piece for one in documents for piece in one.hidden)
     orders = any(gives_orders(part) for one in documents for part in (one.id, one.title, one.text))
-    payload = letters(
-        html.unescape(planted.payload) if planted.file.endswith((".html", ".md")) else planted.payload
-    )
+    payload = letters(html.unescape(planted.payload) if planted.file.endswith((".html", ".md")) else planted.payload)
     match planted.read_as:
         case "hidden":
             assert hidden
             assert "moondrops" not in letters(text)
             assert not payload or payload[:60] not in letters(text)
-            assert not re.search(
-                "ignor[ea] (previous|las)|clinic next door|stopping all medicines|no vacunar", text
-            )
+            assert not re.search("ignor[ea] (previous|las)|clinic next door|stopping all medicines|no vacunar", text)
         case "unread":
             assert "127.0.0.1" not in text
             assert "base64" not in text
@@ -170,9 +166,7 @@ def test_the_marks_of_our_own_sources_keep_working(tmp_path):
     ],
 )
 def test_a_header_of_any_schema_is_no_text_and_is_reported(tmp_path, header, title, hidden):
-    document = read_one(
-        tmp_path, "a.md", f"{header}\nVisitors are welcome.\n\n---\n\nPlease wash your hands.\n"
-    )
+    document = read_one(tmp_path, "a.md", f"{header}\nVisitors are welcome.\n\n---\n\nPlease wash your hands.\n")
     assert document.title == title
     assert document.text.split("\n") == [
         "Visitors are welcome.",

@@ -26,9 +26,7 @@ IRON, ZINC = '{"_id": "1", "text": "Iron."}', '{"_id": "2", "text": "Zinc."}'
     ],
     ids=["null", "null text", "cut off", "an id again", "several", "null in an array", "an open string", "a comma", "as jq writes", "cut between rows", "more behind it", "one line"],
 )  # fmt: skip
-def test_a_row_that_cannot_be_read_is_told_with_its_line_and_the_others_are_read(
-    tmp_path, name, content, told
-):
+def test_a_row_that_cannot_be_read_is_told_with_its_line_and_the_others_are_read(tmp_path, name, content, told):
     reading = read_path(write(tmp_path, {name: content}), trusted=True)
     assert [document.text for document in reading.documents] == ["Iron.", "Zinc."]
     ((_, reason),) = reading.failed

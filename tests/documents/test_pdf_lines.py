@@ -29,9 +29,7 @@ def pages(*streams: str) -> bytes:
         fonts[NameObject("/F2")] = font
         for name, first in (("/F3", 0xF0B7), ("/F4", 0x5D0)):
             fonts[NameObject(name)] = mapped(first)
-        forms = {
-            NameObject(name): writer._add_object(form(at(72, 100, "Rest."), fonts)) for name in ("/X1", "/X2")
-        }
+        forms = {NameObject(name): writer._add_object(form(at(72, 100, "Rest."), fonts)) for name in ("/X1", "/X2")}
         resources[NameObject("/XObject")] = DictionaryObject(forms)
         content = StreamObject()
         content.set_data(stream.encode("cp1252"))
@@ -149,8 +147,7 @@ def test_a_sentence_goes_on_over_a_page_without_what_stands_at_its_edges(tmp_pat
 def test_two_pages_that_a_number_counts_are_enough_for_the_header_of_a_chapter(tmp_path):
     drawn = [framed(number, "Rest.", of=9) for number in (1, 2)] + [at(72, 740, "Walk.")] * 3
     assert (
-        words(read_one(tmp_path, "a.pdf", pages(*drawn)))
-        == "Maple ward 12 Rest. Maple ward 12 Rest. Walk. Walk. Walk."
+        words(read_one(tmp_path, "a.pdf", pages(*drawn))) == "Maple ward 12 Rest. Maple ward 12 Rest. Walk. Walk. Walk."
     )
 
 

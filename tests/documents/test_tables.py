@@ -42,9 +42,7 @@ def book(rows: list[list[object]], change: Callable[[Any], object] = lambda shee
     return held.getvalue()
 
 
-def with_parts(
-    content: bytes, changes: dict[str, tuple[str, str]], added: dict[str, str] | None = None
-) -> bytes:
+def with_parts(content: bytes, changes: dict[str, tuple[str, str]], added: dict[str, str] | None = None) -> bytes:
     """An archive with changed and added parts: what openpyxl does not write.
 
     Args:
@@ -109,9 +107,7 @@ def test_every_cell_of_a_row_is_in_its_text(tmp_path, table, expected):
     ],
     ids=["MySQL, quoted", "MySQL, tabs", "Excel with folders", "Spark", "blanks after commas"],
 )
-def test_signs_in_cells_are_escaped_as_the_program_that_wrote_the_file_escapes_them(
-    tmp_path, table, expected
-):
+def test_signs_in_cells_are_escaped_as_the_program_that_wrote_the_file_escapes_them(tmp_path, table, expected):
     (document,) = read(tmp_path, table)
     assert (document.text, document.hidden) == (expected, ())
 
@@ -549,17 +545,16 @@ PARTS = {
 
 
 def test_text_boxes_pictures_and_conversations_are_reported(tmp_path):
-    legacy = f'<comments xmlns="{SPREADSHEET}"><comment ref="B2"><text><t>[Threaded comment]</t></text></comment></comments>'
+    legacy = (
+        f'<comments xmlns="{SPREADSHEET}"><comment ref="B2"><text><t>[Threaded comment]</t></text></comment></comments>'
+    )
     parts = {**{name: part for name, (part, _) in PARTS.items()}, "comments1": legacy}
     relations = "".join(
-        f'<Relationship Id="r{number}" Type="any" Target="../{name}.xml"/>'
-        for number, name in enumerate(parts)
+        f'<Relationship Id="r{number}" Type="any" Target="../{name}.xml"/>' for number, name in enumerate(parts)
     )
     space = "http://schemas.openxmlformats.org/package/2006/relationships"
     added = {f"xl/{name}.xml": part for name, part in parts.items()}
-    added["xl/worksheets/_rels/sheet1.xml.rels"] = (
-        f'<Relationships xmlns="{space}">{relations}</Relationships>'
-    )
+    added["xl/worksheets/_rels/sheet1.xml.rels"] = f'<Relationships xmlns="{space}">{relations}</Relationships>'
     document = read_one(tmp_path, "t.xlsx", with_parts(book([HEAD, IRON]), {}, added))
     assert set(document.hidden) == {"pictures (1)", *(told for _, told in PARTS.values())}
 

@@ -104,9 +104,9 @@ def test_what_is_not_read_is_reported(tmp_path, inside, told):
 
 @pytest.mark.parametrize(("part", "kind"), [("footnotes", "footnote"), ("endnotes", "endnote")])
 def test_a_note_stands_beside_its_sentence(tmp_path, part, kind):
-    body = paragraph(
-        run("Give 2 g."), f'<w:r><w:{kind}Reference w:id="2"/></w:r>', run("Then wait.")
-    ) + paragraph(run("The end."))
+    body = paragraph(run("Give 2 g."), f'<w:r><w:{kind}Reference w:id="2"/></w:r>', run("Then wait.")) + paragraph(
+        run("The end.")
+    )
     document = read_one(tmp_path, "ward.docx", word(body, {part: note(kind, "Not in asthma.")}))
     assert words(document) == "Give 2 g. (Not in asthma.) Then wait. The end."
     assert document.hidden == ()
@@ -158,7 +158,9 @@ def test_headings_and_numbered_lists_keep_their_form(tmp_path):
 
 
 def level(at: int, form: str, text: str, more: str = "") -> str:
-    return f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
+    return (
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
+    )
 
 
 def lists(levels: str, *more: str) -> str:
@@ -179,11 +181,7 @@ def style(name: str, inside: str, based_on: str = "", kind: str = "paragraph", m
 
 
 STEPS = level(0, "decimal", "%1.") + level(1, "lowerLetter", "(%2)")
-OUTLINE = (
-    level(0, "upperRoman", "%1")
-    + level(1, "decimal", "%1.%2")
-    + level(2, "decimal", "%1.%2.%3", "<w:isLgl/>")
-)
+OUTLINE = level(0, "upperRoman", "%1") + level(1, "decimal", "%1.%2") + level(2, "decimal", "%1.%2.%3", "<w:isLgl/>")
 RESTART = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="{}"/></w:lvlOverride>'
 NUMBERED = {
     "a list goes on below a paragraph": (
@@ -344,9 +342,7 @@ def test_a_figure_is_raised_by_a_style_or_by_its_place(tmp_path, direct, expecte
 def test_a_note_whose_mark_is_raised_is_apart_from_the_words(tmp_path):
     raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:footnoteReference w:id="2"/></w:r>'
     notes = f'<w:footnote w:id="2">{paragraph(run("Not 5 mg."))}</w:footnote>'
-    document = read_one(
-        tmp_path, "ward.docx", word(paragraph(run("Rest"), raised, run("now.")), {"footnotes": notes})
-    )
+    document = read_one(tmp_path, "ward.docx", word(paragraph(run("Rest"), raised, run("now.")), {"footnotes": notes}))
     assert words(document) == "Rest (Not 5 mg.) now."
 
 
@@ -374,9 +370,7 @@ def test_a_field_shows_what_was_chosen(tmp_path, chosen, expected):
 
 def test_a_control_shows_what_was_chosen(tmp_path):
     entries = '<w:dropDownList><w:listItem w:value="4" w:displayText="Ward 4"/></w:dropDownList>'
-    body = paragraph(
-        f"<w:sdt><w:sdtPr>{entries}</w:sdtPr><w:sdtContent>{run('Ward 4')}</w:sdtContent></w:sdt>"
-    )
+    body = paragraph(f"<w:sdt><w:sdtPr>{entries}</w:sdtPr><w:sdtContent>{run('Ward 4')}</w:sdtContent></w:sdt>")
     assert words(read_one(tmp_path, "ward.docx", word(body))) == "Ward 4"
 
 

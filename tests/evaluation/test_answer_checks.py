@@ -99,9 +99,7 @@ class Quotes:
     def ground(self, claims: Sequence[Claim], passages: Sequence[Passage], language: str) -> list[Grounded]:
         texts = [passage.text for passage in passages]
         return [
-            Grounded(
-                *one, "supported" if any(one.text.rstrip(".") in text for text in texts) else "unsupported"
-            )
+            Grounded(*one, "supported" if any(one.text.rstrip(".") in text for text in texts) else "unsupported")
             for one in claims
         ]
 
@@ -127,9 +125,7 @@ class TestReport:
             "Birds sing at dawn [1].",
         )
         seen = []
-        report = check_answers(
-            animals(ScriptedLlm(*replies)), ANIMALS, BM25, progress=lambda *step: seen.append(step)
-        )
+        report = check_answers(animals(ScriptedLlm(*replies)), ANIMALS, BM25, progress=lambda *step: seen.append(step))
         found = json.loads(json.dumps(report.as_json()))
         assert (found["data"], found["split"], found["left"]) == ("animals", "test", 0)
         scores = found["strategies"]["bm25"]
@@ -226,9 +222,7 @@ class TestRagas:
     def test_rows_have_the_fields_of_a_single_turn_sample(self, animals):
         rows = list(ragas_rows(self.report(animals)))
         assert [row["question_id"] for row in rows] == ["q1", "q4"]  # neither a failure nor an abstention
-        ranking = (
-            animals(ScriptedLlm("Yes.")).run("Do cats purr when they are happy?", *BM25.values()).ranking
-        )
+        ranking = animals(ScriptedLlm("Yes.")).run("Do cats purr when they are happy?", *BM25.values()).ranking
         assert rows[0] == {
             "user_input": "Do cats purr when they are happy?",
             "response": "Cats purr [1].",

@@ -147,9 +147,7 @@ def test_answers_and_their_judge_send_no_more_than_was_agreed(server, lab):
     assert report.as_json()["strategies"]["rag_msr"]["failed"] == 0
 
 
-def test_the_offline_engines_embeddings_by_a_paid_model_are_asked_for_and_billed(
-    server, lab, tmp_path, labels
-):
+def test_the_offline_engines_embeddings_by_a_paid_model_are_asked_for_and_billed(server, lab, tmp_path, labels):
     """Nothing is billed but embeddings: of questions and rewrites, and of the first passes for them."""
     wanted = Settings(openai_base_url=server.url, embedding="openai:text-embedding-3-small", llm="offline")
     embedder = load_embedder(wanted, listed())
@@ -193,9 +191,7 @@ def test_a_missing_enriched_index_is_said_before_anything_is_sent(server, store,
 def test_the_estimate_says_what_it_knows_of_the_price(server, store, index, embedder, labels):
     lab = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
     asked = ev.Workload(QUESTIONS, list(ev.build_strategies({"m": "multi_query"}).values()))
-    assert (
-        str(ev.estimate([asked], lab.rehearsal())) == "at most an unknown price for at most 12 rewrite calls"
-    )
+    assert str(ev.estimate([asked], lab.rehearsal())) == "at most an unknown price for at most 12 rewrite calls"
     plain = ev.Workload(QUESTIONS, list(ev.build_strategies({"b": "bm25"}).values()))
     assert str(ev.estimate([plain], lab.rehearsal())) == "nothing"
 

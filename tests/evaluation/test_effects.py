@@ -42,9 +42,7 @@ def test_stage_effects_are_paired_differences(tmp_path):
     """One relevant document of q2 at ranks 1 and 2: nDCG 1 and 1 / log2(3)."""
     run = hand_made(tmp_path, {"s": {}})
 
-    def record(
-        question: str, lexical: tuple[str, ...], dense: tuple[str, ...], fused: tuple[str, ...]
-    ) -> Record:
+    def record(question: str, lexical: tuple[str, ...], dense: tuple[str, ...], fused: tuple[str, ...]) -> Record:
         first = StageRecord(
             "Bm25 ∥ Dense", "retrieve", 0.1,
             (StageRanking("question", "Bm25", "", lexical), StageRanking("question", "Dense", "", dense)),
@@ -135,8 +133,7 @@ def test_error_rates_are_split_by_the_form_of_the_question(tmp_path):
     run.judged = dataclasses.replace(
         JUDGED,
         questions=tuple(
-            dataclasses.replace(question, text=text)
-            for question, text in zip(JUDGED.questions, texts, strict=False)
+            dataclasses.replace(question, text=text) for question, text in zip(JUDGED.questions, texts, strict=False)
         ),
     )
     keywords, sentence = (question.id for question in run.judged.questions)

@@ -104,9 +104,7 @@ def test_a_sweep_is_that_of_the_command(lab, beir, tmp_path, monkeypatch):
     own = copy.copy(lab)
     own.settings = lab.settings.model_copy(update={"home": tmp_path})
     every = once.read_judged
-    monkeypatch.setattr(
-        once, "read_judged", lambda *given: replace(read := every(*given), questions=read.measured[:8])
-    )
+    monkeypatch.setattr(once, "read_judged", lambda *given: replace(read := every(*given), questions=read.measured[:8]))
     vary = {"k1": [0.5, 1.5], "b": [0.0, 0.75]}
     result = rag_core.sweep(own, ("bm25", {"k_final": 3}), vary, metric="mrr")
     frame = result.to_frame()

@@ -74,9 +74,7 @@ def test_the_leader_and_the_kind_a_strategy_gains_most_on():
     kinds = {kind: row.strategies for kind, row in results.groups["kind"].items()}
     alone = {kind: rows["bm25"]["ndcg@10"].mean for kind, rows in kinds.items()}  # type: ignore[union-attr]
     assert results.best_kind("bm25", "ndcg@10") == max(alone.items(), key=lambda item: item[1])
-    gains = {
-        kind: rows["hyde"]["ndcg@10"].mean - rows["bm25"]["ndcg@10"].mean for kind, rows in kinds.items()
-    }  # type: ignore[union-attr]
+    gains = {kind: rows["hyde"]["ndcg@10"].mean - rows["bm25"]["ndcg@10"].mean for kind, rows in kinds.items()}  # type: ignore[union-attr]
     assert results.best_kind("hyde", "ndcg@10", "bm25") == max(gains.items(), key=lambda item: item[1])
 
 
@@ -142,9 +140,7 @@ def test_a_verdict_is_said_in_another_language_from_stored_figures():
     assert ev.verdict(stored).template == "too few to conclude: 1 question."
 
 
-def run_of(
-    folder: Path, chosen: Mapping[str, StrategySpec], ranked: Mapping[str, tuple[str, ...]]
-) -> RunFolder:
+def run_of(folder: Path, chosen: Mapping[str, StrategySpec], ranked: Mapping[str, tuple[str, ...]]) -> RunFolder:
     run = RunFolder.create(folder, manifest_of(chosen), JUDGED)
     for label in chosen:
         for question in ("q1", "q2", "q3"):
@@ -201,9 +197,9 @@ def test_a_few_questions_find_what_they_found(lab, tmp_path):
     stored = json.loads(ROWS.read_text(encoding="utf-8"))
     with measured_again(lab, tmp_path / "run", SAMPLE) as run:
         found = rows(run)
-    assert {label: list(row) for label, row in found.items()} == {
-        label: list(row) for label, row in stored.items()
-    }, "run `make results`"
+    assert {label: list(row) for label, row in found.items()} == {label: list(row) for label, row in stored.items()}, (
+        "run `make results`"
+    )
     assert (len(found), {len(row) for row in found.values()}) == (len(STRATEGIES), {SAMPLE})
     changed = {
         label: [question for question in row if row[question] != stored[label][question]]

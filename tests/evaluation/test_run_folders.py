@@ -99,9 +99,7 @@ def evaluate_until_killed(sender: Connection, home: Path, folder: Path, kill_aft
 
 
 @pytest.mark.parametrize("killed_after", [0, 3, 6])
-def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
-    tmp_path, index, services, strategies, killed_after
-):
+def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(tmp_path, index, services, strategies, killed_after):
     arguments = (evaluate_until_killed, tmp_path / "home", tmp_path / "run")
     assert in_another_process(*arguments, killed_after) == (-signal.SIGKILL, None)
     assert not (tmp_path / "run" / "results.json").exists()
@@ -120,9 +118,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
     assert results.queries == 3
 
 
-def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
-    tmp_path, services, strategies, monkeypatch
-):
+def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(tmp_path, services, strategies, monkeypatch):
     from rag_core.values.settings import read_settings
 
     settings = read_settings(home=tmp_path / "state")

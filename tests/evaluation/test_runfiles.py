@@ -68,9 +68,7 @@ class TestWriting:
         for ranked, tag in [({"q": ["d", bad]}, "any"), ({bad: ["d"]}, "any"), ({"q": ["d"]}, bad)]:
             with pytest.raises(InputError) as caught:
                 write_atomically(path, trec_lines(ranked, tag))
-            assert (
-                repr(bad) in f"{caught.value.args[0]}" or repr(" ".join(bad.split())) in caught.value.message
-            )
+            assert repr(bad) in f"{caught.value.args[0]}" or repr(" ".join(bad.split())) in caught.value.message
         assert path.read_text(encoding="utf-8") == RUN
         assert list(tmp_path.iterdir()) == [path]
 
@@ -90,18 +88,12 @@ class TestReading:
     )
     @example({"q1": {"a": 1.0, "b": 1.00000001}}, random.Random(0))  # one number as a 32-bit float
     def test_any_run_is_read_in_the_order_of_trec_eval(self, tmp_path_factory, scores, generator):
-        lines = [
-            f"{q}\tQ0  {d} 0 {score!r} x\n"
-            for q, documents in scores.items()
-            for d, score in documents.items()
-        ]
+        lines = [f"{q}\tQ0  {d} 0 {score!r} x\n" for q, documents in scores.items() for d, score in documents.items()]
         generator.shuffle(lines)
         path = write(tmp_path_factory.mktemp("run") / "a.trec", "".join(lines))
         with path.open(encoding="utf-8") as file:
             parsed = pytrec_eval.parse_run(file)
-        assert read_run(path) == {
-            question: trec_eval_order(documents) for question, documents in parsed.items()
-        }
+        assert read_run(path) == {question: trec_eval_order(documents) for question, documents in parsed.items()}
 
     @pytest.mark.parametrize(
         "content",
@@ -143,9 +135,7 @@ class TestReading:
             (RUN.encode() + "q é x 1 1 x\n".encode("latin-1"), ", line 4: not UTF-8."),
         ],
     )  # fmt: skip
-    def test_an_empty_file_one_of_other_questions_and_one_that_is_no_utf_8_are_refused(
-        self, tmp_path, content, words
-    ):
+    def test_an_empty_file_one_of_other_questions_and_one_that_is_no_utf_8_are_refused(self, tmp_path, content, words):
         error = refusal(write(tmp_path / "a.trec", content), {"q1", "q2"})
         assert error.message == f"{tmp_path / 'a.trec'}{words}"
 

@@ -87,9 +87,7 @@ def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path, services):
     dense = ev.scores(run, ev.parse_metric("hit@5"))["dense"]
     assert row.metrics["hit@5"].mean == pytest.approx((dense["q1"] + dense["q3"]) / 2)
     assert results.comparisons[0].n == 2
-    fates = {
-        change.question: change for change in ev.changes(run, ev.parse_metric("hit@5"), "dense", "broken")
-    }
+    fates = {change.question: change for change in ev.changes(run, ev.parse_metric("hit@5"), "dense", "broken")}
     assert fates["q2"].verdict == "failed"
     assert fates["q2"].score is None
 
@@ -218,9 +216,7 @@ def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path):
 def test_depth_raises_every_count_of_passages():
     deep = ev.build_strategies({"h": "hybrid_rrf"}, 100)["h"]
     counts = {name: value for name, value in deep.controls.items() if name.startswith("k_")}
-    assert counts == dict.fromkeys(
-        ["k_bm25_candidates", "k_semantic_candidates", "k_rrf_pool", "k_final"], 100
-    )
+    assert counts == dict.fromkeys(["k_bm25_candidates", "k_semantic_candidates", "k_rrf_pool", "k_final"], 100)
     assert deep.controls["rrf_k"] == 60
     shallow = ev.build_strategies({"h": ("hybrid_rrf", {"k_final": 50})}, 20)["h"]
     assert (shallow.controls["k_final"], shallow.controls["k_rrf_pool"]) == (50, 20), "never lowered"

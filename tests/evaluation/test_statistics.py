@@ -125,9 +125,7 @@ def test_p_by_enumeration():
     assert randomisation_p([1, 2, -3]) == 1
     assert randomisation_p([0.1, 0.2, -0.3]) == 1  # 0.1 + 0.2 - 0.3 is not 0 in floating point
     many = [1.0] * 20 + [-0.6, 0.2, -0.4] * 30
-    assert (
-        randomisation_p(many) == randomisation_p(sorted(many)) == randomisation_p([-value for value in many])
-    )
+    assert randomisation_p(many) == randomisation_p(sorted(many)) == randomisation_p([-value for value in many])
     assert randomisation_p([0.5]) == 1  # both flips of one difference are as far
     assert randomisation_p([1] * 10) == 2 / 2**10
     assert randomisation_p([0.0] * 5) == randomisation_p([0.0] * 500) == 1
@@ -215,26 +213,19 @@ def test_verdicts():
     assert pair.p > 0.3
     # sd = 0.215 · sqrt(100 / 99) = 0.216083; (2.801585 · 0.216083 / 0.015)² = 1,628.8 in all
     assert pair.more_questions == 1629 - 100
-    assert pair.verdict.startswith(
-        "near-by and base cannot be told apart on MRR: difference +0.015 (95 % −0.0"
-    )
+    assert pair.verdict.startswith("near-by and base cannot be told apart on MRR: difference +0.015 (95 % −0.0")
     assert pair.verdict.endswith("; about 1,500 more questions would settle a difference of this size.")
     assert f"+{pair.high:.3f}), p {pair.p:.3f};" in pair.verdict
 
     (pair,) = compare_all("MRR", {"far": by_question(base + 0.3), "base": by_question(base)})
-    assert (
-        pair.verdict
-        == "far is better than base by 0.300 MRR (95 % 0.300 to 0.300), probably real: p < 0.001."
-    )
+    assert pair.verdict == "far is better than base by 0.300 MRR (95 % 0.300 to 0.300), probably real: p < 0.001."
 
     (pair,) = compare_all("MRR", {"a": by_question(base), "b": by_question(base + 1e-12)})
     assert pair.verdict == "a and b are equal on every question."
     assert (pair.p, pair.different, pair.minimum_detectable, pair.more_questions) == (1, False, None, None)
 
     # differences that cancel out: no number of questions settles them
-    (pair,) = compare_all(
-        "MRR", {"a": by_question(np.array([0.5, -0.5] * 10)), "b": by_question(np.zeros(20))}
-    )
+    (pair,) = compare_all("MRR", {"a": by_question(np.array([0.5, -0.5] * 10)), "b": by_question(np.zeros(20))})
     assert pair.more_questions is None
     assert pair.verdict.endswith("difference +0.000 (95 % −0.250 to +0.250), p 1.000.")
 

@@ -177,9 +177,7 @@ def test_settings_that_are_the_same_run_once_and_too_many_are_refused():
 def test_spread_values_are_values_of_the_control(control, most, data):  # type: ignore[no-untyped-def]
     steps = round((control.max - control.min) / control.step)
     low, high = sorted(data.draw(st.tuples(st.integers(0, steps), st.integers(0, steps))))
-    values = ev.axis_values(
-        control, control.min + low * control.step, control.min + high * control.step, most
-    )
+    values = ev.axis_values(control, control.min + low * control.step, control.min + high * control.step, most)
     assert 1 <= len(values) <= most
     assert values[0] == pytest.approx(control.min + low * control.step)
     assert values[-1] == pytest.approx(control.min + high * control.step)
@@ -201,9 +199,7 @@ def test_the_winner_is_chosen_on_one_split_and_reported_on_the_other(services):
     winner = HYBRID.build(**best.controls).without_answer()
     other = dataclasses.replace(JUDGED, questions=JUDGED.questions[1:])
     assert best.reported.mean == pytest.approx(np.mean(scratch(winner, other, services)))
-    assert default.reported.mean == pytest.approx(
-        np.mean(scratch(HYBRID.build().without_answer(), other, services))
-    )
+    assert default.reported.mean == pytest.approx(np.mean(scratch(HYBRID.build().without_answer(), other, services)))
     assert best.gap == pytest.approx(best.tuned.mean - best.reported.mean)
     assert result.varied == ("mmr_lambda", "k_final")
     assert result.comparison.a == "best"

@@ -44,9 +44,7 @@ class Agrees:
 
     def ground(self, claims: list[Claim], passages: list[Passage], language: str) -> list[Grounded]:
         (passage,) = passages
-        return [
-            Grounded(*one, "supported" if passage.text.startswith(one.text) else "weak") for one in claims
-        ]
+        return [Grounded(*one, "supported" if passage.text.startswith(one.text) else "weak") for one in claims]
 
 
 DOCUMENT = """---
@@ -137,9 +135,7 @@ def trace(said: str, *texts: str, question: str = BREATHING, notice: str = "") -
     hits = tuple(Hit(Passage(text, text, "", text), 1.0, "rrf") for text in texts)
     query = Query(question, "question")
     state = State(query, (query,), (Ranking(query, hits),), Answer(f"{notice}{said}", notice=notice))
-    return Trace(
-        question, "s", {}, "f", (Step("Generate", "answer", {}, state, 0.0),), triage=triage(question)
-    )
+    return Trace(question, "s", {}, "f", (Step("Generate", "answer", {}, state, 0.0),), triage=triage(question))
 
 
 @pytest.mark.parametrize(

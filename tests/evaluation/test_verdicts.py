@@ -99,18 +99,16 @@ def test_missing_and_unwanted_statements_are_named():
 
 
 def test_a_marker_neither_joins_nor_splits_words():
-    assert assess(
-        INSIDE, citing("Go to the hospital [1] at once.[1] Lie on your left side.[1]"), ()
-    ).verdict == ("acceptable")
+    assert assess(INSIDE, citing("Go to the hospital [1] at once.[1] Lie on your left side.[1]"), ()).verdict == (
+        "acceptable"
+    )
 
 
 def test_a_trace_without_an_answer_cannot_be_judged():
     trace = citing(ONE)
     bare = dataclasses.replace(trace.final, answer=None)
     with pytest.raises(ValueError, match="no answer"):
-        assess(
-            INSIDE, dataclasses.replace(trace, steps=(dataclasses.replace(trace.steps[0], after=bare),)), ()
-        )
+        assess(INSIDE, dataclasses.replace(trace, steps=(dataclasses.replace(trace.steps[0], after=bare),)), ())
 
 
 SET = AnswerSet(

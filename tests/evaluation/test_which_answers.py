@@ -56,9 +56,7 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab):
     answers = read_answers(BUILTIN_DATA, judged, lab.settings)
     for one in [*answers.answers.values()][:6]:
         trace = lab.run(one.question.text, "bm25")
-        relevant = {
-            name for name, grade in answers.extend(judged).qrels.get(one.question.id, {}).items() if grade
-        }
+        relevant = {name for name, grade in answers.extend(judged).qrels.get(one.question.id, {}).items() if grade}
         found = assess(one, trace, relevant)
         (verdict,) = column_verdicts([trace], lab.settings)
         assert (verdict.basis, verdict.kind) == ("judged", JUDGED[found.verdict])
@@ -73,9 +71,7 @@ def test_a_judged_answer_has_the_verdict_of_its_statements(lab):
     ("label", "alone", "shared"),
     [("High", "answers", "answers"), ("Medium", "partly", "answers"), ("Low", "misses", "partly")],
 )
-def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with_and_who_else_does(
-    lab, label, alone, shared
-):
+def test_any_other_answer_is_estimated_by_the_label_of_what_it_begins_with_and_who_else_does(lab, label, alone, shared):
     trace = labelled(lab.run(OTHER, "bm25"), label)
     (verdict,) = column_verdicts([trace], lab.settings)
     assert (verdict.basis, verdict.kind) == ("estimated", alone)
@@ -93,9 +89,7 @@ def test_an_answer_to_an_urgent_question_is_told_by_what_it_begins_with(lab):
     for text, kind in begun:
         (verdict,) = column_verdicts([answering(trace, text=text, notice="")], lab.settings)
         assert (verdict.basis, verdict.kind) == ("urgent", kind)
-    noticed = answering(
-        trace, text="Go to the maternity unit now. Waters are pale. [1]", notice="Our notice."
-    )
+    noticed = answering(trace, text="Go to the maternity unit now. Waters are pale. [1]", notice="Our notice.")
     (verdict,) = column_verdicts([noticed], lab.settings)
     assert verdict.kind == "by_notice"
 

@@ -92,9 +92,7 @@ def test_a_column_that_declines_is_told_and_compared_with_none():
 
 def test_columns_voted_best_tie_where_they_give_several_answers():
     found = AnswerDifferences(same=((0, 2),), declined=(3, 4))
-    assert [found.is_tie(best) for best in ((), (1,), (0, 2), (3, 4), (0, 1), (0, 2, 3))] == [False] * 4 + [
-        True
-    ] * 2
+    assert [found.is_tie(best) for best in ((), (1,), (0, 2), (3, 4), (0, 1), (0, 2, 3))] == [False] * 4 + [True] * 2
 
 
 def test_nothing_is_told_of_columns_without_answers():

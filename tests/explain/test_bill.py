@@ -118,9 +118,7 @@ def test_strategies_that_ran_together_add_up_to_what_was_paid(full):
     bills = [bill_of(one) for one in traces]
     assert sum((bill.total.cost for bill in bills), Cost()) == Cost.of(calls_of(traces))
     assert sum(len(bill.total.calls) for bill in bills) == len(calls_of(traces))
-    assert {bills[2].alone, bills[3].alone} == {bills[2].total.cost + bills[3].total.cost}, (
-        "one paid, for both"
-    )
+    assert {bills[2].alone, bills[3].alone} == {bills[2].total.cost + bills[3].total.cost}, "one paid, for both"
 
 
 def test_what_an_earlier_run_did_is_not_measured_again(full):

@@ -57,10 +57,7 @@ def check(fate: Fate, trace: Trace, full: Services) -> None:
         return
     before, after = trace.steps[fate.position - 1].after, trace.steps[fate.position].after
     ranks = [
-        rank
-        for ranking in before.rankings
-        for rank, hit in enumerate(ranking, start=1)
-        if hit.id == fate.passage.id
+        rank for ranking in before.rankings for rank, hit in enumerate(ranking, start=1) if hit.id == fate.passage.id
     ]
     assert fate.rank == min(ranks)
     assert fate.rank <= fate.of
@@ -159,9 +156,7 @@ def test_a_cut_in_one_of_several_lists_names_the_list(full):
 
 def test_below_theta_with_both_numbers(full):
     trace = retrieve(full, "rag_msr", theta=0.6, k_final=9)
-    scored = {
-        hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking
-    }
+    scored = {hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking}
     low = [fate for fate in fates(trace) if fate.kind == "below"]
     assert low
     assert {fate.passage.id for fate in low} == {name for name, value in scored.items() if value < 0.6}
@@ -212,9 +207,7 @@ def test_mmr_on_several_lists_tells_each_passage_of_its_own(full):
             before = trace.steps[0].after.rankings
             best = min(
                 range(2),
-                key=lambda row: next(
-                    (at for at, hit in enumerate(before[row]) if hit.id == fate.passage.id), 99
-                ),
+                key=lambda row: next((at for at, hit in enumerate(before[row]) if hit.id == fate.passage.id), 99),
             )
             assert fate.near in picked[best]
 

@@ -33,9 +33,7 @@ def test_all_language_model_calls_at_the_price_of_one_model_and_the_others_as_th
 
 
 def test_the_cheapest_comes_first_and_a_typed_price_takes_its_place():
-    found = quotes(
-        [call()], {"gpt-4o": price(2.5, 10), "gpt-4o-mini": price(0.15, 0.6), TYPED: price(1, 1)}, {}
-    )
+    found = quotes([call()], {"gpt-4o": price(2.5, 10), "gpt-4o-mini": price(0.15, 0.6), TYPED: price(1, 1)}, {})
     assert [quote.model for quote in found] == ["gpt-4o-mini", TYPED, "gpt-4o"]
 
 
@@ -71,9 +69,7 @@ def test_only_models_that_write_are_offered_each_once(prices):
 
 @given(
     tokens=st.tuples(st.integers(0, 10**6), st.integers(0, 10**5)),
-    per_million=st.dictionaries(
-        st.text(min_size=1), st.tuples(st.floats(0, 100), st.floats(0, 100)), max_size=8
-    ),
+    per_million=st.dictionaries(st.text(min_size=1), st.tuples(st.floats(0, 100), st.floats(0, 100)), max_size=8),
 )
 def test_a_single_call_costs_its_tokens_at_each_price(tokens, per_million):
     found = quotes([call("m", *tokens)], {name: price(*both) for name, both in per_million.items()}, {})

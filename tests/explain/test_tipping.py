@@ -242,9 +242,7 @@ def test_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(
 
 def test_theta_tips_at_a_score_and_admits_its_passage(full):
     trace = retrieve(full, "rag_msr", theta=0.6, k_final=9)
-    scores = {
-        hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking
-    }
+    scores = {hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking}
     best = max((name for name, value in scores.items() if value < 0.6), key=lambda name: scores[name])
     (theta,) = [tips for tips in tipping_points(trace, full) if tips.control == "theta"]
     below = theta.points[0]
@@ -259,9 +257,7 @@ def test_a_k_admits_and_drops_one_passage(full):
     trace = retrieve(full, "bm25")
     (k, *_) = tipping_points(trace, full)
     assert [(point.value, len(point.gained), len(point.lost)) for point in k.points] == [(4, 0, 1), (6, 1, 0)]
-    assert (
-        k.points[0].text == f"passages used 5 → 4 drops “{trace.ranking.hits[4].passage.full_title}” (rank 5)"
-    )
+    assert k.points[0].text == f"passages used 5 → 4 drops “{trace.ranking.hits[4].passage.full_title}” (rank 5)"
 
 
 def test_a_result_of_other_models_cannot_be_replayed(full):

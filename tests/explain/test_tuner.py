@@ -100,9 +100,7 @@ def test_the_lab_moves_as_it_answers_what_if(lab):
         assert move.calls == 0
         assert bench.move(**values).trace == move.trace
         again = lab.what_if(trace, **values)
-        assert [(hit.id, hit.score) for hit in move.trace.ranking] == [
-            (hit.id, hit.score) for hit in again.ranking
-        ]
+        assert [(hit.id, hit.score) for hit in move.trace.ranking] == [(hit.id, hit.score) for hit in again.ranking]
 
 
 def test_passages_enter_leave_and_move(full):

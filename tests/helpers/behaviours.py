@@ -114,6 +114,4 @@ class Body:
     kind: str = "application/json"
 
 
-Behaviour = (
-    Events | Body | Reply | Meet | Held | Status | Hang | Drop | Cut | Endless | Drip | Malformed | TooFew
-)
+Behaviour = Events | Body | Reply | Meet | Held | Status | Hang | Drop | Cut | Endless | Drip | Malformed | TooFew

@@ -115,9 +115,7 @@ def errors_of(page: Page) -> list[str]:
 class Visit:
     """A browser session that notes what the page requests and logs."""
 
-    def __init__(
-        self, browser: Browser, address: str, width: int = 1440, height: int = 1000, script: str = ""
-    ) -> None:
+    def __init__(self, browser: Browser, address: str, width: int = 1440, height: int = 1000, script: str = "") -> None:
         self.context = browser.new_context(viewport={"width": width, "height": height})
         self.context.add_init_script(script)
         self.context.set_default_timeout(60_000)  # the machine may be busy
@@ -190,9 +188,7 @@ class Visit:
         wait_until_drawn(self.page)
 
     def assert_clean(self) -> None:
-        outside = [
-            url for url in self.requests if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)
-        ]
+        outside = [url for url in self.requests if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)]
         assert outside == []
         assert self.errors == []
 

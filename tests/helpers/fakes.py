@@ -42,9 +42,7 @@ class Told:
         cost_usd: float | None = 0.25,
         offline: bool = False,
     ) -> None:
-        self.replies = {
-            name: list(said) if isinstance(said, tuple) else [said] for name, said in replies.items()
-        }
+        self.replies = {name: list(said) if isinstance(said, tuple) else [said] for name, said in replies.items()}
         self.cost_usd = cost_usd
         self.offline = offline
         self.prompts: list[Prompt] = []
@@ -181,9 +179,7 @@ def analysed(prompt: Prompt) -> str:
 def talker(**replies: Said | tuple[Said, ...]) -> Told:
     """A model for every template; `replies` stand in place of the usual ones."""
     usual: dict[str, Said | tuple[Said, ...]] = dict.fromkeys(WORDS, rewritten)
-    return Told(
-        {**usual, "analysis": analysed, "judge_passage": judged, "answer": "Cats sleep [1].", **replies}
-    )
+    return Told({**usual, "analysis": analysed, "judge_passage": judged, "answer": "Cats sleep [1].", **replies})
 
 
 def score(value: object) -> str:

@@ -33,24 +33,18 @@ NAMES = tuple("abcdefgh")
 _any = st.characters(exclude_categories=())  # lone surrogates too
 _text = st.text(_any | st.sampled_from("{}[]<>&#%$\\\"'\x1b\u202e 0?aá"), max_size=60)
 _template = st.lists(
-    st.sampled_from(
-        ["{question}", "{form}", "{{", "}}", "{", "}", "{0}", "{question!r}", "{question.x}", "%s", "\n"]
-    )
+    st.sampled_from(["{question}", "{form}", "{{", "}}", "{", "}", "{0}", "{question!r}", "{question.x}", "%s", "\n"])
     | _text,
     max_size=6,
 ).map("".join)
 _scalars = st.none() | st.booleans() | st.integers() | st.floats()
-_keys = st.sampled_from(sorted(Settings.model_fields)) | st.text(
-    string.ascii_letters + "_.", min_size=1, max_size=12
-)
+_keys = st.sampled_from(sorted(Settings.model_fields)) | st.text(string.ascii_letters + "_.", min_size=1, max_size=12)
 
 questions = _text
 templates = st.tuples(_text, _template)
 templates_controls = st.recursive(
     _text | _template | st.none() | st.integers(),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "text", "x"]), inner)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "text", "x"]), inner),
     max_leaves=5,
 )
 usages = st.recursive(
@@ -168,9 +162,7 @@ def check_scores(given: Sequence[Any]) -> None:
             return
     else:
         found, _ = judged(given)
-        assert sorted(range(len(found)), key=found.__getitem__) == sorted(
-            range(len(given)), key=given.__getitem__
-        )
+        assert sorted(range(len(found)), key=found.__getitem__) == sorted(range(len(given)), key=given.__getitem__)
     assert all(0 <= score <= 1 for score in found)
 
 
@@ -180,9 +172,7 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return (
-            '"' + "".join(f"\\U{ord(char):08x}" for char in value if not 0xD800 <= ord(char) < 0xE000) + '"'
-        )
+        return '"' + "".join(f"\\U{ord(char):08x}" for char in value if not 0xD800 <= ord(char) < 0xE000) + '"'
     return repr(value)
 
 

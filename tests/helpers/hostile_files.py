@@ -11,9 +11,7 @@ from pathlib import Path
 from .source_files import docx, write, xlsx
 
 GOOD = 20
-HEADER = (
-    "id: {id}\ntitle: T\nlanguage: en\ntopic: labour\nsources:\n- {{organisation: O, title: T, year: 2020}}\n"
-)
+HEADER = "id: {id}\ntitle: T\nlanguage: en\ntopic: labour\nsources:\n- {{organisation: O, title: T, year: 2020}}\n"
 
 
 def front_matter(more: str = "", identity: str = "x") -> str:

@@ -81,9 +81,7 @@ def structure(template: Template, message: str) -> int | None:
         "refused": "",
     }
     parts = re.split(r"\{(\w+)\}", template.text)
-    pattern = "".join(
-        fields.get(part, line) if place % 2 else re.escape(part) for place, part in enumerate(parts)
-    )
+    pattern = "".join(fields.get(part, line) if place % 2 else re.escape(part) for place, part in enumerate(parts))
     if not re.fullmatch(pattern, message):
         return None
     numbers = re.findall(r'<source n="(\d+)"', message)

@@ -79,9 +79,7 @@ def _intercept_grpc(moment: Callable[[str], None]) -> None:
     import grpc
 
     class Counted(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
-        def intercept_unary_unary(
-            self, continuation: Callable[..., Any], details: object, request: object
-        ) -> Any:
+        def intercept_unary_unary(self, continuation: Callable[..., Any], details: object, request: object) -> Any:
             moment(REQUEST)
             call = continuation(details, request)
             call.exception()  # waits for the answer

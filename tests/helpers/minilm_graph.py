@@ -61,9 +61,7 @@ def graph(weights: Path, layers: int = 6, heads: int = 12, size: int = 384, epsi
         # EmbedLayerNormalization has a second output, which must be named even if unused
         outputs = [output, f"{output}.unused"] if operator == "EmbedLayerNormalization" else [output]
         described = fields(5, (attribute(*item) for item in attributes.items()))
-        nodes.append(
-            fields(1, inputs) + fields(2, outputs) + field(4, operator) + described + field(7, domain)
-        )
+        nodes.append(fields(1, inputs) + fields(2, outputs) + field(4, operator) + described + field(7, domain))
         return output
 
     def dense(x: str, name: str) -> str:

@@ -64,9 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         sent = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        self._json(
-            {"access_token": "a", "token_type": "Bearer", "id_token": self.server.id_token(sent["code"][0])}
-        )
+        self._json({"access_token": "a", "token_type": "Bearer", "id_token": self.server.id_token(sent["code"][0])})
 
     def _json(self, value: object) -> None:
         body = json.dumps(value).encode()

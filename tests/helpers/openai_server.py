@@ -130,9 +130,7 @@ class OpenAIServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
-    request_queue_size = (
-        128  # of the operating system; the default of 5 holds simultaneous clients up for 1 s
-    )
+    request_queue_size = 128  # of the operating system; the default of 5 holds simultaneous clients up for 1 s
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -275,9 +273,7 @@ class Handler(BaseHTTPRequestHandler):
             rows.append({"object": "embedding", "index": index, "embedding": vector})
         tokens = sum(len(text.split()) for text in texts)
         usage = self.server.embedding_usage(tokens)
-        return self._json(
-            {"object": "list", "model": body["model"], "data": self.server.arrange(rows), "usage": usage}
-        )
+        return self._json({"object": "list", "model": body["model"], "data": self.server.arrange(rows), "usage": usage})
 
     def _chat(self, body: dict[str, Any], behaviour: Behaviour) -> None:
         if not isinstance(behaviour, Reply):

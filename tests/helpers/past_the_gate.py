@@ -88,9 +88,7 @@ class Reader:
             if method not in ("progress", "metric", "page_link"):
                 yield from self._unsafe(module, function, labels, "markdown")
             if method in ("metric", "progress"):
-                yield from self._unsafe(
-                    module, function, [label, *values][method == "progress" :], "markdown"
-                )
+                yield from self._unsafe(module, function, [label, *values][method == "progress" :], "markdown")
             if method in ("text_input", "text_area"):
                 yield from self._unsafe(module, function, values[:1], "plain")
             for one in call.keywords:
@@ -137,10 +135,7 @@ class Reader:
             case ast.BinOp(left=ast.Constant(), op=ast.Mult()):
                 return True
             case (
-                ast.ListComp(elt=each)
-                | ast.GeneratorExp(elt=each)
-                | ast.Starred(value=each)
-                | ast.DictComp(value=each)
+                ast.ListComp(elt=each) | ast.GeneratorExp(elt=each) | ast.Starred(value=each) | ast.DictComp(value=each)
             ):
                 return all_safe([each])
             case ast.Subscript(value=value) | ast.NamedExpr(value=value):
@@ -152,9 +147,7 @@ class Reader:
             case ast.Attribute():
                 home, _, name = self._dotted(module, one).rpartition(".")
                 there = self.modules.get(home)
-                return (
-                    there is not None and name in there.constants and self._safe_name(there, None, name, kind)
-                )
+                return there is not None and name in there.constants and self._safe_name(there, None, name, kind)
         return False
 
     def _safe_call(self, module: Module, function: ast.FunctionDef | None, call: ast.Call, kind: str) -> bool:
@@ -180,9 +173,7 @@ class Reader:
             return all(self._safe(module, function, part, kind) for part in parts)
         return False
 
-    def _safe_message(
-        self, module: Module, function: ast.FunctionDef | None, call: ast.Call, kind: str
-    ) -> bool:
+    def _safe_message(self, module: Module, function: ast.FunctionDef | None, call: ast.Call, kind: str) -> bool:
         """A literal message whose fields are numbers by their format, or safe."""
         messages = [one.value for one in call.args if isinstance(one, ast.Constant)]
         count = [one for one in call.args if not isinstance(one, ast.Constant)]
@@ -240,9 +231,7 @@ class Reader:
         return bool(given) and all(self._safe(*each, kind) for each in given)
 
     def _is_gate(self, module: Module, one: ast.AST, gates: set[str]) -> bool:
-        return isinstance(one, ast.Call) and self._dotted(module, one.func) in {
-            f"{GATE}.{gate}" for gate in gates
-        }
+        return isinstance(one, ast.Call) and self._dotted(module, one.func) in {f"{GATE}.{gate}" for gate in gates}
 
     def _ours(self, module: Module, one: ast.AST) -> bool:
         """Whether this is a module of ours, whose functions share names with Streamlit's."""
@@ -267,9 +256,7 @@ def _module(name: str, source: str) -> Module:
             case ast.Assign(targets=[ast.Name(id=target)], value=value):
                 module.constants[target] = value
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                module.constants |= {
-                    ast.unparse(one): value for one, value in zip(targets, values, strict=True)
-                }
+                module.constants |= {ast.unparse(one): value for one, value in zip(targets, values, strict=True)}
             case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value):
                 module.constants[target] = value
     return module
@@ -282,9 +269,7 @@ _written = cache(ast.unparse)
 def _calls(module: Module) -> tuple[tuple[ast.FunctionDef | None, ast.Call], ...]:
     """Every call with the function around it."""
 
-    def walk(
-        node: ast.AST, function: ast.FunctionDef | None
-    ) -> Iterator[tuple[ast.FunctionDef | None, ast.Call]]:
+    def walk(node: ast.AST, function: ast.FunctionDef | None) -> Iterator[tuple[ast.FunctionDef | None, ast.Call]]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Call):
                 yield function, child
@@ -313,9 +298,7 @@ def _bindings(function: ast.FunctionDef, name: str) -> Iterator[ast.AST]:
         match node:
             case ast.Assign(targets=[target], value=value):
                 yield from _taken(target, value, name)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=grown), attr="append"), args=[value]) if (
-                grown == name
-            ):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=grown), attr="append"), args=[value]) if grown == name:
                 yield value
             case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
                 yield from _taken(target, value, name)
@@ -334,9 +317,7 @@ def _taken(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.AST]:
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             for one, part in zip(targets, values, strict=True):
                 yield from _taken(one, part, name)
-        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="enumerate"), args=[each, *_]) if (
-            len(targets) == 2
-        ):
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="enumerate"), args=[each, *_]) if len(targets) == 2:
             yield from _taken(targets[1], each, name)
             if ast.unparse(targets[0]) == name:
                 yield ast.Constant(0)

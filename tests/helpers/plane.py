@@ -56,6 +56,4 @@ def ranking(ids: Sequence[str], query: Query = QUESTION, retriever: str = "") ->
 
 
 def context(plane: Plane, **more: Any) -> Context:
-    return Context(
-        Services(**{"index": plane, "embedder": plane, "llms": {}, "labels": LabelRules({}), **more})
-    )
+    return Context(Services(**{"index": plane, "embedder": plane, "llms": {}, "labels": LabelRules({}), **more}))

@@ -20,9 +20,7 @@ from rag_core.values.pricing import PriceList
 from .fakes import Unfitted, WordReranker
 from .small import WordEmbedder
 
-processes = multiprocessing.get_context(
-    "forkserver"
-)  # children of a clean process, never of pytest's threads
+processes = multiprocessing.get_context("forkserver")  # children of a clean process, never of pytest's threads
 processes.set_forkserver_preload(
     [
         "rag_core.lab.lab", "rag_core.evaluation", "rag_core.indexing.writing", "chromadb.api.rust",
@@ -87,9 +85,7 @@ def _index_until_told(sender: Connection, home: Path, corpus: str, root: str, go
             sender.send("writing")
             go.recv()
 
-    open_store(home, corpus).update(
-        SourceFiles(root, [Document("h", "Hens", "en", "Hens lay eggs.")]), progress
-    )
+    open_store(home, corpus).update(SourceFiles(root, [Document("h", "Hens", "en", "Hens lay eggs.")]), progress)
 
 
 class Writer:

@@ -108,9 +108,7 @@ def owed(requests: Iterable[Request]) -> Counter[Bill]:
         if isinstance(done, Reply) and done.usage and "stream_options" in request.body:
             bills[request.role, model, *done.usage, "provider"] += 1
             continue
-        said = (
-            done.text if isinstance(done, Reply) else "".join(pieces_of(DEFAULT)[: getattr(done, "after", 0)])
-        )
+        said = done.text if isinstance(done, Reply) else "".join(pieces_of(DEFAULT)[: getattr(done, "after", 0)])
         sent = "".join(content for _, content in request.messages)
         bills[request.role, model, count_tokens(sent, model), count_tokens(said, model), "tokenizer"] += 1
     return bills

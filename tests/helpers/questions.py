@@ -17,9 +17,7 @@ def random_questions(count: int) -> list[str]:
 
 def random_values(recipe: Recipe, chosen: random.Random) -> dict[str, object]:
     """A value for about half of a strategy's controls."""
-    return {
-        control.name: random_value(control, chosen) for control in recipe.controls if chosen.random() < 0.5
-    }
+    return {control.name: random_value(control, chosen) for control in recipe.controls if chosen.random() < 0.5}
 
 
 def random_value(control: Control, chosen: random.Random) -> object:

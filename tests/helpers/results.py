@@ -100,9 +100,7 @@ class Results:
         found = {
             "machine": machine,
             "goals": sorted(map(row, self.goals), key=lambda one: one["number"]),  # type: ignore[arg-type,return-value]
-            "not measured": [
-                dict(zip(("number", "what", "reason"), one, strict=True)) for one in self.missing
-            ],
+            "not measured": [dict(zip(("number", "what", "reason"), one, strict=True)) for one in self.missing],
             "notes": [row(one) for one in self.notes],
         }
         self.report.parent.mkdir(exist_ok=True)

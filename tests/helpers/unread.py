@@ -7,11 +7,7 @@ from rag_core.language.spanish.reader import _is_inside, composed
 def unread(gloss: Gloss, text: str) -> list[str]:
     """The words of a text that could not be read, in text order; numbers, letters and names are not words."""
     whole = composed(text)
-    left = [
-        (piece.start, whole[piece.start : piece.end])
-        for piece in gloss._pieces(whole)
-        if piece.english is None
-    ]
+    left = [(piece.start, whole[piece.start : piece.end]) for piece in gloss._pieces(whole) if piece.english is None]
     return [
         word
         for start, word in left

@@ -149,9 +149,7 @@ def test_a_sentence_longer_than_a_passage_is_split_at_words():
     assert sum(count_words(passage.text) for passage in passages) == 450
 
 
-@pytest.mark.parametrize(
-    "text", ["#1 tip: drink water.", "#5minutes is enough rest.", "# T\n\n#hashtag first"]
-)
+@pytest.mark.parametrize("text", ["#1 tip: drink water.", "#5minutes is enough rest.", "# T\n\n#hashtag first"])
 def test_a_line_that_only_looks_like_a_heading_is_text(text):
     (passage,) = cut(Document("x", "T", "en", text))
     assert passage.text == text.removeprefix("# T\n\n")

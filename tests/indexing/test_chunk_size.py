@@ -50,9 +50,7 @@ def test_overlap_repeats_the_last_sentences_of_the_part_before(store):
     assert " ".join(plain) == LONG.text
 
 
-@given(
-    st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=5), min_size=1, max_size=6), st.integers(0, 20)
-)
+@given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=5), min_size=1, max_size=6), st.integers(0, 20))
 def test_overlap_is_whole_sentences_of_at_most_that_many_words(lengths, most):
     parts = [" ".join(" ".join(["Word"] * length) + "." for length in part) for part in lengths]
     found = overlapping(parts, "en", most, words)

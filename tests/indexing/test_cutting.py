@@ -128,9 +128,7 @@ def test_an_action_stays_with_the_signs_before_it():
 def test_an_action_stays_with_the_signs_after_it():
     action, signs = "Call the emergency number at once.", "The reasons are heavy bleeding and chest pain."
     for before in range(0, 8):
-        text = (
-            f"{' '.join([sentence(9, 'a')] * before)} {action} {signs} {sentence(9, 'b')} {sentence(9, 'b')}"
-        )
+        text = f"{' '.join([sentence(9, 'a')] * before)} {action} {signs} {sentence(9, 'b')} {sentence(9, 'b')}"
         assert any(action in part and signs in part for part in cut(text.strip(), "en", SIZE, count))
 
 
@@ -163,9 +161,7 @@ def test_each_part_of_a_table_begins_with_its_lead_in_and_header(rule):
 def test_a_second_table_has_its_own_header_and_a_list_below_has_none():
     rows = [f"| {sentence(18, word)} |" for word in "abcdef"]
     items = [f"- {sentence(18, word)}" for word in "xyz"]
-    text = "\n".join(
-        ["| One |", "| --- |", *rows[:3], "", "| Two |", "| --- |", *rows[3:], "", "Also:", "", *items]
-    )
+    text = "\n".join(["| One |", "| --- |", *rows[:3], "", "| Two |", "| --- |", *rows[3:], "", "Also:", "", *items])
     parts = cut(text, "en", SIZE, count)
     for part in parts:
         lines = part.split("\n")
@@ -215,10 +211,7 @@ def test_any_text_becomes_passages_of_limited_size(name, count):
 
 
 def test_a_table_as_long_as_a_book_has_its_header_in_every_passage():
-    rows = [
-        f"| drug {number} | {number} mg at night, with food or with a glass of milk |"
-        for number in range(1_000)
-    ]
+    rows = [f"| drug {number} | {number} mg at night, with food or with a glass of milk |" for number in range(1_000)]
     nodes = split("\n".join(["# Drugs", "", "| Drug | Dose |", "| --- | --- |", *rows]))
     assert all(node.text.startswith("| Drug | Dose |\n| --- | --- |\n| drug ") for node in nodes)
     assert [line for node in nodes for line in node.text.split("\n") if line in set(rows)] == rows

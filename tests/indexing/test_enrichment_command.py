@@ -48,9 +48,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with serve() as running:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", running.url)
-        running.choose = lambda body: Reply(
-            "What moves?" if WANTED in str(body) else "On the sea and the moon."
-        )
+        running.choose = lambda body: Reply("What moves?" if WANTED in str(body) else "On the sea and the moon.")
         yield running
 
 
@@ -93,9 +91,7 @@ class TestCommand:
         assert ran.code == 2
         assert "--enrich" in ran.err
 
-    def test_a_configured_model_writes_the_contexts_and_its_bill_is_shown(
-        self, notes, rag, server, monkeypatch
-    ):
+    def test_a_configured_model_writes_the_contexts_and_its_bill_is_shown(self, notes, rag, server, monkeypatch):
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Reply("On the sea and the moon.", usage=(1000, 200))] * 2
         server.script += [Reply("Who rose?", usage=(1000, 100))] * 2

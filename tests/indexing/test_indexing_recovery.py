@@ -142,9 +142,7 @@ def test_indexing_again_mends_a_damaged_index_and_embeds_nothing(built, reading,
 @pytest.mark.parametrize("name", ["manifest.json", "lexical", "vectors.npy"])
 def test_mending_keeps_the_documents_of_other_roots(built, home, open_corpus, name):
     shutil.copytree(built / BUILTIN, home / "before")
-    open_store(home / "before", BUILTIN).update(
-        SourceFiles("/hens", [Document("h", "Hens", "en", "Hens lay.")])
-    )
+    open_store(home / "before", BUILTIN).update(SourceFiles("/hens", [Document("h", "Hens", "en", "Hens lay.")]))
     shutil.rmtree(home / "before" / "corpora" / BUILTIN / "words-1" / "gen-000001")
     damaged(home, home / "after", "before", name, remove)
     for entry in (home / "after").iterdir():
@@ -164,9 +162,7 @@ def lose(store: CorpusStore, *parts: str) -> None:
 
 
 @pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
-def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in(
-    built, home, open_corpus, corpus
-):
+def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in(built, home, open_corpus, corpus):
     shutil.copytree(built / corpus, home)
     open_corpus(corpus)
     store = open_store(home, corpus)
@@ -224,9 +220,7 @@ def test_indexing_one_folder_again_tells_what_is_lost_of_the_others(home, parts,
 
 
 @pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
-def test_an_index_that_has_not_changed_is_opened_and_checked_once(
-    built, home, open_corpus, monkeypatch, corpus
-):
+def test_an_index_that_has_not_changed_is_opened_and_checked_once(built, home, open_corpus, monkeypatch, corpus):
     shutil.copytree(built / corpus, home)
     lab = open_corpus(corpus)
     before = [index.generation for index in (lab.index, lab.enriched) if index]
@@ -243,9 +237,7 @@ def test_an_index_that_has_not_changed_is_opened_and_checked_once(
     assert opened == before
 
 
-def test_the_built_in_corpus_opens_after_its_documents_moved_to_another_folder(
-    built, home, tmp_path, open_corpus
-):
+def test_the_built_in_corpus_opens_after_its_documents_moved_to_another_folder(built, home, tmp_path, open_corpus):
     shutil.copytree(built / BUILTIN, home)
     shutil.copytree(built / "data", tmp_path / "moved")
     moved = Settings(home=home, data=tmp_path / "moved", llm="offline")
@@ -273,12 +265,8 @@ def test_an_open_lab_answers_from_what_another_process_wrote(built, home, open_c
 
 
 @pytest.mark.parametrize("files", [None, [], ["photo.jpg"]], ids=["missing", "empty", "no document"])
-def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded(
-    home, tmp_path, monkeypatch, files
-):
-    monkeypatch.setattr(
-        "rag_core.lab.opening.load_engines", lambda settings, tell=None: pytest.fail("loaded")
-    )
+def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded(home, tmp_path, monkeypatch, files):
+    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: pytest.fail("loaded"))
     folder = tmp_path / "data" / "corpus"
     if files is not None:
         folder.mkdir(parents=True)
@@ -317,9 +305,7 @@ def test_vectors_that_changed_places_are_noticed(store, index):
 def test_a_manifest_without_a_checksum_is_not_accepted(store, index, gone):
     path = index.generation / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    manifest["checksums"] = {
-        name: value for name, value in manifest["checksums"].items() if not name.startswith(gone)
-    }
+    manifest["checksums"] = {name: value for name, value in manifest["checksums"].items() if not name.startswith(gone)}
     path.write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(IndexDamaged, match=f"no checksum of .*{gone.rstrip('/')}"):
         reopened(store).open()

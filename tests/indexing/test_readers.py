@@ -58,9 +58,7 @@ def test_markdown_with_front_matter_keeps_its_id_and_sources(tmp_path, content):
         ("## Only a section\n\nGas and air help many women.", "notes"),
     ],
 )
-def test_markdown_without_front_matter_takes_its_first_heading_or_its_file_name_for_title(
-    tmp_path, content, title
-):
+def test_markdown_without_front_matter_takes_its_first_heading_or_its_file_name_for_title(tmp_path, content, title):
     document = read_one(tmp_path, "notes.md", content)
     assert (document.id, document.title, document.language) == ("notes.md", title, "en")
     assert "Gas and air help many women." in document.text
@@ -159,9 +157,7 @@ def test_a_csv_row_without_a_text_column_is_all_its_filled_columns(tmp_path):
     ],
     ids=["text column", "all columns", "quoted names", "name on two lines"],
 )
-def test_a_csv_is_cut_at_commas_semicolons_or_tabs_whichever_its_header_uses(
-    tmp_path, delimiter, header, row, text
-):
+def test_a_csv_is_cut_at_commas_semicolons_or_tabs_whichever_its_header_uses(tmp_path, delimiter, header, row, text):
     document = read_one(tmp_path, "drugs.csv", f"{header}\n{row}\n".format(d=delimiter))
     assert (document.id, document.text) == ("drugs.csv#x", text)
 
@@ -200,12 +196,8 @@ def test_fields_of_a_json_row_that_are_not_read_are_reported(tmp_path):
 
 
 def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path):
-    corpus = (
-        '{"_id": "2", "title": "T", "text": "two words"}\n{"_id": "1", "title": "Only title", "text": ""}\n'
-    )
-    folder = write(
-        tmp_path, {"corpus.jsonl": corpus, "queries.jsonl": '{"_id": "q", "text": "?"}', "a.md": "x"}
-    )
+    corpus = '{"_id": "2", "title": "T", "text": "two words"}\n{"_id": "1", "title": "Only title", "text": ""}\n'
+    folder = write(tmp_path, {"corpus.jsonl": corpus, "queries.jsonl": '{"_id": "q", "text": "?"}', "a.md": "x"})
     reading = read_path(folder)
     assert reading.whole is True
     assert [(d.id, d.title, d.text) for d in reading.documents] == [
@@ -348,9 +340,7 @@ def test_a_workbook_gives_a_document_a_row_as_a_csv_does(tmp_path):
 
 
 def test_every_sheet_is_read_and_a_row_without_text_is_its_columns(tmp_path):
-    content = xlsx(
-        Drugs=[["drug", "mg"], ["iron", 60]], Visits=[["week", "what"], [12, "scan"], [20, "scan"]]
-    )
+    content = xlsx(Drugs=[["drug", "mg"], ["iron", 60]], Visits=[["week", "what"], [12, "scan"], [20, "scan"]])
     (tmp_path / "clinic.XLSX").write_bytes(content)
     found = {one.id: one.text for one in read_path(tmp_path / "clinic.XLSX").documents}
     assert found == {

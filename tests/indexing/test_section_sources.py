@@ -58,7 +58,9 @@ def test_a_long_section_gives_its_sources_to_each_part_and_to_its_subsections(tm
 
 
 def test_short_sections_that_are_joined_have_the_sources_of_both(tmp_path):
-    body = "\n## One\n<!-- source: WHO2018 -->\nRest.\n\n## Two\n<!-- source: NICE2023; differs_from: ACOG2020 -->\nWalk."
+    body = (
+        "\n## One\n<!-- source: WHO2018 -->\nRest.\n\n## Two\n<!-- source: NICE2023; differs_from: ACOG2020 -->\nWalk."
+    )
     (passage,) = indexed(tmp_path, body)
     assert (passage.sources, passage.differs_from) == ((WHO, NICE, ACOG), (ACOG,))
     assert passage.text == "Rest.\n\nTwo\n\nWalk."
@@ -80,7 +82,9 @@ def test_any_other_comment_is_hidden(tmp_path, comment):
 
 
 def test_a_comment_in_a_file_whose_sources_have_no_keys_is_hidden(tmp_path):
-    header = "---\nid: a\ntitle: T\nlanguage: en\ntopic: t\nsources:\n- {organisation: WHO, title: Care, year: 2018}\n---\n"
+    header = (
+        "---\nid: a\ntitle: T\nlanguage: en\ntopic: t\nsources:\n- {organisation: WHO, title: Care, year: 2018}\n---\n"
+    )
     (passage,) = indexed(tmp_path, f"# T\n\n## One\n<!-- source: WHO2018 -->\n{LONG}", header)
     assert passage.text == LONG.strip()
     assert (passage.source, passage.sources) == ("WHO, Care, 2018", (Source("WHO", "Care", 2018),))

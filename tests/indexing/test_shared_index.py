@@ -116,9 +116,7 @@ def test_an_app_that_goes_on_asking_deletes_what_stayed(tmp_path, port, monkeypa
         app.update(SourceFiles("test", documents_of(version)))
     index = app.open()
     assert names(app) == ["gen-000001", "gen-000002"]
-    clock = SimpleNamespace(
-        time=lambda: time.time() + GRACE + 1, monotonic=lambda: time.monotonic() + GRACE + 1
-    )
+    clock = SimpleNamespace(time=lambda: time.time() + GRACE + 1, monotonic=lambda: time.monotonic() + GRACE + 1)
     monkeypatch.setattr(folder, "time", clock)
     assert app.open() is index
     assert names(app) == ["gen-000002"]

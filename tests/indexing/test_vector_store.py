@@ -148,9 +148,7 @@ def test_vectors_of_other_passages_or_of_another_length_are_damage(store, tmp_pa
         opened(store, tmp_path, resources, **expected)
 
 
-@pytest.mark.parametrize(
-    ("first", "says"), [([], "has 39 passages, not the 40"), (["other"], "has not kept every")]
-)
+@pytest.mark.parametrize(("first", "says"), [([], "has 39 passages, not the 40"), (["other"], "has not kept every")])
 def test_a_server_that_has_other_ids_than_it_was_sent_is_told(server, tmp_path, monkeypatch, first, says):
     add = Collection.add
     monkeypatch.setattr(
@@ -189,9 +187,7 @@ def texts(seed: int = 0) -> SourceFiles:
     return SourceFiles(
         "test",
         [
-            Document(
-                f"d{number}", "", "en", " ".join(random.choice(WORDS, 5)) if number % 5 else "cats sleep"
-            )
+            Document(f"d{number}", "", "en", " ".join(random.choice(WORDS, 5)) if number % 5 else "cats sleep")
             for number in range(60)
         ],
     )
@@ -404,9 +400,7 @@ def test_an_index_waits_for_all_of_it_to_be_on_the_server(tmp_path, server, monk
     assert corpus.open() is not before
 
 
-@pytest.mark.parametrize(
-    ("uri", "package"), [("milvus+http://127.0.0.1:1", "pymilvus"), ("./index.db", "milvus_lite")]
-)
+@pytest.mark.parametrize(("uri", "package"), [("milvus+http://127.0.0.1:1", "pymilvus"), ("./index.db", "milvus_lite")])
 def test_a_package_that_is_not_installed_is_told(uri, package, monkeypatch):
     monkeypatch.setattr(milvus, "find_spec", lambda name: None if name == package else name)
     with pytest.raises(MissingResource, match=f"needs the package {package}") as missing:

@@ -64,13 +64,9 @@ def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(l
     long = Upload("long.txt", b"dogs bark " * 90)
     with serve() as server:
         server.choose = lambda body: (
-            Status(400, "maximum context length")
-            if any(len(text.split()) > 100 for text in body["input"])
-            else Reply()
+            Status(400, "maximum context length") if any(len(text.split()) > 100 for text in body["input"]) else Reply()
         )
-        local = settings.model_copy(
-            update={"embedding": "openai:my-local-model", "openai_base_url": server.url}
-        )
+        local = settings.model_copy(update={"embedding": "openai:my-local-model", "openai_base_url": server.url})
         engines = dataclasses.replace(lab.engines, embedder=load_embedder(local, lab.engines.prices))
         job = start_adding(Jobs(), lambda: engines, local, [VISITS, long], "ward")
         assert phase.wait(SOON)

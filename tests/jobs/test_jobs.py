@@ -196,14 +196,10 @@ def opened(folder: Path, lab: Lab, tmp_path: Path) -> tuple[Lab, Settings]:
     return ev.open_judged(str(folder), settings, engines=lab.engines), settings
 
 
-def start(
-    jobs: Jobs, opened: tuple[Lab, Settings], folder: Path, lab_of: Callable[..., Lab] | None = None
-) -> Job:
+def start(jobs: Jobs, opened: tuple[Lab, Settings], folder: Path, lab_of: Callable[..., Lab] | None = None) -> Job:
     lab, settings = opened
     chosen = {"bm25": "bm25", "dense": "simple_semantic"}
-    return start_run(
-        jobs, lab_of or (lambda ask: lab), settings, str(folder), "test", chosen, None, ["ndcg@10"]
-    )
+    return start_run(jobs, lab_of or (lambda ask: lab), settings, str(folder), "test", chosen, None, ["ndcg@10"])
 
 
 class Slow:
@@ -300,9 +296,7 @@ def test_a_bill_is_reserved_once_however_often_somebody_agrees_and_a_refusal_lea
     assert reserved == [bill]
 
 
-def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_questions(
-    jobs, folder, lab, tmp_path
-):
+def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_questions(jobs, folder, lab, tmp_path):
     with serve() as server:
         settings = read_settings(
             home=tmp_path / "paid", llm="offline", embedding="openai:text-embedding-3-small",

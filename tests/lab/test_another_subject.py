@@ -64,9 +64,7 @@ def indexed(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, st
     (folder / "es.md").write_text(SPANISH, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
-        said = rag_core.index(
-            folder, "bicycles", subject="bicycles and their repair", enrich=True, settings=settings
-        )
+        said = rag_core.index(folder, "bicycles", subject="bicycles and their repair", enrich=True, settings=settings)
     opened = open_lab("bicycles", settings=settings, engines=lab.engines)
     written = [path.read_bytes() for path in (settings.home / "corpora").rglob("*") if path.is_file()]
     text = f"{said}" + b"\n".join(written).decode("utf-8", "replace")

@@ -30,10 +30,7 @@ def test_astream_gives_the_events_of_stream(lab):
         return [event async for event in lab.astream(QUESTION, ["bm25", "simple_semantic"])]
 
     done = {event.column: event.trace for event in asyncio.run(streamed()) if isinstance(event, Done)}
-    assert all(
-        same(done[column], one)
-        for column, one in enumerate(lab.compare(QUESTION, ["bm25", "simple_semantic"]))
-    )
+    assert all(same(done[column], one) for column, one in enumerate(lab.compare(QUESTION, ["bm25", "simple_semantic"])))
 
 
 def test_a_reader_that_leaves_stops_the_run():

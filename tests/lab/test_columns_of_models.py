@@ -149,9 +149,7 @@ class TestSetup:
         assert str(one) == f"BM25 keywords · k1 1.2 · model: {MINI} · documents: ward"
         assert set_up("bm25").runs_on == ""
 
-    @pytest.mark.parametrize(
-        "values", [{"model": 3}, {"model": "x" * 201}, {"judge_model": "a\nb"}, {"corpus": 1}]
-    )
+    @pytest.mark.parametrize("values", [{"model": 3}, {"model": "x" * 201}, {"judge_model": "a\nb"}, {"corpus": 1}])
     def test_a_name_that_is_none_is_refused(self, values):
         with pytest.raises(ConfigError):
             set_up("bm25", **values)

@@ -149,13 +149,9 @@ def test_node_parsers_cut_the_documents_and_a_rebuilt_index_is_cut_alike(setting
     lab = rag_core.open_lab("ward", settings=settings)
     assert [one.text for one in lab.passages.values()] == nodes
     assert {one.title for one in lab.passages.values()} == {"Things"}
-    assert {hit.passage.text for hit in lab.run("Where are lamps?", "bm25", where={"ward": "3"}).ranking} <= {
-        *nodes
-    }
+    assert {hit.passage.text for hit in lab.run("Where are lamps?", "bm25", where={"ward": "3"}).ranking} <= {*nodes}
     (lab.index.generation / "vectors.npy").unlink()  # damage, which opening repairs
     assert [one.text for one in rag_core.open_lab("ward", settings=settings).passages.values()] == nodes
-    assert rag_core.index([note], "ward", settings=settings, transformations=[splitter]).unchanged == [
-        "things"
-    ]
+    assert rag_core.index([note], "ward", settings=settings, transformations=[splitter]).unchanged == ["things"]
     assert rag_core.index([note], "ward", settings=settings).changed == ["things"]  # cut by the lab again
     assert [one.text for one in rag_core.open_lab("ward", settings=settings).passages.values()] == [text]

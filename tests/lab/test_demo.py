@@ -94,9 +94,7 @@ def test_every_demo_question_has_a_judged_answer():
 
 
 @for_each("language", ["en", "es"])
-def test_the_first_five_of_a_language_have_a_column_that_answers_and_one_that_does_not(
-    lab: Lab, language: str
-) -> None:
+def test_the_first_five_of_a_language_have_a_column_that_answers_and_one_that_does_not(lab: Lab, language: str) -> None:
     for question in [one for one in DEMO if one["language"] == language][:5]:
         found = {verdict(question["text"], trace) for trace in traces(lab, question["text"]).values()}
         assert "acceptable" in found
@@ -106,10 +104,7 @@ def test_the_first_five_of_a_language_have_a_column_that_answers_and_one_that_do
 @QUESTIONS
 def test_a_column_answers_acceptably_or_fails_as_scripted(lab, question):
     scripted = {one["strategy"] for one in question["claims"] if "verdict" in one or "abstains" in one}
-    verdicts = {
-        strategy: verdict(question["text"], trace)
-        for strategy, trace in traces(lab, question["text"]).items()
-    }
+    verdicts = {strategy: verdict(question["text"], trace) for strategy, trace in traces(lab, question["text"]).items()}
     assert {strategy for strategy, one in verdicts.items() if one not in FINE} <= scripted
     assert any(one in FINE for one in verdicts.values())
     assert "harmful" not in verdicts.values()

@@ -88,15 +88,12 @@ def test_each_search_gives_the_best_of_the_passages_that_fit(wards, deep, monkey
     for k in (1, 3):
         nearest = filtered.index.dense(vector, k)
         assert [hit.id for hit in nearest] == [hit.id for hit in filter(third, found)][:k]
-        np.testing.assert_allclose(
-            [h.score for h in nearest], [h.score for h in found if third(h)][:k], atol=1e-6
-        )
+        np.testing.assert_allclose([h.score for h in nearest], [h.score for h in found if third(h)][:k], atol=1e-6)
         worded = wards.index.lexical("gloves lie", every, 1.5, 0.75)
         assert filtered.index.lexical("gloves lie", k, 1.5, 0.75) == list(filter(third, worded))[:k]
         questions = asked.search(QUESTION, every)
         assert (
-            asked.among(lambda one: one.doc_id.endswith("3")).search(QUESTION, k)
-            == list(filter(third, questions))[:k]
+            asked.among(lambda one: one.doc_id.endswith("3")).search(QUESTION, k) == list(filter(third, questions))[:k]
         )
 
 
@@ -150,9 +147,7 @@ def test_a_filter_that_nothing_fits_and_one_that_is_none_say_so(wards):
 
 def test_llamaindex_filters_mean_the_same(wards):
     def made(*given, **more):
-        rows = [
-            MetadataFilter(key=key, value=value, operator=FilterOperator(how)) for key, how, value in given
-        ]
+        rows = [MetadataFilter(key=key, value=value, operator=FilterOperator(how)) for key, how, value in given]
         return MetadataFilters(filters=rows, **more)
 
     wanted = made(("ward", "!=", "1"), ("year", "in", [2019, 2020]), ("tags", "contains", "a"))
@@ -171,9 +166,7 @@ def test_llamaindex_filters_mean_the_same(wards):
 
 def test_equal_texts_stand_for_those_that_fit_alone(tmp_path):
     settings = Settings(llm="offline", home=tmp_path / ".rag")
-    both = [
-        LlamaDocument(text="Call us.", doc_id=ward, metadata={"title": "Help", "ward": ward}) for ward in "ab"
-    ]
+    both = [LlamaDocument(text="Call us.", doc_id=ward, metadata={"title": "Help", "ward": ward}) for ward in "ab"]
     rag_core.index(both, "wards", settings=settings)
     lab = rag_core.open_lab("wards", settings=settings)
     (hit,) = lab.run("Call us?", "bm25", where={"ward": "b"}).ranking

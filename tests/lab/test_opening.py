@@ -28,9 +28,7 @@ def open_and_tell(sender: Connection, go: Connection, home: Path, data: Path, wr
             sender.send(what)
             go.recv()
 
-    lab = open_lab(
-        settings=Settings(home=home, data=data), engines=word_engines(), progress=progress, wait=True
-    )
+    lab = open_lab(settings=Settings(home=home, data=data), engines=word_engines(), progress=progress, wait=True)
     enriched = lab.enriched
     sender.send((sorted(lab.index.manifest.documents), sorted(enriched.manifest.documents), lab.warnings))
 
@@ -39,9 +37,7 @@ class Opening:
     def __init__(self, home: Path, data: Path, stops_at: str) -> None:
         self._told, sender = processes.Pipe(duplex=False)
         go, self._go = processes.Pipe(duplex=False)
-        self.process = processes.Process(
-            target=open_and_tell, args=(sender, go, home, data, stops_at), daemon=True
-        )
+        self.process = processes.Process(target=open_and_tell, args=(sender, go, home, data, stops_at), daemon=True)
         self.process.start()
         sender.close()
         go.close()
@@ -94,9 +90,7 @@ print(sorted(heavy & sys.modules.keys()))
 
 def test_the_first_question_after_it_loads_no_library_and_no_strategy_torch_or_llamaindex(lab, real_home):
     environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
-    )
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines() == ["[] 1", "True True", "[]"], ran.stderr
 
 

@@ -31,9 +31,7 @@ class Answers(MockLLM):
 @pytest.fixture
 def settings(tmp_path):
     settings = Settings(llm="offline", home=tmp_path / ".rag")
-    rag_core.index(
-        [LlamaDocument(text="Gloves lie on shelf A3.", doc_id="gloves")], "ward", settings=settings
-    )
+    rag_core.index([LlamaDocument(text="Gloves lie on shelf A3.", doc_id="gloves")], "ward", settings=settings)
     return settings
 
 
@@ -80,8 +78,7 @@ class Letters(BaseEmbedding):
 
 
 NOTES = [
-    LlamaDocument(text=text, doc_id=text[:6])
-    for text in ("zzzzzz zzz zz.", "aaaaaa aaa aa.", "gloves on the shelf.")
+    LlamaDocument(text=text, doc_id=text[:6]) for text in ("zzzzzz zzz zz.", "aaaaaa aaa aa.", "gloves on the shelf.")
 ]
 
 
@@ -108,8 +105,6 @@ def test_another_model_is_refused_whatever_its_name(tmp_path):
         MissingResource, match=r"no index for the embedding model .*; it was indexed with Letters-letters"
     ):
         rag_core.open_lab("ward", settings=settings).run("zz", "bm25")
-    turned = rag_core.open_lab(
-        "ward", settings=settings, embed_model=Letters(model_name="letters", first="m")
-    )
+    turned = rag_core.open_lab("ward", settings=settings, embed_model=Letters(model_name="letters", first="m"))
     with pytest.raises(StageError, match="The model letters is not the one that made the index of 'ward'"):
         turned.run("zz", "simple_semantic")

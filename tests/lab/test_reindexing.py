@@ -13,9 +13,7 @@ from rag_core.lab.opening import open_lab
 from rag_core.values.errors import ConfigError, DataError
 from rag_core.values.settings import Settings
 
-SENTENCES = "".join(
-    f"Rule {number}: visitors of room {number} wash their hands first. " for number in range(40)
-)
+SENTENCES = "".join(f"Rule {number}: visitors of room {number} wash their hands first. " for number in range(40))
 RULES = Upload("rules.txt", SENTENCES.encode())
 
 
@@ -33,9 +31,7 @@ def test_another_size_reaches_every_search_and_the_identity_of_results(lab, sett
     assert report.enriched is not None
     assert ward.enriched.passages.keys() == ward.index.passages.keys()
     assert len(ward.index.passages) > before
-    assert all(
-        lab.engines.embedder.count(one.indexed_text) <= 64 * 1.5 for one in ward.index.passages.values()
-    )
+    assert all(lab.engines.embedder.count(one.indexed_text) <= 64 * 1.5 for one in ward.index.passages.values())
     assert ward.engine["index_content"] != engine["index_content"]
     assert ward.run("Who washes their hands in room 7?", "contextual").ranking.hits
     (added,) = add_files([RULES], "ward", settings, lab.engines).files

@@ -100,9 +100,7 @@ def test_a_malformed_file_fails_alone_and_the_questions_stay(folder, empty, lab)
     rag_core.index(folder, "ward", settings=empty)
     before = known(empty, lab)
     (folder / "a/asked.tsv").write_text("When may people come?\n")
-    (folder / "meals.md").write_text(
-        MEALS.replace("questions:\n- Where do I eat?", "questions: 7\nrest:\n- 1")
-    )
+    (folder / "meals.md").write_text(MEALS.replace("questions:\n- Where do I eat?", "questions: 7\nrest:\n- 1"))
     failed = dict(rag_core.index(folder, "ward", settings=empty).failed)
     assert "asked.tsv, line 1: not a question of a passage" in failed["a/asked.tsv"]
     assert "questions must be a list of texts" in failed["meals.md"]

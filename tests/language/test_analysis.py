@@ -200,9 +200,7 @@ def reference(corpus: Sequence[Sequence[str]], query: Sequence[str], k1: float, 
     return BM25Okapi([list(document) for document in corpus], k1=k1, b=b).get_scores(list(query))
 
 
-@pytest.mark.parametrize(
-    ("k1", "b"), [(1.5, 0.75), (1.2, 0.75), (0.9, 0.4), (0.05, 0.75), (3.0, 0.95), (2.0, 0.0)]
-)
+@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (1.2, 0.75), (0.9, 0.4), (0.05, 0.75), (3.0, 0.95), (2.0, 0.0)])
 def test_scores_equal_rank_bm25_to_the_last_bit_on_a_thousand_queries(k1, b):
     rng = np.random.default_rng(7)
     corpus = zipf_corpus(rng, documents=400, vocabulary=700)
@@ -370,6 +368,4 @@ def test_a_quote_is_found_whatever_its_white_space():
 
 
 def test_a_quote_that_is_not_in_the_text_is_ignored():
-    assert highlight("Cats sleep.", "dogs", "en", ["Dogs bark.", ""]) == [
-        Segment("Cats sleep.", False, False)
-    ]
+    assert highlight("Cats sleep.", "dogs", "en", ["Dogs bark.", ""]) == [Segment("Cats sleep.", False, False)]

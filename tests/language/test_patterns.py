@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from rag_core.language.patterns import Pattern, readings, terms_of
 from rag_core.values.errors import DataError
 
-WORDS = st.sampled_from(
-    ["hospital", "bleeding", "contractions", "movements", "sangrado", "útero", "niño", "dolor"]
-)
+WORDS = st.sampled_from(["hospital", "bleeding", "contractions", "movements", "sangrado", "útero", "niño", "dolor"])
 NUMBERS = st.integers(2, 99_999)
 
 

@@ -80,9 +80,7 @@ _TYPOS = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=12)
 
 @given(
     st.lists(
-        st.one_of(
-            _NEGATIONS, _NUMBERS, st.sampled_from(sorted(UNITS)), st.sampled_from(sorted(DRUGS)), _TYPOS
-        ),
+        st.one_of(_NEGATIONS, _NUMBERS, st.sampled_from(sorted(UNITS)), st.sampled_from(sorted(DRUGS)), _TYPOS),
         min_size=1,
         max_size=9,
     )
@@ -113,9 +111,7 @@ def test_the_built_in_questions_that_are_spelt_well_stay_as_they_are(lab):
         for language in ("en", "es")
         for line in (DATA / "questions" / language / "queries.jsonl").read_text("utf-8").splitlines()
     ]
-    careful = [
-        row for row in rows if row["metadata"]["kind"] not in ("misspelt", "emergency", "hurried", "lay")
-    ]
+    careful = [row for row in rows if row["metadata"]["kind"] not in ("misspelt", "emergency", "hurried", "lay")]
     assert len(careful) > 300
     assert [row["_id"] for row in careful if spelling.read(row["text"]) != row["text"]] == []
 

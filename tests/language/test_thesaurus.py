@@ -329,9 +329,7 @@ def test_what_is_not_the_same_shares_no_concept(whole, one, other):
         ("HDN, no vitamin K given", "en", "vitamin-k-deficiency-bleeding"),
     ],
 )
-def test_an_ambiguous_abbreviation_is_read_by_the_words_around_it_or_left_alone(
-    whole, text, language, concept
-):
+def test_an_ambiguous_abbreviation_is_read_by_the_words_around_it_or_left_alone(whole, text, language, concept):
     read = [mention.concept.id for mention in whole.find(text, language) if mention.kind == "abbreviation"]
     assert [name for name in read if text.find("CTPA") < 0 or name != "ct-pulmonary-angiogram"][:1] == (
         [concept] if concept else []
@@ -339,9 +337,7 @@ def test_an_ambiguous_abbreviation_is_read_by_the_words_around_it_or_left_alone(
 
 
 def test_a_tie_between_readings_decides_nothing():
-    two = Thesaurus(
-        [PRESSURE, INFECTION], {"XZ": [Reading("pressure", ("cuff",)), Reading("infection", ("germ",))]}
-    )
+    two = Thesaurus([PRESSURE, INFECTION], {"XZ": [Reading("pressure", ("cuff",)), Reading("infection", ("germ",))]})
     assert found("XZ with a cuff", "en", two) == [("XZ", "pressure", "abbreviation")]
     assert found("xz with germs", "en", two)[:1] == [("xz", "infection", "abbreviation")]
     assert found("XZ with a cuff and a germ", "en", two) == []

@@ -188,9 +188,7 @@ class TestEvents:
         assert counted.completion_llm_token_count == 3 * 20 + answers * 200
         assert counted.total_embedding_token_count >= 3 * len(QUESTION.split())
 
-    def test_usage_that_the_server_does_not_tell_is_counted_by_the_handler(
-        self, server, billed_animals, counted
-    ):
+    def test_usage_that_the_server_does_not_tell_is_counted_by_the_handler(self, server, billed_animals, counted):
         server.choose = lambda body: Reply("Cats purr [1].", usage=None)
         engine = billed_animals.query_engine("bm25", callback_manager=CallbackManager([counted]))
         engine.query(QUESTION)
@@ -345,16 +343,12 @@ class TestForeignRetriever:
 
     def test_our_own_retriever_can_stand_inside_another_strategy(self, animals):
         inner = LlamaIndexRetriever(animals.retriever("bm25"), "inner")
-        strategy = Strategy(
-            "outer", (Retrieve((inner, Dense(3))), ReciprocalRankFusion(), Top(3), Generate())
-        )
+        strategy = Strategy("outer", (Retrieve((inner, Dense(3))), ReciprocalRankFusion(), Top(3), Generate()))
         trace = animals.run(QUESTION, strategy)
         assert trace.ranking.hits[0].passage.title == "Cats and dogs"
 
     def test_a_score_that_is_no_number_fails_the_strategy(self, animals):
-        strategy = Strategy(
-            "mine", (Retrieve((LlamaIndexRetriever(Wiki(float("nan")), "wiki"),)), Generate())
-        )
+        strategy = Strategy("mine", (Retrieve((LlamaIndexRetriever(Wiki(float("nan")), "wiki"),)), Generate()))
         with pytest.raises(StageError, match="wiki gave a score that is not a number"):
             animals.run(QUESTION, strategy)
 

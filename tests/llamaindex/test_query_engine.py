@@ -179,9 +179,7 @@ class TestRetriever:
         found = animals.retriever("bm25", k_final=3).retrieve(QUESTION)
         labelled = animals.retriever("bm25", k_final=3, labels=True).retrieve(QUESTION)
         assert [node.node.metadata["label"] for node in found] == [None] * 3
-        assert [node.node.metadata | {"label": None} for node in labelled] == [
-            node.metadata for node in found
-        ]
+        assert [node.node.metadata | {"label": None} for node in labelled] == [node.metadata for node in found]
         assert None not in [node.node.metadata["label"] for node in labelled]
 
     def test_no_answer_is_written(self, animals, llm):
@@ -237,9 +235,7 @@ class TestFusionRetriever:
     @pytest.mark.parametrize("use_async", [False, True])
     def test_a_passage_found_twice_is_one_passage_with_both_votes(self, animals, use_async):
         parts = [animals.retriever("bm25"), animals.retriever("simple_semantic")]
-        ranks = [
-            {found.node_id: rank for rank, found in enumerate(part.retrieve(QUESTION))} for part in parts
-        ]
+        ranks = [{found.node_id: rank for rank, found in enumerate(part.retrieve(QUESTION))} for part in parts]
         fused = QueryFusionRetriever(
             parts,
             llm=MockLLM(),
@@ -290,9 +286,7 @@ class TestQueryEngine:
         assert found["trace"]["answer"]["text"] == ANSWER
         assert json.loads(json.dumps(found)) == found
 
-    @pytest.mark.parametrize(
-        ("question", "language"), [("Do cats sleep?", "en"), ("¿Duermen los gatos mucho?", "es")]
-    )
+    @pytest.mark.parametrize(("question", "language"), [("Do cats sleep?", "en"), ("¿Duermen los gatos mucho?", "es")])
     def test_an_abstention_is_a_response(self, open_animals, question, language):
         response = open_animals(ScriptedLlm(NO_EVIDENCE)).query_engine("bm25").query(question)
         assert response.response == abstention(language)
@@ -333,9 +327,7 @@ class TestQueryEngine:
         assert llm.prompts == []
 
     def test_it_is_a_tool(self, animals):
-        tool = QueryEngineTool.from_defaults(
-            animals.query_engine("bm25"), name="animals", description="Facts."
-        )
+        tool = QueryEngineTool.from_defaults(animals.query_engine("bm25"), name="animals", description="Facts.")
         said = tool.call("Do cats sleep?")
         assert (said.content, said.raw_output.metadata["strategy"]) == (ANSWER, "bm25")
         assert asyncio.run(tool.acall("Do cats sleep?")).content == ANSWER
@@ -345,10 +337,7 @@ class TestQueryEngine:
         with pytest.raises(ConfigError, match="writes no answer"):
             animals.query_engine(found)
         synthesizer = get_response_synthesizer(llm=MockLLM(), response_mode="compact")
-        assert (
-            len(animals.query_engine(found, response_synthesizer=synthesizer).query(QUESTION).source_nodes)
-            == 2
-        )
+        assert len(animals.query_engine(found, response_synthesizer=synthesizer).query(QUESTION).source_nodes) == 2
 
 
 class TestStreaming:
@@ -404,9 +393,7 @@ class TestStreaming:
         assert response.metadata["abstained"] is (abstention("en") in heard)
 
     def test_a_failure_is_raised_from_the_stream(self, open_animals):
-        engine = open_animals(ScriptedLlm(ProviderError("no answer in time"))).query_engine(
-            "bm25", streaming=True
-        )
+        engine = open_animals(ScriptedLlm(ProviderError("no answer in time"))).query_engine("bm25", streaming=True)
         with pytest.raises(StageError, match="no answer in time"):
             list(engine.query(QUESTION).response_gen)
 

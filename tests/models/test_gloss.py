@@ -137,9 +137,7 @@ def test_a_missing_list_is_named(letters, tmp_path, prices):
 
 def test_the_bundled_model_reads_spanish_by_default(minilm):
     assert minilm.gloss is not None
-    spanish, english = minilm.embed(
-        ["¿Qué alimentos debo evitar en el embarazo?", "foods to avoid in pregnancy"]
-    )[0]
+    spanish, english = minilm.embed(["¿Qué alimentos debo evitar en el embarazo?", "foods to avoid in pregnancy"])[0]
     assert spanish @ english > 0.7
 
 
@@ -212,9 +210,7 @@ def test_a_trace_says_how_the_question_was_read(services):
     trace = run(services, "simple_semantic")
     assert trace.as_json()["queries"][0]["read_as"] == "cats and dogs"
     assert run(services, "simple_semantic", "Why do dogs bark?").as_json()["queries"][0]["read_as"] is None
-    assert list(run(services, "bm25").readings.values()) == [
-        "cats and dogs"
-    ]  # its words are searched for too
+    assert list(run(services, "bm25").readings.values()) == ["cats and dogs"]  # its words are searched for too
 
 
 def test_what_is_shown_quoted_and_sent_stays_spanish(services):

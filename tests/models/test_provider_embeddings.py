@@ -39,9 +39,7 @@ class TestEmbeddings:
             *((none, (2, "tokenizer")) for none in (None, *({"prompt_tokens": n} for n in (None, "3", -3)))),
         ],
     )
-    def test_it_costs_the_tokens_the_provider_counted_or_else_those_counted_here(
-        self, base, embedder, usage, counted
-    ):
+    def test_it_costs_the_tokens_the_provider_counted_or_else_those_counted_here(self, base, embedder, usage, counted):
         base.embedding_usage = lambda tokens: usage
         _, (bill,) = embedder.embed(("hello world",))  # two tokens in cl100k_base
         assert (bill.input_tokens, bill.counted_by) == counted
@@ -61,9 +59,7 @@ class TestEmbeddings:
         ],
         ids=["500", "429", "hang"],
     )
-    def test_a_request_that_was_repeated_is_billed_unless_it_was_refused(
-        self, base, prices, behaviours, tokens
-    ):
+    def test_a_request_that_was_repeated_is_billed_unless_it_was_refused(self, base, prices, behaviours, tokens):
         base.script += behaviours
         embedder = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=0.5), prices)
         _, bills = embedder.embed(("hello world",))

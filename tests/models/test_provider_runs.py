@@ -65,9 +65,7 @@ class TestServersByRole:
     @pytest.mark.parametrize(
         ("fault", "names"), [(Status(401), "RAG_REWRITER_API_KEY"), (None, "RAG_REWRITER_BASE_URL")]
     )
-    def test_a_failure_names_the_setting_of_the_role(
-        self, server, read_only_store, embedder, labels, fault, names
-    ):
+    def test_a_failure_names_the_setting_of_the_role(self, server, read_only_store, embedder, labels, fault, names):
         with serve() as local:
             local.choose = lambda body: fault
             own = {"rewriter_base_url": local.url, "rewriter_api_key": "sk-local-0123456789"}
@@ -93,9 +91,7 @@ class TestEvidence:
         (_, system), (_, sent) = request.messages
         assert [role for role, _ in request.messages] == ["system", "user"]
         assert system == Profile().fill(ANSWER.system)
-        assert (
-            sent == ANSWER.fill(question=QUESTION, urgency="", sources=Sources(trace.ranking.hits)).render()
-        )
+        assert sent == ANSWER.fill(question=QUESTION, urgency="", sources=Sources(trace.ranking.hits)).render()
         assert contexts_in(sent) == [(hit.passage.full_title, hit.passage.text) for hit in trace.ranking]
         assert trace.answer.evidence == evidence_hash(contexts_in(sent)) == shown_evidence(trace.ranking)
         assert QUESTION in sent

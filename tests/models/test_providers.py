@@ -55,18 +55,14 @@ class TestWhatIsSentAndBilled:
             ("my-local-model", None),
         ],
     )
-    def test_the_bill_holds_the_providers_usage_and_a_cost_where_the_price_is_known(
-        self, base, prices, model, cost
-    ):
+    def test_the_bill_holds_the_providers_usage_and_a_cost_where_the_price_is_known(self, base, prices, model, cost):
         base.script.append(Reply(usage=(1000, 200)))
         _, bill = ask(load_openai(Settings(), model, prices))
         assert (bill.purpose, bill.model) == ("answer", model)
         assert (bill.input_tokens, bill.output_tokens, bill.counted_by) == (1000, 200, "provider")
         assert bill.cost_usd == (None if cost is None else pytest.approx(cost, rel=1e-12))
 
-    @pytest.mark.parametrize(
-        "reply", ["Cats purr [1].", "¿Qué es la cesárea?", "<|endoftext|> is a word here"]
-    )
+    @pytest.mark.parametrize("reply", ["Cats purr [1].", "¿Qué es la cesárea?", "<|endoftext|> is a word here"])
     def test_without_usage_the_models_own_tokenizer_counts(self, base, llm, reply):
         base.script.append(Reply(reply, usage=None))
         _, bill = ask(llm)
@@ -118,9 +114,7 @@ class TestWhatIsSentAndBilled:
         with ThreadPoolExecutor(4) as pool:
             replies = list(pool.map(lambda _: ask(llm), range(4)))
         assert {"".join(pieces) for pieces, _ in replies} == {"Cats purr [1]."}
-        assert (
-            sorted("stream_options" in request.body for request in base.requests) == [False] * 4 + [True] * 4
-        )
+        assert sorted("stream_options" in request.body for request in base.requests) == [False] * 4 + [True] * 4
 
     def test_a_template_with_a_shape_asks_for_it_by_a_strict_schema(self, base, llm):
         ask(llm, JUDGE_PASSAGE.fill(question="Do cats purr?", sources="", refused=""))
@@ -138,9 +132,7 @@ class TestWhatIsSentAndBilled:
         }
 
     def test_a_server_that_rejects_the_second_request_too_is_a_failure_with_its_reason(self, base, llm):
-        base.choose = lambda body: Status(
-            400, "no stream_options" if "stream_options" in body else "too long"
-        )
+        base.choose = lambda body: Status(400, "no stream_options" if "stream_options" in body else "too long")
         assert "too long" in failure_of(llm).message
         assert len(base.requests) == 2
 
@@ -285,9 +277,7 @@ class TestBills:
         ],
         ids=lambda value: None if isinstance(value, bool) else " ".join(map(str, value)),
     )
-    def test_every_request_of_a_call_that_was_taken_on_is_billed(
-        self, base, prices, behaviours, bills, fails
-    ):
+    def test_every_request_of_a_call_that_was_taken_on_is_billed(self, base, prices, behaviours, bills, fails):
         base.script += behaviours
         found, error = billed(model(prices, *behaviours))
         assert sent_and_received(found) == bills

@@ -97,9 +97,7 @@ class TestReasoningInsideTheContent:
         assert [hit.score for hit in trace.ranking] == [hit.score for hit in plain.ranking]
         assert trace.warnings == plain.warnings
 
-    def test_nor_does_hyde_nor_the_judge_of_answers_nor_enrichment(
-        self, base, animals, llm, prices, tmp_path
-    ):
+    def test_nor_does_hyde_nor_the_judge_of_answers_nor_enrichment(self, base, animals, llm, prices, tmp_path):
         trace = animals.run(QUESTION, "bm25")
         base.choose = thinking(TAGS["think"])
         assert animals.run(QUESTION, "hyde").final.queries[0].passages == (
@@ -166,10 +164,7 @@ class TestReasoningInsideTheContent:
 
     @for_each("size", [1, 3, 1000])
     def test_a_tag_that_counts_only_at_the_start_hides_no_other(self, size):
-        assert (
-            left_of("Cats [THINK] first. <think>Hm.</think>Dogs bark.", size)
-            == "Cats [THINK] first. Dogs bark."
-        )
+        assert left_of("Cats [THINK] first. <think>Hm.</think>Dogs bark.", size) == "Cats [THINK] first. Dogs bark."
 
     @for_each("size", [1, 2, 3, 7, 1000])
     @for_each(

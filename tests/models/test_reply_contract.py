@@ -62,9 +62,7 @@ class TestHowItEnded:
 
     @pytest.mark.parametrize("finish", CUT)
     def test_a_rewrite_that_was_cut_off_is_left_out(self, base, animals, finish):
-        base.choose = aimed(
-            Reply(QUESTION[:12], finish=finish), lambda body: template_of(body) == "standalone"
-        )
+        base.choose = aimed(Reply(QUESTION[:12], finish=finish), lambda body: template_of(body) == "standalone")
         trace = animals.run(QUESTION, "multi_query")
         assert QUESTION[:12] not in {query.text for query in trace.final.queries}
         assert any("incomplete" in warning for warning in trace.warnings)
@@ -89,9 +87,7 @@ class TestHowItEnded:
 
 
 class TestNothingSaid:
-    @pytest.mark.parametrize(
-        "text", ["[99]", "[1]", " \n\t ", "[1][2] [99].", "…", "\u200b", "[" + "9" * 5000 + "]"]
-    )
+    @pytest.mark.parametrize("text", ["[99]", "[1]", " \n\t ", "[1][2] [99].", "…", "\u200b", "[" + "9" * 5000 + "]"])
     def test_a_reply_without_a_word_is_a_failure_and_never_an_empty_box(self, base, animals, text):
         base.choose = lambda body: Reply(text)
         with pytest.raises(StageError, match=r"empty reply|says nothing") as caught:
@@ -157,9 +153,7 @@ TRUE = '{"prompt_tokens": true, "completion_tokens": true, "total_tokens": 2}'  
 
 class TestUsage:
     @pytest.mark.parametrize("usage", SENSELESS, ids=lambda usage: usage[:40])
-    def test_a_usage_that_makes_no_sense_is_counted_here_and_loses_neither_answer_nor_bill(
-        self, base, llm, usage
-    ):
+    def test_a_usage_that_makes_no_sense_is_counted_here_and_loses_neither_answer_nor_bill(self, base, llm, usage):
         base.script.append(Reply(WHOLE, usage=usage))
         text, bill = said(llm)
         assert text == WHOLE
@@ -175,9 +169,7 @@ class TestUsage:
         assert trace.as_json()["metrics"]["usage_source"] == "tokenizer"
 
     def test_whole_numbers_written_as_fractions_count(self, base, llm):
-        base.script.append(
-            Reply(WHOLE, usage='{"prompt_tokens": 12.0, "completion_tokens": 3.0, "total_tokens": 15}')
-        )
+        base.script.append(Reply(WHOLE, usage='{"prompt_tokens": 12.0, "completion_tokens": 3.0, "total_tokens": 15}'))
         _, bill = said(llm)
         assert (bill.input_tokens, bill.output_tokens, bill.counted_by) == (12, 3, "provider")
 

@@ -103,9 +103,7 @@ class TestACrossEncoder:
             for scores, _ in pool.map(lambda _: cross.score("anti d", HITS), range(6)):
                 assert scores == pytest.approx(expected, abs=1e-6)
 
-    @pytest.mark.parametrize(
-        "answer", [[0.5, math.nan], [math.inf, 0.1], [0.5], [0.1, 0.2, 0.3], []], ids=str
-    )
+    @pytest.mark.parametrize("answer", [[0.5, math.nan], [math.inf, 0.1], [0.5], [0.1, 0.2, 0.3], []], ids=str)
     def test_a_score_that_is_missing_or_no_number_is_a_failure(self, answer):
         model = SimpleNamespace(
             predict=lambda *_, **__: np.array(answer),
@@ -179,9 +177,7 @@ class TestAColumnsOwn:
         )
         assert first.fingerprint != second.fingerprint
 
-    def test_an_address_cannot_make_the_app_load_what_the_settings_do_not_name(
-        self, choosing, folder, monkeypatch
-    ):
+    def test_an_address_cannot_make_the_app_load_what_the_settings_do_not_name(self, choosing, folder, monkeypatch):
         def never(name: str) -> CrossEncoderReranker:
             raise AssertionError(f"{name} was opened")
 

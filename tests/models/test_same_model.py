@@ -68,16 +68,12 @@ class TestVectors:
         assert [call.input_tokens for call in caught.value.calls] == [3]
 
     def test_vectors_of_another_length_than_the_indexs_are_named(self, index):
-        with pytest.raises(
-            ProviderError, match=r"vectors of 3 numbers; the index of corpus 'animals' has 64"
-        ):
+        with pytest.raises(ProviderError, match=r"vectors of 3 numbers; the index of corpus 'animals' has 64"):
             index.dense(np.ones(3, np.float32), 2)
 
 
 class TestServers:
-    def test_the_sentence_is_asked_for_once_in_a_process_and_billed(
-        self, base, indexed, server_model, labels
-    ):
+    def test_the_sentence_is_asked_for_once_in_a_process_and_billed(self, base, indexed, server_model, labels):
         embedder = server_model()
         lab = provider_lab(base, indexed(embedder), embedder, labels)
         assert base.requests == [], "opening asks nothing"
@@ -89,9 +85,7 @@ class TestServers:
         assert len([call for call in second.calls if call.purpose == "embed"]) == 1
 
     @pytest.mark.parametrize("dimensions", [8, 3])
-    def test_another_model_behind_the_name_answers_nothing(
-        self, base, indexed, server_model, labels, dimensions
-    ):
+    def test_another_model_behind_the_name_answers_nothing(self, base, indexed, server_model, labels, dimensions):
         base.vector = lambda text: other(text)[:dimensions]
         base.choose = lambda body: Reply("Cats can [1].")
         embedder = server_model()
@@ -113,9 +107,7 @@ class TestServers:
         lab.corpus = "served"
         with pytest.raises(StageError) as caught:
             lab.run(QUESTION, "simple_semantic")
-        advice = re.search(
-            r"delete (\S+), run `rag forget (\S+)`, and run `rag index PATH", caught.value.next_step
-        )
+        advice = re.search(r"delete (\S+), run `rag forget (\S+)`, and run `rag index PATH", caught.value.next_step)
         assert advice, caught.value.next_step
         Path(advice[1]).unlink()
         forget_corpus(tmp_path / "home", advice[2])
@@ -145,16 +137,10 @@ class TestServers:
         embedder = server_model()
         assert provider_lab(base, indexed(embedder), embedder, labels).run(QUESTION, "simple_semantic").answer
 
-    def test_new_passages_are_not_mixed_with_cached_vectors_of_another_model(
-        self, base, indexed, server_model
-    ):
+    def test_new_passages_are_not_mixed_with_cached_vectors_of_another_model(self, base, indexed, server_model):
         base.vector = other
-        with pytest.raises(
-            ProviderError, match=r"is not the one that made the vectors in .*\.sqlite"
-        ) as caught:
-            indexed(server_model()).update(
-                SourceFiles("more", [DOCUMENTS[0].__class__("z", "Z", "en", "New.")])
-            )
+        with pytest.raises(ProviderError, match=r"is not the one that made the vectors in .*\.sqlite") as caught:
+            indexed(server_model()).update(SourceFiles("more", [DOCUMENTS[0].__class__("z", "Z", "en", "New.")]))
         assert [call.purpose for call in caught.value.calls] == ["embed"]
 
 

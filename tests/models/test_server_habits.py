@@ -184,9 +184,7 @@ JUDGE = JUDGE_PASSAGE.fill(question="Do cats purr?", sources="", refused="")
 
 
 class TestRequests:
-    @for_each(
-        "status", [Status(400, "invalid grammar"), Status(422, "no such feature"), Status(500, "converter")]
-    )
+    @for_each("status", [Status(400, "invalid grammar"), Status(422, "no such feature"), Status(500, "converter")])
     def test_a_schema_that_a_server_cannot_follow_is_left_out_from_then_on(self, base, prices, status):
         base.requests.clear()
         llm = load_openai(Settings(timeout=20), "gpt-4o", prices)
@@ -208,9 +206,7 @@ class TestRequests:
         failure_of(llm)
         assert len(base.requests) == 1
 
-    @for_each(
-        ("path", "words"), [("", "most servers' URLs end with /v1"), ("/v1?version=2", "OPENAI_BASE_URL")]
-    )
+    @for_each(("path", "words"), [("", "most servers' URLs end with /v1"), ("/v1?version=2", "OPENAI_BASE_URL")])
     def test_a_404_that_names_no_model_points_to_the_url(self, base, prices, path, words):
         base.choose = lambda body: Status(404, "Not Found")
         settings = Settings(openai_base_url=base.url.removesuffix("/v1") + path, timeout=20)
@@ -230,9 +226,7 @@ TEXTS = [f"cats of house {number}" for number in range(12)]
 class TestEmbeddings:
     @pytest.fixture
     def embedder(self, base, prices):
-        return load_embedder(
-            Settings(embedding="openai:text-embedding-3-small", timeout=20, gloss="off"), prices
-        )
+        return load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=20, gloss="off"), prices)
 
     @pytest.fixture
     def expected(self):
@@ -240,15 +234,11 @@ class TestEmbeddings:
         return rows / np.sqrt((rows**2).sum(axis=1, keepdims=True))
 
     @pytest.mark.parametrize(("code", "most"), [(400, 5), (413, 1), (422, 3)])
-    def test_a_batch_is_halved_until_it_fits_and_its_size_is_remembered(
-        self, base, embedder, expected, code, most
-    ):
+    def test_a_batch_is_halved_until_it_fits_and_its_size_is_remembered(self, base, embedder, expected, code, most):
         base.choose = lambda body: Status(code, "no") if len(body["input"]) > most else Reply()
         vectors, bills = embedder.embed(TEXTS, "passage")
         np.testing.assert_allclose(vectors, expected, rtol=1e-5)
-        assert sum(bill.input_tokens for bill in bills) == 4 * len(
-            TEXTS
-        )  # the server counts words, four each
+        assert sum(bill.input_tokens for bill in bills) == 4 * len(TEXTS)  # the server counts words, four each
         assert not any(bill.note for bill in bills)
         asked = len(base.requests)
         embedder.embed(TEXTS, "passage")
@@ -299,9 +289,7 @@ class TestEmbeddings:
         Status(400, "base64 encoding is not currently supported"), Status(400, "Invalid value", param="encoding_format"),
         Status(422, "body.encoding_format: Input should be 'float'"), Status(501, "base64 is not implemented"),
     ])  # fmt: skip
-    def test_vectors_come_as_numbers_where_base64_is_refused_from_then_on(
-        self, base, embedder, expected, refusal
-    ):
+    def test_vectors_come_as_numbers_where_base64_is_refused_from_then_on(self, base, embedder, expected, refusal):
         base.requests.clear()
         base.choose = lambda body: refusal if body["encoding_format"] == "base64" else Reply()
         for _ in range(2):
@@ -359,9 +347,7 @@ class TestRewrites:
     def test_one_that_cannot_be_told_from_the_rest_fails_and_is_shown(self, base, llm, reply):
         base.script.append(Reply(reply))
         ctx = sample_context(sample_services(llm=llm))
-        with pytest.raises(
-            ProviderError, match="all 1 rewrites failed: the reply is not one question"
-        ) as caught:
+        with pytest.raises(ProviderError, match="all 1 rewrites failed: the reply is not one question") as caught:
             Rewrite((STANDALONE,)).rewrite(Query("When do they sleep?"), ctx)
         assert " ".join(reply.split()) in caught.value.message
 
@@ -423,9 +409,7 @@ class TestSelfReports:
         assert (words in ask(llm, prompt)[1].note) == noted
 
     def test_what_a_server_says_of_itself_stands_on_the_column(self, base, animals):
-        base.choose = lambda body: Events(
-            (said({"content": "Dogs bark [1]."}, "stop", model="other"), "[DONE]")
-        )
+        base.choose = lambda body: Events((said({"content": "Dogs bark [1]."}, "stop", model="other"), "[DONE]"))
         trace = animals.run(QUESTION, "bm25")
         assert "gpt-4o: the server says that its model other answered." in trace.warnings
         assert "other" in json.dumps(trace.as_json()["warnings"])
@@ -446,9 +430,7 @@ class TestSurroundings:
             assert not elsewhere.requests
 
     @for_each(("value", "named"), [("localhost:9", "HTTP_PROXY"), ("", "")])
-    def test_a_proxy_between_is_named_where_the_server_is_not_reached(
-        self, prices, monkeypatch, value, named
-    ):
+    def test_a_proxy_between_is_named_where_the_server_is_not_reached(self, prices, monkeypatch, value, named):
         monkeypatch.setenv("HTTP_PROXY", value)
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
@@ -464,9 +446,7 @@ class TestSurroundings:
         ("SSLKEYLOGFILE", "/nowhere/keys.log", "No such file"),
         ("NO_PROXY", "[::1]", "Invalid port"),
     ])  # fmt: skip
-    def test_what_the_environment_gets_wrong_is_named(
-        self, base, prices, monkeypatch, variable, value, words
-    ):
+    def test_what_the_environment_gets_wrong_is_named(self, base, prices, monkeypatch, variable, value, words):
         with monkeypatch.context() as environment:
             environment.delenv("SSL_CERT_FILE", raising=False)
             environment.setenv(variable, value)

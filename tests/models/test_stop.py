@@ -131,9 +131,7 @@ class TestConnecting:
     @pytest.mark.parametrize(
         ("server", "scheme"), [(silent, "http"), (mute, "https")], ids=["connecting", "encrypting"]
     )
-    def test_stop_ends_a_connection_that_does_not_come_about(
-        self, read_only_store, embedder, labels, server, scheme
-    ):
+    def test_stop_ends_a_connection_that_does_not_come_about(self, read_only_store, embedder, labels, server, scheme):
         with server() as port:
             lab = provider_lab(
                 None, read_only_store, embedder, labels,
@@ -145,9 +143,7 @@ class TestConnecting:
 
 
 class TestEmbeddings:
-    @pytest.mark.parametrize(
-        "fault", [Hang(), Status(429, headers=BUSY), Status(500, headers=BUSY)], ids=repr
-    )
+    @pytest.mark.parametrize("fault", [Hang(), Status(429, headers=BUSY), Status(500, headers=BUSY)], ids=repr)
     def test_nothing_is_sent_after_stop_and_what_was_sent_is_billed(self, base, services, prices, fault):
         base.choose = lambda body: fault
         server = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=LONG), prices)

@@ -70,9 +70,9 @@ def test_only_the_question_itself_is_known(index):
 
 def test_letters_weigh_as_in_scikit_learn():
     texts = [*(one.question for one in ROWS), "¿Ronronea, RONRONEA y\u00a0ladra?", "a b"]
-    reference = TfidfVectorizer(
-        analyzer="char_wb", ngram_range=(4, 4), sublinear_tf=True, strip_accents="unicode"
-    ).fit(texts)
+    reference = TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 4), sublinear_tf=True, strip_accents="unicode").fit(
+        texts
+    )
     for asked in ("cats purr", "purr purr brak loudly", "ronronéa a", "ηχώ"):
         expected = reference.transform([asked]) @ reference.transform(texts).T
         assert Wording(texts).cosines(asked) == pytest.approx(expected.toarray()[0])

@@ -66,9 +66,7 @@ class TestQuoting:
     def test_a_reference_mark_inside_a_passage_is_not_taken_for_a_citation(self, mark):
         marked = NEAR.replace(".", mark)
         engine = OfflineEngine(Angles({**ANGLES, without_markers(marked): ANGLES[NEAR]}))
-        answer = resolve_citations(
-            reply(engine, QUESTION, hits := [hit("a", marked), hit("b", BELOW)]), hits
-        )[0]
+        answer = resolve_citations(reply(engine, QUESTION, hits := [hit("a", marked), hit("b", BELOW)]), hits)[0]
         assert set(re.findall(r"\[([\d, ]+)\]", answer)) == {"1"}
 
     def test_it_answers_the_same_each_time_and_from_a_cold_start(self, engine):

@@ -34,9 +34,7 @@ class Scorer(Fixed):
 
     def word_cosines(self, question: str, texts: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         assert texts
-        return np.max(
-            [[float(one) for one in re.findall(r"0\.\d+", text)] or [0.0] * 3 for text, _ in texts], axis=0
-        )
+        return np.max([[float(one) for one in re.findall(r"0\.\d+", text)] or [0.0] * 3 for text, _ in texts], axis=0)
 
 
 class OneSection:

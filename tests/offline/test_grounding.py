@@ -59,11 +59,7 @@ def test_digits_in_names_are_no_quantities_and_spanish_numbers_are_read():
 
 
 def test_a_medicine_is_recognised_by_its_ending_where_no_list_has_it():
-    assert (
-        read("give rifapentine weekly", None).drugs
-        != read("give rifabutin weekly", None).drugs
-        != frozenset()
-    )
+    assert read("give rifapentine weekly", None).drugs != read("give rifabutin weekly", None).drugs != frozenset()
     assert read("the person had pain that season", None).drugs == frozenset()
 
 
@@ -106,9 +102,7 @@ def test_a_sentence_copied_with_its_reference_is_quoted(grounder):
     passage = "Anti-D is given at about 28 weeks [27-30] in one injection of 1,500 IU [2]."
     copied = ground(grounder, without_markers(passage), passage)
     assert (copied.support, copied.quote) == ("supported", (without_markers(passage),))
-    assert (
-        ground(grounder, passage.replace("28", "22").replace("[2]", "(2)"), passage).support == "unsupported"
-    )
+    assert ground(grounder, passage.replace("28", "22").replace("[2]", "(2)"), passage).support == "unsupported"
 
 
 EVERY_SIX = "Give tablets of labetalol every six hours"
@@ -142,18 +136,13 @@ def test_a_reference_is_no_number_of_the_text(grounder, claim, passage, support)
 
 
 def test_a_reference_of_one_passage_says_nothing_of_another(grounder):
-    found = ground(
-        grounder, "Give labetalol, tablets (2).", "Cats purr all day [2].", "Give labetalol, tablets (3)."
-    )
+    found = ground(grounder, "Give labetalol, tablets (2).", "Cats purr all day [2].", "Give labetalol, tablets (3).")
     assert found.support == "unsupported"
 
 
 def test_spanish_is_compared_through_the_gloss(grounder):
     text = "El paracetamol se toma cada 6 horas, como máximo 4 g al día."
-    assert (
-        ground(grounder, "Se puede tomar paracetamol cada 6 horas.", text, language="es").support
-        == "supported"
-    )
+    assert ground(grounder, "Se puede tomar paracetamol cada 6 horas.", text, language="es").support == "supported"
     wrong = ground(grounder, "Se puede tomar paracetamol cada 8 horas.", text, language="es")
     assert (wrong.support, "8 hours" in wrong.reason) == ("unsupported", True)
 

@@ -15,9 +15,7 @@ def test_list_items_know_the_line_that_introduces_them():
     ]
 
 
-@pytest.mark.parametrize(
-    "lead", ["Go in at once in the following cases.", "Vaya ya en las situaciones siguientes."]
-)
+@pytest.mark.parametrize("lead", ["Go in at once in the following cases.", "Vaya ya en las situaciones siguientes."])
 def test_a_full_sentence_can_introduce_a_list(lead):
     first, *items = sentences_in(1, f"{lead}\n- The fluid is green.\n- You bleed.", language="en")
     assert first.leads
@@ -25,9 +23,7 @@ def test_a_full_sentence_can_introduce_a_list(lead):
 
 
 def test_items_that_are_full_sentences_below_an_ordinary_one_stand_alone():
-    found = sentences_in(
-        1, "Meat can carry germs.\n\n- Meat is cooked through.\n- Salad is washed.", language="en"
-    )
+    found = sentences_in(1, "Meat can carry germs.\n\n- Meat is cooked through.\n- Salad is washed.", language="en")
     assert [(each.lead, each.leads) for each in found] == [(None, False)] * 3
 
 

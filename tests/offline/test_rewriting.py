@@ -52,9 +52,7 @@ class Flat:
     def read(self, text: str, language: str = "") -> str:
         return text
 
-    def embed(
-        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
-    ) -> tuple[Vectors, None]:
+    def embed(self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()) -> tuple[Vectors, None]:
         return np.ones((len(texts), 4), np.float32), None
 
 

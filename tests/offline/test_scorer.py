@@ -57,9 +57,7 @@ class TestTheOfflineScorer:
     def test_only_what_was_not_embedded_before_is_counted(self, minilm, prices):
         fresh = load_scorer(Settings(), minilm, prices)
         first, again = (fresh.score(QUESTION, HITS)[1].input_tokens for _ in range(2))
-        assert first == sum(
-            minilm.count(text) for text in (QUESTION, *TEXTS)
-        )  # a passage and its only sentence
+        assert first == sum(minilm.count(text) for text in (QUESTION, *TEXTS))  # a passage and its only sentence
         assert again == 0
 
     def test_the_best_sentence_counts_wherever_it_stands(self, scorer):
@@ -105,9 +103,7 @@ class TestTheOfflineScorer:
         together = scorer.relevance(QUESTION, HITS)
         assert together == pytest.approx([scorer.relevance(QUESTION, [one])[0] for one in HITS], abs=1e-3)
 
-    def test_an_answer_is_likelier_and_more_relevant_than_what_has_nothing_to_do_with_the_question(
-        self, scorer
-    ):
+    def test_an_answer_is_likelier_and_more_relevant_than_what_has_nothing_to_do_with_the_question(self, scorer):
         for measure in (scorer.chances, scorer.relevance):
             answer, milk, _, parking = measure(QUESTION, HITS)
             assert answer > 0.5 > max(milk, parking)
@@ -119,9 +115,7 @@ class TestTheOfflineScorer:
 
     def test_compared_with_given_passages_a_chance_does_not_depend_on_the_other_hits(self, scorer):
         together = scorer.chances(QUESTION, HITS, HITS[:3])
-        assert together == pytest.approx(
-            [scorer.chances(QUESTION, [one], HITS[:3])[0] for one in HITS], abs=1e-6
-        )
+        assert together == pytest.approx([scorer.chances(QUESTION, [one], HITS[:3])[0] for one in HITS], abs=1e-6)
 
     def test_where_questions_are_known_the_nearest_tells_the_answer(self, scorer):
         rows = [Asked(HITS[0].id, "en", "Who needs anti-D?"), Asked(HITS[3].id, "en", QUESTION)]
@@ -186,9 +180,7 @@ class TestTheOfflineScorer:
         assert only.relevance("¿Cuándo se administra la inyección?", HITS[:1]) == pytest.approx([1.0])
 
     def test_terms_are_those_of_the_text_as_read(self, scorer):
-        (found,) = scorer.signals(
-            "¿Qué alimentos evitar en el embarazo?", [hit("Foods to avoid in pregnancy.")]
-        )
+        (found,) = scorer.signals("¿Qué alimentos evitar en el embarazo?", [hit("Foods to avoid in pregnancy.")])
         assert found.covered == 1.0
 
 
@@ -211,9 +203,7 @@ class TestWordPieces:
         similarity = scorer.pieces.similarity
         assert similarity("the cats", "cats", "en") == pytest.approx(1.0, abs=1e-5)
         assert similarity("the cats", "cats", "es") < 0.9
-        assert similarity("What is it?", "what it is", "en") == pytest.approx(
-            1.0, abs=0.2
-        )  # nothing else is left
+        assert similarity("What is it?", "what it is", "en") == pytest.approx(1.0, abs=0.2)  # nothing else is left
 
     def test_nothing_is_like_nothing(self, scorer):
         assert scorer.pieces.similarity("", "cats") == scorer.pieces.similarity("cats", "") == 0.0

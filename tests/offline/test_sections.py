@@ -14,9 +14,7 @@ from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.values.types import Hit
 
 
-def answer(
-    hits: Sequence[Hit], vectors: Mapping[str, Sequence[float]] = ANGLES, question: str = QUESTION
-) -> str:
+def answer(hits: Sequence[Hit], vectors: Mapping[str, Sequence[float]] = ANGLES, question: str = QUESTION) -> str:
     """The answer where all sources are equally relevant."""
     return reply(OfflineEngine(Angles(vectors), Fixed(**{one.id: 0.9 for one in hits})), question, hits)
 
@@ -37,9 +35,7 @@ def test_a_second_section_follows_if_it_is_worth_nearly_as_much():
     assert PLACE / 2 + NEAREST * (0.9 - 0.8) < GAP < PLACE / 2 + NEAREST * (0.9 - 0.5)
     assert answer([hit("a", NEAR), hit("b", LEFT)]) == f"**{NEAR}** [1]\n\n**{LEFT}** [2]"
     assert answer([hit("a", NEAR), hit("b", BELOW)]) == f"**{NEAR}** [1]"
-    assert answer([hit("a", NEAR), hit("b", LEFT), hit("c", RIGHT)]) == answer(
-        [hit("a", NEAR), hit("b", LEFT)]
-    )
+    assert answer([hit("a", NEAR), hit("b", LEFT), hit("c", RIGHT)]) == answer([hit("a", NEAR), hit("b", LEFT)])
 
 
 def test_the_best_section_comes_first():

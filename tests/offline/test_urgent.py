@@ -11,9 +11,7 @@ from rag_core.safety.urgency.triage import triage
 from rag_core.values.types import Hit
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
-CRYING = hit(
-    "a", "Los bebés lloran por hambre, sueño o gases. El llanto aumenta hasta las seis semanas.", "es"
-)
+CRYING = hit("a", "Los bebés lloran por hambre, sueño o gases. El llanto aumenta hasta las seis semanas.", "es")
 
 
 def answer(question: str, hits: list[Hit]) -> str:
@@ -51,9 +49,7 @@ def test_the_action_is_quoted_in_the_language_of_the_question_if_a_passage_has_i
     assert answer(question, [english]) == f"**{english.passage.text}** [1]"
 
 
-@pytest.mark.parametrize(
-    "question", ["My 5 week old has a temperature of 38.2", "my 3-week-old has a temp of 38.5"]
-)
+@pytest.mark.parametrize("question", ["My 5 week old has a temperature of 38.2", "my 3-week-old has a temp of 38.5"])
 def test_a_baby_may_be_named_by_its_age_alone(question):
     fever = "A temperature of 38 °C or more under three months needs hospital at once."
     assert rank(question, hit("a", fever)) == 1
@@ -129,7 +125,9 @@ def test_who_has_lost_no_baby_is_not_answered_from_what_bereaved_parents_read():
 
 
 def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_what_to_do_now():
-    question = "Secundigesta de 24 semanas con 39 °C, tiritona y puñopercusión renal derecha positiva. ¿Fosfomicina y a casa?"
+    question = (
+        "Secundigesta de 24 semanas con 39 °C, tiritona y puñopercusión renal derecha positiva. ¿Fosfomicina y a casa?"
+    )
     cystitis = hit("a", "La cistitis se trata con fosfomicina, 3 g por boca en dosis única.", "es")
     assert "fosfomicina" not in answer(question, [cystitis]).lower()
 

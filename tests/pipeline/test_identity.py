@@ -124,17 +124,13 @@ def test_a_callers_own_model_is_known_by_its_settings():
     assert key(temperature=0.1, api_key="one", api_base="http://127.0.0.1:1/v1") != cool
 
 
-def test_what_if_writes_the_rewrites_anew_when_another_model_writes_them(
-    server, store, embedder, labels, lab
-):
+def test_what_if_writes_the_rewrites_anew_when_another_model_writes_them(server, store, embedder, labels, lab):
     """Model A's rewrites are not shown as model B's."""
     old = lab.run(QUESTION, "multi_query")
     other = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
     server.requests.clear()
     new = other.what_if(old, weight_step=0.1)
-    assert [request.body["model"] for request in server.requests if request.role == "rewrite"] == [
-        "my-local-model"
-    ] * 3
+    assert [request.body["model"] for request in server.requests if request.role == "rewrite"] == ["my-local-model"] * 3
     assert not any(step.reused for step in new.steps)
     server.requests.clear()
     same = lab.what_if(old, weight_step=0.1)
@@ -182,9 +178,7 @@ class TestRuns:
 
 
 def test_a_trace_says_who_wrote_and_judged(lab, server):
-    server.choose = lambda body: (
-        Reply('{"reason": "x", "score": 90}') if role_of(body) == "judge" else obliging(body)
-    )
+    server.choose = lambda body: Reply('{"reason": "x", "score": 90}') if role_of(body) == "judge" else obliging(body)
     (trace,) = collect(lab.stream(QUESTION, ["rag_msr"]))
     assert isinstance(trace, Trace)
     shown = trace.as_json()["engine"]

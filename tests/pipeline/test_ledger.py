@@ -158,9 +158,7 @@ class TestPaidEmbeddings:
         calls = [call for call in trace.calls if call.purpose == "embed"]
         assert {call.counted_by for call in calls} == {"provider"}
         assert sum(call.input_tokens for call in calls) == self.embedded(server) > 0
-        assert [call.input_tokens for call in noted if call.purpose == "embed"] == [
-            call.input_tokens for call in calls
-        ]
+        assert [call.input_tokens for call in noted if call.purpose == "embed"] == [call.input_tokens for call in calls]
 
 
 class Calls:
@@ -271,9 +269,7 @@ class TestContexts:
     def enricher(self, server, lab: Lab, tmp_path) -> LlmEnricher:
         return LlmEnricher(lab.engines.paid["enrich"], listed(), tmp_path / "contexts.sqlite")
 
-    def test_are_billed_when_their_passages_cannot_be_embedded(
-        self, server, store, index, embedder, enricher
-    ):
+    def test_are_billed_when_their_passages_cannot_be_embedded(self, server, store, index, embedder, enricher):
         def failing(texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()) -> Any:
             raise ProviderError("The embedding model is over its quota.")
 
@@ -330,9 +326,7 @@ def setting(name: str) -> st.SearchStrategy[dict[str, object]]:
                 drawn[control.name] = st.integers(int(control.min), max(most, int(control.min)))
             case Number():
                 steps = round((control.max - control.min) / control.step)
-                drawn[control.name] = st.integers(0, steps).map(
-                    lambda place, one=control: one.min + place * one.step
-                )
+                drawn[control.name] = st.integers(0, steps).map(lambda place, one=control: one.min + place * one.step)
             case Switch():
                 drawn[control.name] = st.booleans()
             case Choice():

@@ -73,11 +73,7 @@ def test_a_control_that_another_one_caps_is_named_with_it(full, name, values, wa
 def test_what_several_searches_find_twice_is_no_controls_fault(full):
     """3 × 15 passages of a collection of 42: some are found twice."""
     trace = run(full, "multi_query", {"k_final": 45, "k_per_query": 15})
-    assert (
-        len(trace.ranking)
-        == len({hit.id for ranking in trace.steps[1].after.rankings for hit in ranking})
-        < 45
-    )
+    assert len(trace.ranking) == len({hit.id for ranking in trace.steps[1].after.rankings for hit in ranking}) < 45
     assert trace.warnings == ()
 
 
@@ -89,9 +85,7 @@ def test_few_matching_passages_are_no_controls_fault(full):
 
 def test_what_theta_drops_is_no_shortage(full):
     llm = talker()
-    trace = build(("rag_msr", {"theta": 0.6})).run(
-        QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm))
-    )
+    trace = build(("rag_msr", {"theta": 0.6})).run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
     assert 0 < len(trace.ranking) < 5
     assert trace.warnings == ()
 

@@ -75,9 +75,7 @@ def counted(services: Services, counting: CountingIndex, embedder: WordEmbedder)
     return replace(services, index=counting)
 
 
-def events_of(
-    strategies: Sequence[object], services: Services, question: str = QUESTION, **more
-) -> list[Event]:
+def events_of(strategies: Sequence[object], services: Services, question: str = QUESTION, **more) -> list[Event]:
     built = [build(one) for one in strategies]  # type: ignore[arg-type]
     return list(stream(question, built, replace(services, engine=more.pop("engine", ENGINE)), **more))
 
@@ -133,9 +131,7 @@ def test_the_steps_told_are_the_steps_of_the_trace(services):
 @pytest.mark.parametrize(
     ("page", "languages", "read"), [("es", ("en",), "en"), ("es", ("en", "es"), "es"), ("en", ("es",), "es")]
 )
-def test_a_column_reads_a_word_of_both_languages_in_that_of_its_collection_or_the_page(
-    services, page, languages, read
-):
+def test_a_column_reads_a_word_of_both_languages_in_that_of_its_collection_or_the_page(services, page, languages, read):
     llms = {"answer": Told({"answer": lambda prompt: f"{language_of('diabetes')} [1]"})}
     profile = replace(services.profile, languages=languages)
     with assuming(page):
@@ -199,9 +195,7 @@ def test_stopped_during_tokens_every_column_settles_and_the_model_stops(services
 
 def test_closing_the_iterator_stops_every_model(services):
     endless = Endless()
-    events = stream(
-        QUESTION, [build("simple_semantic"), build("bm25")], replace(services, llms={"answer": endless})
-    )
+    events = stream(QUESTION, [build("simple_semantic"), build("bm25")], replace(services, llms={"answer": endless}))
     talking: set[int] = set()
     while talking != {0, 1}:
         event = next(events)
@@ -243,9 +237,7 @@ def test_strategies_share_their_first_stages_up_to_the_first_difference(counted,
         ("k_final", 5, 5, []),
     ],
 )
-def test_what_if_runs_only_from_the_first_changed_stage(
-    counted, counting, llm, control, value, kept, searches
-):
+def test_what_if_runs_only_from_the_first_changed_stage(counted, counting, llm, control, value, kept, searches):
     (old,) = traces_of(["hybrid_rrf"], counted)
     counting.asked.clear()
     llm.prompts.clear()

@@ -48,9 +48,7 @@ def differing(strategies: list[Strategy], services: Services) -> int:
 
 
 def hybrid(bm25: int, dense: int, *after: Stage, enriched: bool = False) -> Strategy:
-    return Strategy(
-        "x", (Retrieve((Bm25(k=bm25, enriched=enriched), Dense(k=dense, enriched=enriched))), *after)
-    )
+    return Strategy("x", (Retrieve((Bm25(k=bm25, enriched=enriched), Dense(k=dense, enriched=enriched))), *after))
 
 
 @pytest.mark.parametrize("enriched", [False, True])
@@ -64,9 +62,7 @@ def test_fusion_cuts_and_mmr(full, enriched):
         fuse = ReciprocalRankFusion(draw.choice((0, 1, 60)), weighed)
         mmr = Mmr(draw.choice(depths), draw.choice((0.0, 0.1, 0.5, 0.7, 1.0)))
         tails = [(), (Top(draw.choice(depths)),), (mmr,), (Top(draw.choice(depths)), mmr), (mmr, Top(2))]
-        built.append(
-            hybrid(draw.choice(depths), draw.choice(depths), fuse, *draw.choice(tails), enriched=enriched)
-        )
+        built.append(hybrid(draw.choice(depths), draw.choice(depths), fuse, *draw.choice(tails), enriched=enriched))
     assert differing(list(dict.fromkeys(built)), full) == len(dict.fromkeys(built))
 
 

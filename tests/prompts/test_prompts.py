@@ -14,9 +14,7 @@ from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.types import Hit, Label, Passage, Relevance
 
 
-def hit(
-    text: str, title: str = "", heading: str = "", label: Label | None = None, language: str = "en"
-) -> Hit:
+def hit(text: str, title: str = "", heading: str = "", label: Label | None = None, language: str = "en") -> Hit:
     relevance = Relevance(label, "cosine", 0.5, "rule") if label else None
     passage = Passage(f"id of {text}", "doc", title, text, heading, language)
     return Hit(passage, 0.5, "cosine", relevance=relevance)
@@ -27,9 +25,7 @@ def rendered(*hits: Hit, question: str = "Why?") -> str:
 
 
 def test_a_prompt_shows_numbered_labelled_sources_with_their_titles():
-    sent = rendered(
-        hit("They nap.", "Cats", "Sleep", label="High"), hit("They bark.", label="Low"), hit("They swim.")
-    )
+    sent = rendered(hit("They nap.", "Cats", "Sleep", label="High"), hit("They bark.", label="Low"), hit("They swim."))
     assert sent == (
         "Question: Why?\n\nSources:\n"
         '<source n="1" relevance="High" title="Cats › Sleep">\nThey nap.\n</source>\n'
@@ -178,15 +174,11 @@ def test_a_threshold_itself_belongs_to_the_higher_label(score, label):
         ("judge", MODEL, "es", "High"),
     ],
 )
-def test_thresholds_are_those_of_scorer_model_and_language_or_else_the_english_ones(
-    scorer, model, language, label
-):
+def test_thresholds_are_those_of_scorer_model_and_language_or_else_the_english_ones(scorer, model, language, label):
     (found,) = RULES.relevance(scorer, [0.55], language, model)
     assert found.label == label
     fitted_for_it = (scorer, language) in {("cosine", "en"), ("cosine", "es")}
-    assert found.rule.endswith(
-        " were only related to it." if fitted_for_it else " Measured on English questions."
-    )
+    assert found.rule.endswith(" were only related to it." if fitted_for_it else " Measured on English questions.")
 
 
 @pytest.mark.parametrize("score", [0.0, 0.4999, 0.5, 0.7499, 0.75, 1.0])

@@ -88,9 +88,7 @@ def test_the_hostile_questions_change_no_prompt(name):
     template = TEMPLATES[name]
     expected = len(HITS) if "{sources}" in template.text else 0
     plain = Template(name, "", "", template.text)
-    for question in (
-        QUESTIONS if "{document}" not in template.text and "{answer}" not in template.text else ()
-    ):
+    for question in QUESTIONS if "{document}" not in template.text and "{answer}" not in template.text else ():
         assert sources_in(plain, filled(template, question).render()) == expected
 
 
@@ -122,9 +120,7 @@ def test_invisible_characters_reach_no_model(name):
     sent = replace(prompt, fields=fields).render()
     assert not set(unseen) & set(sent)
     assert '\nSources:">' not in sent
-    assert evidence_hash(contexts_in(sent)) == (
-        shown_evidence(hits) if contexts_in(sent) else evidence_hash([])
-    )
+    assert evidence_hash(contexts_in(sent)) == (shown_evidence(hits) if contexts_in(sent) else evidence_hash([]))
 
 
 @for_each("name", [name for name, one in TEMPLATES.items() if "{question}" in one.text])

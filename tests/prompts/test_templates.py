@@ -117,9 +117,7 @@ class TestOwn:
     def test_a_field_that_would_not_be_filled_is_refused_with_what_was_found(self, text, found):
         with pytest.raises(ConfigError) as refused:
             custom_template("mine", text)
-        assert refused.value.message == (
-            f"Template 'mine' must contain {{question}} and no other field, not {found}."
-        )
+        assert refused.value.message == (f"Template 'mine' must contain {{question}} and no other field, not {found}.")
         assert "{question}" in refused.value.next_step
 
     @pytest.mark.parametrize(("name", "length"), [("", 0), ("  ", 0), ("n" * 41, 41)])

@@ -272,9 +272,7 @@ class TestBudget:
             (Limits(calls=3, cost_usd=0.01), None, 3, "made 3", "RAG_MAX_CALLS"),  # an unknown price
         ],
     )
-    def test_a_call_is_made_until_as_many_were_or_the_limit_was_spent(
-        self, limits, price, calls, says, variable
-    ):
+    def test_a_call_is_made_until_as_many_were_or_the_limit_was_spent(self, limits, price, calls, says, variable):
         budget = Budget()
         for _ in range(calls):
             budget.start_call(limits)
@@ -344,9 +342,7 @@ class TestLimitsOfARun:
         for _ in range(2):
             judgement, calls = judge(trace, Context(replace(limited, llms={"judge": good})))
             assert (judgement, len(calls)) == (Judgement(80, 60), 1)
-        refused_twice, calls = judge(
-            trace, Context(replace(limited, llms={"judge": Told({"judge_answer": "80"})}))
-        )
+        refused_twice, calls = judge(trace, Context(replace(limited, llms={"judge": Told({"judge_answer": "80"})})))
         assert isinstance(refused_twice, LimitReached), "the second attempt is one call too many"
         assert len(calls) == 1
 
@@ -358,9 +354,7 @@ class TestLimitsOfARun:
     @pytest.mark.parametrize(("calls", "kind"), [(4, Trace), (3, StageError)])
     def test_calls_that_columns_share_count_for_each(self, full, calls, kind):
         """Whichever column comes first, both take three rewrites and an answer, so both go or neither does."""
-        twins = settled(
-            ["multi_query", ("multi_query", {"k_final": 3})], replace(full, limits=Limits(calls=calls))
-        )
+        twins = settled(["multi_query", ("multi_query", {"k_final": 3})], replace(full, limits=Limits(calls=calls)))
         assert [type(one) for one in twins] == [kind] * 2
 
     def test_retrieval_alone_asks_no_answer_of_the_limit(self, full):

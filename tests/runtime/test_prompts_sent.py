@@ -78,9 +78,7 @@ def test_a_refused_prompt_is_listed_with_the_reason_and_no_tokens(asking, server
 def test_a_reply_that_is_asked_for_again_is_two_prompts(asking, server):
     turns = iter(["no JSON", '{"reason": "It says so.", "score": 90}'])
     judge = {"prompt_set": "none", "k_per_query": 1, "rerank": False, "theta": 0}
-    server.choose = lambda body: (
-        Reply(next(turns)) if template_of(body) == "judge_passage" else obliging(body)
-    )
+    server.choose = lambda body: Reply(next(turns)) if template_of(body) == "judge_passage" else obliging(body)
     judged = [one for one in sent_of(asking.run(QUESTION, ("rag_msr", judge))) if one.purpose == "judge"]
     assert len(judged) == 2
     assert sorted("Your last reply was refused" in one.text for one in judged) == [False, True]

@@ -32,9 +32,7 @@ def test_both_searches_find_what_is_meant_and_note_how_they_read_it():
 
 def test_an_urgent_question_is_searched_for_with_its_signs_and_answered_as_asked():
     fit = Triage("emergency", ("a fit",), "Call now.")
-    services = replace(
-        sample_services(), triage=lambda text: fit if "jerking" in text else ROUTINE, reader=_Stabel()
-    )
+    services = replace(sample_services(), triage=lambda text: fit if "jerking" in text else ROUTINE, reader=_Stabel())
     for retriever in (Bm25(k=2), Dense(k=2)):
         ctx = Context(services)
         retriever.search(Query("jerking, not stabel"), ctx)

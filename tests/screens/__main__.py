@@ -65,9 +65,7 @@ def _shoot(browser: Browser, address: str, states: States, pattern: str) -> tupl
             page = context.new_page()
             page.goto(f"{address}/{path}")
             expect(page.locator(".rl-dot, .rl-engine.rl-bad").first).to_be_attached(timeout=ANSWER_MS)
-            expect(page.locator("[data-testid=stHeading], .st-key-ask").first).to_be_attached(
-                timeout=ANSWER_MS
-            )
+            expect(page.locator("[data-testid=stHeading], .st-key-ask").first).to_be_attached(timeout=ANSWER_MS)
             reach(page, locale)
             expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=ANSWER_MS)
             for width, file in files.items():

@@ -191,9 +191,9 @@ def _choose_folder(page: Page, folder: Path) -> None:
 
 
 def _start_sweep(page: Page, folder: Path) -> None:
-    expect(
-        page.locator(".st-key-sweep\\.start button, [class*=st-key-sweep-start] button").first
-    ).to_be_enabled(timeout=ANSWER_MS)
+    expect(page.locator(".st-key-sweep\\.start button, [class*=st-key-sweep-start] button").first).to_be_enabled(
+        timeout=ANSWER_MS
+    )
     _choose_folder(page, folder)
     page.locator("[class*=st-key-sweep-start] button, .st-key-sweep\\.start button").first.click()
 
@@ -228,9 +228,7 @@ def _upload(folder: Path) -> State:
         named.press("Enter")
         page.locator("input[type=file]").set_input_files(sorted(folder.iterdir()))
         page.get_by_role("button", name=re.compile("^(Add documents|Añadir)")).last.click()
-        expect(page.get_by_test_id("stProgress").or_(page.locator(".rl-files")).first).to_be_visible(
-            timeout=ANSWER_MS
-        )
+        expect(page.get_by_test_id("stProgress").or_(page.locator(".rl-files")).first).to_be_visible(timeout=ANSWER_MS)
 
     return reach
 
@@ -337,8 +335,7 @@ SLOW: States = {"compare-running": ("", _waiting), "tune-running": ("tune", _wai
 BROKEN: States = {"compare-failed": ("", _failed), "tune-failed": ("tune", _failed)}
 OUTSIDE: States = {"compare-private": ("", _private)}
 UNREADY: States = {
-    f"{path or 'compare'}-unready": (path, _still)
-    for path in ("", "tune", "documents", "evaluate", "history")
+    f"{path or 'compare'}-unready": (path, _still) for path in ("", "tune", "documents", "evaluate", "history")
 }
 
 
@@ -348,9 +345,7 @@ def small_set(folder: Path) -> Path:
         "dog": "Dogs bark. Dogs fetch sticks.",
         "owl": "Owls hunt at night.",
     }
-    said = [
-        (line.strip(), name) for name, text in animals.items() for line in text.split(".") if line.strip()
-    ]
+    said = [(line.strip(), name) for name, text in animals.items() for line in text.split(".") if line.strip()]
     asked = [(f"q{place}", text, {name: 1}) for place, (text, name) in enumerate(said)]
     rows = [{"_id": name, "title": name, "text": text} for name, text in animals.items()]
     return beir_folder(folder, asked, rows)

@@ -118,9 +118,7 @@ class TestContextual:
     def test_the_transformed_question_is_searched_in_place_of_the_question(self, full):
         trace = run(full, "contextual", transform=True)
         assert [query.origin for query in trace.final.queries] == ["transform"]
-        assert {ranking.query.origin for ranking in step(trace, "Bm25 ∥ Dense").after.rankings} == {
-            "transform"
-        }
+        assert {ranking.query.origin for ranking in step(trace, "Bm25 ∥ Dense").after.rankings} == {"transform"}
         assert calls(trace) == {"rewrite": 1, "answer": 1}
         assert calls(run(full, "contextual")) == {"answer": 1}
 

@@ -150,9 +150,7 @@ class TestKeys:
                 return Reply(next(replies)) if is_rewrite(body) else Reply(ANSWER)
 
         server.choose = choose
-        found = query_for_evaluation(QUESTION, strategy="rag_msr", lab=animals, rerank=False, theta=0)[
-            "metadata"
-        ]
+        found = query_for_evaluation(QUESTION, strategy="rag_msr", lab=animals, rerank=False, theta=0)["metadata"]
         assert (found["rewriter_model"], found["judge_model"]) == ("gpt-3.5-turbo", "gpt-4o")
         assert (found["judge_provider"], found["judge_model_id"]) == (host, f"{host}/gpt-4o")
         assert (found["rewrite_count"], found["theta"], found["alpha"]) == (3, 0, 0.4)
@@ -202,9 +200,7 @@ class TestValues:
         assert sorted(sent) == [("gpt-3.5-turbo", 0.3)] * 3 + [("gpt-4o", 0.0)]
 
     def test_hybrid_rrf_tells_the_controls_it_ran_with(self, animals):
-        found = query_for_evaluation(QUESTION, strategy="hybrid_rrf", lab=animals, rrf_k=20, k_final=2)[
-            "metadata"
-        ]
+        found = query_for_evaluation(QUESTION, strategy="hybrid_rrf", lab=animals, rrf_k=20, k_final=2)["metadata"]
         assert {name: found[name] for name in ("rrf_k", "k_final", "mmr_lambda", "k_rrf_pool")} == {
             "rrf_k": 20, "k_final": 2, "mmr_lambda": 0.7, "k_rrf_pool": 10,
         }  # fmt: skip
@@ -224,9 +220,7 @@ class TestValues:
         assert (result["answer"], result["metadata"]["abstained"]) == (abstention("en"), True)
 
     def test_an_unknown_price_is_none_and_not_zero(self, server, animals):
-        found = query_for_evaluation(QUESTION, strategy="bm25", answer_model="my-local-model", lab=animals)[
-            "metadata"
-        ]
+        found = query_for_evaluation(QUESTION, strategy="bm25", answer_model="my-local-model", lab=animals)["metadata"]
         assert (found["total_cost"], found["cost_source"], found["tokens_used"]) == (None, "unknown", 1200)
 
     def test_usage_that_the_provider_does_not_tell_is_counted_and_said_so(self, server, animals):
@@ -254,9 +248,7 @@ class TestValues:
         """Seed 000 has the rewriting model there, seed 002 the answering one."""
         with pytest.raises(ConfigError) as caught:
             query_for_evaluation(QUESTION, second, lab=animals)
-        assert all(
-            word in str(caught.value) for word in (named, "llm_model=", "rewriter_model=", "strategy=")
-        )
+        assert all(word in str(caught.value) for word in (named, "llm_model=", "rewriter_model=", "strategy="))
         assert server.requests == []
 
 
@@ -277,9 +269,7 @@ class TestModels:
         ],
     )
     def test_objects_go_before_names_and_names_before_settings(self, server, animals, given, rewrite, answer):
-        given = {
-            name: own(server, value) if name.startswith("custom") else value for name, value in given.items()
-        }
+        given = {name: own(server, value) if name.startswith("custom") else value for name, value in given.items()}
         found = query_for_evaluation(QUESTION, lab=animals, **given)["metadata"]
         assert models_asked(server) == {"rewrite": {rewrite}, "answer": {answer}}
         assert (found["rewriter_model"], found["llm_model"]) == (rewrite, answer)
@@ -370,9 +360,7 @@ class TestModels:
         assert wrap_custom_llm(own(server), prices).provider == host
         assert wrap_custom_llm(own(server), prices).key.startswith(f"gpt-4o-mini at {server.url}, ")
         assert wrap_custom_llm(OpenAI(model="gpt-4o", api_key=KEY), prices).provider == "openai"
-        assert wrap_custom_llm(OpenAI(model="gpt-4o", api_key=KEY), prices).key.startswith(
-            "gpt-4o at openai, "
-        )
+        assert wrap_custom_llm(OpenAI(model="gpt-4o", api_key=KEY), prices).key.startswith("gpt-4o at openai, ")
         assert wrap_custom_llm(MockLLM(), prices).provider == "llama_index"
 
     @pytest.mark.parametrize(
@@ -385,9 +373,7 @@ class TestModels:
     )
     def test_the_judge_can_be_named_or_given(self, server, animals, given, judge):
         server.choose = obliging
-        given = {
-            name: own(server, value) if name.startswith("custom") else value for name, value in given.items()
-        }
+        given = {name: own(server, value) if name.startswith("custom") else value for name, value in given.items()}
         controls = {"rerank": False, "theta": 0, "k_final": 2}
         found = query_for_evaluation(QUESTION, strategy="rag_msr", lab=animals, **controls, **given)
         asked = {(request.role, request.body["model"]) for request in server.requests}
@@ -602,8 +588,7 @@ class TestOpening:
 class TestRagas:
     def test_rows_have_ragass_field_names(self, animals):
         results = [
-            query_for_evaluation(question, strategy="bm25", lab=animals)
-            for question in (QUESTION, "Do fish swim?")
+            query_for_evaluation(question, strategy="bm25", lab=animals) for question in (QUESTION, "Do fish swim?")
         ]
         rows = ragas_samples(results, ["Yes.", None])
         assert all(set(row) <= SINGLE_TURN_SAMPLE for row in rows)

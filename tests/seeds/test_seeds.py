@@ -69,9 +69,7 @@ def test_the_claims_shown_are_the_seeds():
     """Their figures; the app shows them as claims, beside what is measured here."""
     claims = importlib.import_module("pages.shared.claims")
     assert claims.COMPARED == ("simple_semantic", "hyde", "multi_query")
-    figures = {
-        row: claims.CLAIMED[row] for row in ("Language model calls", "Retrieval passes", "Final passages")
-    }
+    figures = {row: claims.CLAIMED[row] for row in ("Language model calls", "Retrieval passes", "Final passages")}
     assert list(figures.values()) == [["1", "2", "4"], ["1", "1", "3"], ["5", "5", "8"]]
     assert list(claims.SPENT.values()) == [
         ["2–3 s", "$0.0003–0.0006"],

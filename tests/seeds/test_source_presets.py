@@ -50,9 +50,7 @@ def answered(body: dict) -> Reply:
     """A published template has no system message, which is what others are known by."""
     if len(body["messages"]) == 1:
         return Reply(f"Do cats and dogs share a house {hash(body['messages'][0]['content'])}?")
-    if "form" in (body.get("response_format") or {}).get("json_schema", {}).get("schema", {}).get(
-        "properties", {}
-    ):
+    if "form" in (body.get("response_format") or {}).get("json_schema", {}).get("schema", {}).get("properties", {}):
         return Reply('{"form": "sentence", "question": ""}')
     return obliging(body)
 
@@ -66,8 +64,7 @@ def models(server: OpenAIServer, store, embedder, labels, index) -> Lab:
 def test_a_template_is_all_that_is_sent(server, models, preset, asked):
     trace = models.run(QUESTION, f"multi_query@{preset}")
     rewriting, (answering,) = (
-        [one.body for one in server.requests if (len(one.body["messages"]) == 1) is alone]
-        for alone in (True, False)
+        [one.body for one in server.requests if (len(one.body["messages"]) == 1) is alone] for alone in (True, False)
     )
     wanted = [one.text.replace("{question}", QUESTION) for one in list(PUBLISHED.values())[:asked]]
     assert sorted(body["messages"][0]["content"] for body in rewriting) == sorted(wanted)

@@ -99,9 +99,7 @@ def test_the_temperatures_of_seed_001_can_be_set(full, temperature):
     ids=lambda value: value.name if hasattr(value, "name") else "",
 )
 def test_each_template_asks_for_what_its_seed_asks_for(template, words):
-    prompt = template.fill(question="Q", form=Form("sentence")).about(
-        read_profile(read_settings().data / "corpus")
-    )
+    prompt = template.fill(question="Q", form=Form("sentence")).about(read_profile(read_settings().data / "corpus"))
     for wanted in words:
         assert wanted in prompt.render()
     assert "questions about pregnancy, birth and the time after it for health professionals" in prompt.system
@@ -222,9 +220,7 @@ def test_question_and_passages_are_embedded_by_one_model(services, embedder, tmp
     class Other(WordEmbedder):
         key = weights = "other-1"
 
-    assert (
-        CorpusStore(tmp_path / "home", "animals", Other()).open() is None
-    )  # its vectors would stand elsewhere
+    assert CorpusStore(tmp_path / "home", "animals", Other()).open() is None  # its vectors would stand elsewhere
 
 
 def test_a_context_finds_a_passage_whose_own_words_do_not(store, services):
@@ -235,9 +231,7 @@ def test_a_context_finds_a_passage_whose_own_words_do_not(store, services):
         own_prompt = ""
 
         def enrich(self, works, progress):
-            return Enriched(
-                tuple("About felines." if work.passages[0].doc_id == "a" else "" for work in works)
-            )
+            return Enriched(tuple("About felines." if work.passages[0].doc_id == "a" else "" for work in works))
 
     store.enriched.follow(services.index, Stamp())
     both = replace(services, enriched=store.enriched.open())
@@ -265,19 +259,14 @@ def test_the_order_of_the_four_methods_is_told_as_published_and_as_measured():
     results = shipped.results()
     shown = claims.order(results)
     assert "Origin RAG-MSR &gt; Raw Retrieval &gt; Reformulation Retrieval &gt; Reranking Retrieval" in shown
-    scores = {
-        name: results.strategies[label].metrics["ndcg@10"].mean
-        for label, (name, _) in claims.ABLATION.items()
-    }
+    scores = {name: results.strategies[label].metrics["ndcg@10"].mean for label, (name, _) in claims.ABLATION.items()}
     assert " &gt; ".join(sorted(scores, key=scores.__getitem__, reverse=True)) in shown
     assert "not reproduced with the offline engine" in shown
     as_published = results.model_copy(
         update={
             "strategies": {
                 label: results.strategies[label].model_copy(
-                    update={
-                        "metrics": dict.fromkeys(("ndcg@10", "seed_ndcg@10"), SimpleNamespace(mean=figure))
-                    }
+                    update={"metrics": dict.fromkeys(("ndcg@10", "seed_ndcg@10"), SimpleNamespace(mean=figure))}
                 )
                 for label, (_, figure) in claims.ABLATION.items()
             }
@@ -317,16 +306,12 @@ def test_models_the_sources_name_are_asked_by_their_names(server, store, index, 
     lab.run(QUESTION, "rag_msr", theta=0, dynamic_analysis="off")
     models = {request.role: request.body["model"] for request in server.requests}
     assert models == {"rewrite": "llama-3.1-8b-instruct", "judge": "gpt-4o", "answer": "gpt-4o"}
-    settings = Settings(
-        embedding="openai:text-embedding-3-small", openai_base_url=server.url, openai_api_key="sk-test"
-    )
+    settings = Settings(embedding="openai:text-embedding-3-small", openai_base_url=server.url, openai_api_key="sk-test")
     load_embedder(settings, listed()).embed(["cats"])
     assert server.requests[-1].body["model"] == "text-embedding-3-small"
 
 
-@pytest.mark.parametrize(
-    "name", ["cross-encoder/ms-marco-MiniLM-L-6-v2", "mixedbread-ai/mxbai-rerank-large-v1"]
-)
+@pytest.mark.parametrize("name", ["cross-encoder/ms-marco-MiniLM-L-6-v2", "mixedbread-ai/mxbai-rerank-large-v1"])
 def test_the_sources_rerankers_are_loaded_by_their_names(name, monkeypatch):
     """Here, where no model hub answers, the message names the one that is missing."""
     monkeypatch.setattr("rag_core.models.sentence_models.hub_reachable", lambda: False)

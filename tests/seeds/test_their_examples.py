@@ -197,9 +197,7 @@ def test_the_commands_of_source_003(opened, options):
 
 def test_the_page_says_what_the_classes_of_source_003_are_here():
     """And why no model chooses the reformulation."""
-    rows = re.findall(
-        r"^\| `(\w+)\.\w+\(\)` \| `(?:rag_core\.([\w.]+)\.(\w+)|lab\.run)", PAGE.read_text("utf-8"), re.M
-    )
+    rows = re.findall(r"^\| `(\w+)\.\w+\(\)` \| `(?:rag_core\.([\w.]+)\.(\w+)|lab\.run)", PAGE.read_text("utf-8"), re.M)
     assert [name for name, _, _ in rows] == [
         "RetrieveContextUseCase",
         "RetrievalService",

@@ -36,9 +36,7 @@ def postgres_address(postgres_server: str) -> Iterator[str]:
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database with nothing in it."""
     return (
-        f"sqlite:///{tmp_path / 'own.db'}"
-        if request.param == "SQLite"
-        else request.getfixturevalue("postgres_address")
+        f"sqlite:///{tmp_path / 'own.db'}" if request.param == "SQLite" else request.getfixturevalue("postgres_address")
     )
 
 

@@ -122,11 +122,7 @@ class TestReport:
             "Only A names 28 weeks. Only B and C name 34 weeks. D declines. A BM25"
         )
         assert text[text.index("What differs") :][: len(told)] == told
-        assert (
-            text.index("It is done at 28 weeks")
-            < text.index("No answer")
-            < text.index("Stages, time and cost")
-        )
+        assert text.index("It is done at 28 weeks") < text.index("No answer") < text.index("Stages, time and cost")
         assert "What differs" not in Page(report(parse_session(session[0]), WHEN)).text
         for part in ("Bleeding:0", "rrf", "mini+x@1", "3 passages"):
             assert part not in text
@@ -197,9 +193,7 @@ class TestTables:
         assert {row["notice"] for row in rows} == {NOTICE}
         assert {row["cited"] for row in rows} == {"yes", "no"}
 
-    @pytest.mark.parametrize(
-        "text", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x")', "\t=1", "\r=1"]
-    )
+    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x")', "\t=1", "\r=1"])
     def test_no_cell_is_a_formula(self, traces, text):
         written = passages_csv(parse_session(session_json([with_text(traces[0], text)])))
         rows = list(csv.reader(io.StringIO(written[1:], newline="")))

@@ -166,9 +166,7 @@ def test_evidence_that_cannot_be_weighed_declines_nothing_and_warns():
     ctx = weighing(ScriptedLlm("Yes [1]."), Weighed(EvidenceScore(0, 1), fitted=False))
     answer = written(ctx, *three()).answer
     assert not answer.abstained
-    assert [one.partition(",")[0] for one in ctx.meter.warnings] == [
-        "m+gloss has no thresholds for abstention"
-    ]
+    assert [one.partition(",")[0] for one in ctx.meter.warnings] == ["m+gloss has no thresholds for abstention"]
 
 
 @pytest.mark.parametrize(
@@ -219,9 +217,7 @@ def test_an_abstention_suggests_the_nearest_documents():
 
 
 def test_so_does_one_whose_passages_a_threshold_dropped():
-    dropped = replace(
-        State.start("How do the cats sleep?"), dropped=tuple(three()), shortfall="All were poor."
-    )
+    dropped = replace(State.start("How do the cats sleep?"), dropped=tuple(three()), shortfall="All were poor.")
     ctx = context(ScriptedLlm("never asked"))
     answer = Generate()(replace(dropped, rankings=(Ranking(dropped.question, ()),)), ctx).answer
     assert (answer.reason, [near.doc_id for near in answer.suggestions]) == (
@@ -262,9 +258,7 @@ def test_invalid_citations_are_taken_out_counted_and_shown(reply, text, remarks,
 @pytest.mark.parametrize("reply", ["", "  \n "])
 def test_an_empty_reply_is_a_failure_that_names_the_stage(reply):
     strategy = Strategy("plain", (Retrieve((Dense(),)), Generate()))
-    with pytest.raises(
-        StageError, match=r"plain: stage Generate failed: .*the model returned an empty reply"
-    ):
+    with pytest.raises(StageError, match=r"plain: stage Generate failed: .*the model returned an empty reply"):
         strategy.run("How do the cats sleep?", context(ScriptedLlm(reply)).services)
 
 

@@ -197,9 +197,7 @@ class TestSupport:
         assert (wrong.supported, wrong.markers) == (False, (1,))
 
 
-SAID = (
-    "Cats purr when they are happy [1]. High fever is always an emergency [1]. Los gatos ronronean mucho [1]."
-)
+SAID = "Cats purr when they are happy [1]. High fever is always an emergency [1]. Los gatos ronronean mucho [1]."
 
 
 @pytest.fixture

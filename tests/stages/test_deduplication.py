@@ -76,9 +76,7 @@ def test_the_best_score_of_its_copies_counts():
     titled = replace(LEAFLET, title="Call the stable")
     services = sample_services([HANDBOOK, titled])
     state, ctx = State.start("Call the stable"), sample_context(services)
-    apart, together = (
-        Retrieve((Dense(k=2),), deduplicate)(state, ctx).rankings[0] for deduplicate in (False, True)
-    )
+    apart, together = (Retrieve((Dense(k=2),), deduplicate)(state, ctx).rankings[0] for deduplicate in (False, True))
     assert [hit.id for hit in apart] == ["b", "a"]
     assert [(hit.id, hit.score) for hit in together] == [("a", apart.hits[0].score)]
 
@@ -105,9 +103,7 @@ def test_no_strategy_uses_one_text_twice(name):
 def test_without_equal_texts_it_changes_nothing():
     for name in RECIPES:
         on, off = (
-            build((name, {"deduplicate": value}))
-            .without_answer()
-            .run("stable horses", sample_services(PASSAGES[:-1]))
+            build((name, {"deduplicate": value})).without_answer().run("stable horses", sample_services(PASSAGES[:-1]))
             for value in (True, False)
         )
         assert [step.after for step in on.steps] == [step.after for step in off.steps]

@@ -73,9 +73,7 @@ class TestPrompt:
     def test_a_hostile_organisation_stays_in_its_attribute(self, name):
         one = hit(sources=(replace(ACOG, organisation=name),))
         sent = str(Sources([one, hit(name="second")]))
-        assert contexts_in(sent) == [
-            (each.passage.full_title, each.passage.text) for each in (one, hit(name="second"))
-        ]
+        assert contexts_in(sent) == [(each.passage.full_title, each.passage.text) for each in (one, hit(name="second"))]
         assert (sent.count("<source "), sent.count("</source>")) == (2, 2)
         assert html.escape(" ".join(name.split())) in sent
 

@@ -26,9 +26,7 @@ def found_by(*places: int, scores: tuple[float, ...]) -> list[Ranking]:
 
 
 def after(stage: FusionStage, *rankings: Ranking) -> State:
-    state = replace(
-        State.start("question"), rankings=rankings, queries=tuple(ranking.query for ranking in rankings)
-    )
+    state = replace(State.start("question"), rankings=rankings, queries=tuple(ranking.query for ranking in rankings))
     return stage(state, context(Plane()))
 
 
@@ -178,9 +176,7 @@ def test_the_order_of_the_rankings_matters_to_the_first_alone(rankings, weightin
 def test_one_rewrite_of_weight_one_changes_no_cosine_but_those_below_zero(rankings):
     alone = rankings[0]
     for combine in ("max", "first", "sum"):
-        assert merged(WeightedFusion(combine=combine), alone) == {
-            found.id: max(0.0, found.score) for found in alone
-        }
+        assert merged(WeightedFusion(combine=combine), alone) == {found.id: max(0.0, found.score) for found in alone}
 
 
 class TestBest:

@@ -43,9 +43,7 @@ def test_a_prompt_that_asks_for_0_or_1_gets_them_read_so():
     assert warning.endswith("prompt's scale, 0 to 1.")
 
 
-@pytest.mark.parametrize(
-    "reply", ['{"faithfulness": 0.9, "relevance": 1}', '{"faithfulness": 1, "relevance": 1}']
-)
+@pytest.mark.parametrize("reply", ['{"faithfulness": 0.9, "relevance": 1}', '{"faithfulness": 1, "relevance": 1}'])
 def test_a_judged_answer_on_0_to_1_is_asked_for_again(reply):
     with pytest.raises(ValueError, match="give them from 0 to 100"):
         parse_judgement(reply)

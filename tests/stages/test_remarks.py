@@ -13,9 +13,7 @@ ENGLISH = "When is anti-D given in pregnancy?"
 SPANISH = "¿Cuándo se pone la inmunoglobulina anti-D en el embarazo?"
 
 
-def hit(
-    name: str, label: Label | None, language: str = "en", score: float = 0.5, scorer: Scorer = "cosine"
-) -> Hit:
+def hit(name: str, label: Label | None, language: str = "en", score: float = 0.5, scorer: Scorer = "cosine") -> Hit:
     passage = Passage(f"{name}:0", name, f"The {name} guide", "Text.", heading="Dose", language=language)
     return Hit(passage, 1.0, "rrf", relevance=Relevance(label, scorer, score, "") if label else None)
 
@@ -106,9 +104,7 @@ class TestSuggestions:
         )
 
     def test_at_most_three(self):
-        hits = [
-            hit(name, "Medium", score=score) for name, score in zip("abcd", (0.5, 0.8, 0.7, 0.6), strict=True)
-        ]
+        hits = [hit(name, "Medium", score=score) for name, score in zip("abcd", (0.5, 0.8, 0.7, 0.6), strict=True)]
         assert [near.doc_id for near in suggestions(ENGLISH, hits)] == ["b", "c", "d"]
 
     def test_nothing_far_is_suggested(self):

@@ -89,9 +89,7 @@ class TestRescore:
         assert scores_of(Rerank(), "", ctx) == {}
         assert reranker.asked == []
 
-    @pytest.mark.parametrize(
-        "scores", [(1.0,), (1.0, 2.0, 3.0), (1.0, math.nan), (math.inf, 1.0), ()], ids=str
-    )
+    @pytest.mark.parametrize("scores", [(1.0,), (1.0, 2.0, 3.0), (1.0, math.nan), (math.inf, 1.0), ()], ids=str)
     def test_a_score_too_few_or_none_at_all_is_an_error_that_was_paid_for(self, scores):
         ctx = context(Plane(), reranker=Scores(scores))
         with pytest.raises(ProviderError, match="scores gave no usable score for each of 2 passages"):
@@ -189,9 +187,7 @@ class TestJudge:
 
 
 def judged_hit(name: str, value: float) -> Hit:
-    return replace(
-        hit(name), votes=(Vote("LlmRerank", "question", 1, value, "judge"),), score=value, scale="judge"
-    )
+    return replace(hit(name), votes=(Vote("LlmRerank", "question", 1, value, "judge"),), score=value, scale="judge")
 
 
 def blended(alpha: float, plane: Plane, *hits: Hit) -> Ranking:
@@ -303,8 +299,6 @@ class TestAtLeast:
 
 def test_the_limit_of_a_run_is_no_malformed_reply(full):
     """3 rewrites and 2 judgements are made; judging by half of the passages would be another result."""
-    with pytest.raises(
-        StageError, match="stage LlmRerank failed: This run has made 5 language model calls"
-    ) as failed:
+    with pytest.raises(StageError, match="stage LlmRerank failed: This run has made 5 language model calls") as failed:
         build("rag_msr").run(QUESTION, replace(full, limits=Limits(calls=5), workers=1))
     assert [call.purpose for call in failed.value.calls if call.of_language_model].count("judge") == 2

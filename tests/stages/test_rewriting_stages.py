@@ -96,9 +96,7 @@ class TestRewrite:
             ),
         ],
     )
-    def test_a_repeated_failed_or_empty_one_drops_out_and_the_others_keep_their_places(
-        self, ctx, template, reply, why
-    ):
+    def test_a_repeated_failed_or_empty_one_drops_out_and_the_others_keep_their_places(self, ctx, template, reply, why):
         queries, warnings = rewritten(ctx, {**PLAIN, template: reply})
         left = [(name, place) for place, name in enumerate(PLAIN) if name != template]
         assert [(query.origin, query.template_index) for query in queries] == left
@@ -106,9 +104,7 @@ class TestRewrite:
 
     def test_when_all_fail_the_run_fails_with_the_first_reason(self, ctx):
         failing = {"standalone": refused("No quota."), "synonyms": refused("No model."), "expanded": ""}
-        strategy = Strategy(
-            "mine", (Rewrite(MULTI_QUERY), Retrieve((Dense(),)), WeightedFusion("equal"), Generate())
-        )
+        strategy = Strategy("mine", (Rewrite(MULTI_QUERY), Retrieve((Dense(),)), WeightedFusion("equal"), Generate()))
         with pytest.raises(StageError) as failed:
             strategy.run("Do cats sleep?", with_llm(ctx, Told(failing)).services)
         assert isinstance(failed.value.__cause__, ProviderError)
@@ -230,9 +226,7 @@ class TestAnalysisByTheModel:
 
     def test_keywords_become_the_full_question_the_model_wrote(self, ctx):
         full = "What should cats eat at 12 weeks?"
-        query, warnings, llm = analysed(
-            ctx, "cats food 12 weeks", f'{{"form": "keywords", "question": "{full}"}}'
-        )
+        query, warnings, llm = analysed(ctx, "cats food 12 weeks", f'{{"form": "keywords", "question": "{full}"}}')
         assert (query.text, query.origin, query.form) == (full, "analysis", "sentence")
         assert query.note == f"keywords, according to told; expanded to: {full}"
         assert warnings == []

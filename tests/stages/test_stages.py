@@ -65,13 +65,9 @@ def test_rrf_sums_one_over_sixty_plus_rank():
     }
 
 
-@pytest.mark.parametrize(
-    ("k", "expected"), [(0, 1 / 1 + 1 / 2), (1, 1 / 2 + 1 / 3), (200, 1 / 201 + 1 / 202)]
-)
+@pytest.mark.parametrize(("k", "expected"), [(0, 1 / 1 + 1 / 2), (1, 1 / 2 + 1 / 3), (200, 1 / 201 + 1 / 202)])
 def test_the_rrf_constant_is_added_to_the_rank(k, expected):
-    assert ReciprocalRankFusion(k).fuse([ranking("a"), ranking("ba")])["a"] == pytest.approx(
-        expected, abs=1e-15
-    )
+    assert ReciprocalRankFusion(k).fuse([ranking("a"), ranking("ba")])["a"] == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize("rankings", [(), (ranking(""),), (ranking(""), ranking(""))])
@@ -194,8 +190,7 @@ def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees, lam):
         chosen = [degrees[row] for row, *_ in picks[:done]]
         left = [degrees[row] for row, *_ in picks[done:]]
         values = [
-            lam * cos(angle) - (1 - lam) * max((cos(angle - other) for other in chosen), default=0)
-            for angle in left
+            lam * cos(angle) - (1 - lam) * max((cos(angle - other) for other in chosen), default=0) for angle in left
         ]
         assert value == pytest.approx(values[0], abs=1e-5)
         assert value == pytest.approx(max(values), abs=1e-5)
@@ -366,9 +361,7 @@ TEMPLATED: list[tuple[Callable[[Template], Stage], Template]] = [
     (lambda template: Rewrite((STANDALONE, template)), SYNONYMS),
     (lambda template: Rephrase((template,)), TRANSFORM),
 ]
-every_template = pytest.mark.parametrize(
-    ("make", "ready"), TEMPLATED, ids=[ready.name for _, ready in TEMPLATED]
-)
+every_template = pytest.mark.parametrize(("make", "ready"), TEMPLATED, ids=[ready.name for _, ready in TEMPLATED])
 
 
 @every_template

@@ -41,9 +41,7 @@ def test_every_stage_keeps_the_contract(one):
     check_stage(one(*NEEDED.get(one.__name__, ())))
 
 
-def made(
-    name: str, base: type, /, *fields: Any, frozen: bool = True, eq: bool = True, **namespace: Any
-) -> Any:
+def made(name: str, base: type, /, *fields: Any, frozen: bool = True, eq: bool = True, **namespace: Any) -> Any:
     """An instance of a dataclass of this name with these fields, methods and class attributes."""
     return make_dataclass(name, fields, bases=(base,), namespace=namespace, frozen=frozen, eq=eq)()
 
@@ -88,9 +86,7 @@ def counted_from_0(before: State, after: State) -> State:
     def lowered(hit: Hit) -> Hit:
         return replace(hit, votes=(*hit.votes[:-1], replace(hit.votes[-1], rank=hit.votes[-1].rank - 1)))
 
-    return replace(
-        after, rankings=tuple(replace(one, hits=tuple(map(lowered, one))) for one in after.rankings)
-    )
+    return replace(after, rankings=tuple(replace(one, hits=tuple(map(lowered, one))) for one in after.rankings))
 
 
 def without_votes(self: Any, state: State, ctx: Context) -> State:
@@ -215,9 +211,7 @@ def test_a_broken_stage_is_named_with_its_fault(stage, sentence):
 
 
 def test_a_fusion_of_ones_own_that_leaves_passages_out_passes():
-    check_stage(
-        made("FirstOnly", FusionStage, fuse=lambda self, rankings: {hit.id: hit.score for hit in rankings[0]})
-    )
+    check_stage(made("FirstOnly", FusionStage, fuse=lambda self, rankings: {hit.id: hit.score for hit in rankings[0]}))
 
 
 def test_a_stage_that_fits_nowhere_asks_for_what_it_needs():

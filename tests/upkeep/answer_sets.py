@@ -93,9 +93,7 @@ def label_problems(folder: Path) -> Iterator[str]:
     twins: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for language in LANGUAGES:
         splits = {
-            question: split
-            for split in SPLITS
-            for question in read_qrels(folder / language / "qrels" / f"{split}.tsv")
+            question: split for split in SPLITS for question in read_qrels(folder / language / "qrels" / f"{split}.tsv")
         }
         for _, row in beir_rows(folder / language / "queries.jsonl"):
             match row.get("metadata"):

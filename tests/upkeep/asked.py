@@ -33,7 +33,6 @@ def asked_problems(data: Path, passages: Sequence[str]) -> tuple[Counter[str], l
     problems += [
         f"asked: {question!r} is a question of {' and '.join(sorted(each))}"
         for question, each in owners.items()
-        if len({owner.partition("-")[0] for owner in each})
-        < len(each)  # twins in two languages answer the same
+        if len({owner.partition("-")[0] for owner in each}) < len(each)  # twins in two languages answer the same
     ]
     return Counter(one.language for one in asked), problems

@@ -119,9 +119,7 @@ def vector_texts(
     folder = data / "vectors" / embedder.weights
     texts: dict[Path, list[LanguageText]] = {}
     for passage in (*plain, *_with_contexts(documents, plain, enricher)):
-        texts.setdefault(folder / f"{passage.doc_id}{PASSAGES}", []).append(
-            (passage.indexed_text, passage.language)
-        )
+        texts.setdefault(folder / f"{passage.doc_id}{PASSAGES}", []).append((passage.indexed_text, passage.language))
     for passage in plain:
         texts.setdefault(folder / f"{passage.doc_id}.npy", []).extend(
             (text, passage.language) for text in compared_texts(passage)
@@ -132,13 +130,10 @@ def vector_texts(
     return {path: {embedder.read(*text): text for text in each} for path, each in texts.items()}
 
 
-def _with_contexts(
-    documents: Sequence[Document], plain: Sequence[Passage], enricher: Enricher
-) -> Iterator[Passage]:
+def _with_contexts(documents: Sequence[Document], plain: Sequence[Passage], enricher: Enricher) -> Iterator[Passage]:
     texts = {document.id: document.text for document in documents}
     sources = [
-        DocumentPassages(texts[name], tuple(own))
-        for name, own in groupby(plain, lambda passage: passage.doc_id)
+        DocumentPassages(texts[name], tuple(own)) for name, own in groupby(plain, lambda passage: passage.doc_id)
     ]
     contexts = enricher.enrich(sources, lambda done, total: None).contexts
     return (replace(passage, context=context) for passage, context in zip(plain, contexts, strict=True))
@@ -183,9 +178,7 @@ def read_thesaurus(path: Path) -> dict[str, list[dict[str, Any]]]:
     return read_data_file(path, parse)
 
 
-def thesaurus_problems(
-    concepts: Sequence[dict[str, Any]], ambiguous: Sequence[dict[str, Any]] = ()
-) -> Iterator[str]:
+def thesaurus_problems(concepts: Sequence[dict[str, Any]], ambiguous: Sequence[dict[str, Any]] = ()) -> Iterator[str]:
     """Repeated ids, terms and abbreviations, missing lists, broken links, readings of nothing."""
     ids = Counter(concept.get("id") for concept in concepts)
     yield from (f"thesaurus: id {name!r} is used {count} times" for name, count in ids.items() if count > 1)
@@ -208,11 +201,7 @@ def thesaurus_problems(
         for link in (*concept["narrower"], *concept["related"], *concept.get("class_of", ())):
             if link not in ids or link == name:
                 yield f"thesaurus: {name}: link {link!r} does not exist"
-        names = [
-            (code, term.casefold())
-            for code in LANGUAGES
-            for term in (*concept[code], *concept[f"lay_{code}"])
-        ]
+        names = [(code, term.casefold()) for code in LANGUAGES for term in (*concept[code], *concept[f"lay_{code}"])]
         for kind, term in {*names, *(("abbr", short) for short in concept["abbr"])}:
             first = owner.setdefault((kind, term), str(name))
             if first != name:

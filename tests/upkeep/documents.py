@@ -64,11 +64,7 @@ def _document_problems(document: Document, path: Path) -> Iterator[str]:
     if not document.sources:
         yield "no sources"
     for source in document.sources:
-        if (
-            not source.organisation
-            or not source.title
-            or not FIRST_YEAR.get(source.type, 1990) <= source.year <= 2030
-        ):
+        if not source.organisation or not source.title or not FIRST_YEAR.get(source.type, 1990) <= source.year <= 2030:
             yield f"source {source} is malformed"
         if source.jurisdiction not in JURISDICTIONS:
             yield f"source {source.id or source}: jurisdiction {source.jurisdiction!r} is not one of ours"
@@ -81,9 +77,7 @@ def _mark_problems(document: Document) -> Iterator[str]:
     keys = Counter(source.id for source in document.sources)
     yield from (f"{count} sources have the id {key!r}" for key, count in keys.items() if count > 1 or not key)
     named = [key for mark in document.marks for key in (*mark.sources, *mark.differs_from)]
-    yield from (
-        f"source {key!r} is not in the front matter" for key in dict.fromkeys(named) if key not in keys
-    )
+    yield from (f"source {key!r} is not in the front matter" for key in dict.fromkeys(named) if key not in keys)
     yield from (f"no section names source {key!r}" for key in keys if key and key not in named)
     for hidden in document.hidden:
         yield f"this does not name a section's sources, and readers do not see it: {hidden}"

@@ -65,11 +65,7 @@ def advice_problems(text: str, heading: str, language: str) -> Iterator[str]:
         if second > first
     }
     for place, sentence in enumerate(said):
-        if (
-            sentence not in leads
-            and calls_for_help(sentence)
-            and _lacks_signs(said, place, heading, language)
-        ):
+        if sentence not in leads and calls_for_help(sentence) and _lacks_signs(said, place, heading, language):
             yield f"an urgent instruction without its signs: {sentence}"
     listed = [line for line, item in zip(lines, items, strict=True) if item and names_sign(line)]
     told = clause_words("advice").search(plain(text))

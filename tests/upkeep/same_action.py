@@ -18,9 +18,7 @@ from rag_core.values.types import Passage
 
 from .checked import checked, clause_words, steps
 
-_BETWEEN = re.compile(
-    r"(; (?:and |but |or |y |e |pero |o )?|, (?:and|but|or|while|y|e|pero|o|mientras(?: que)?) )"
-)
+_BETWEEN = re.compile(r"(; (?:and |but |or |y |e |pero |o )?|, (?:and|but|or|while|y|e|pero|o|mientras(?: que)?) )")
 _REASON = re.compile(r",? (?:because|porque) [^;]*")
 _DENIED = re.compile(r"(?<!\w)(?:without|no|nor|sin|ni)(?: \w+)?(?: (?:or|o|ni))? $")
 

@@ -8,9 +8,7 @@ from rag_core.language.analysis import lemma
 
 _NEGATION = re.compile(r"\b(?:no|sin|nunca|jamás|ni|ningún|ninguna|ninguno|tampoco|nadie)\b")
 # What may stand for a negation in English; "sin embargo" and "no obstante" negate nothing.
-_NEGATED = re.compile(
-    r"\b(?:not?|never|without|nor|neither|none|nobody|nothing|cannot|non|un\w+|\w+less|however)\b"
-)
+_NEGATED = re.compile(r"\b(?:not?|never|without|nor|neither|none|nobody|nothing|cannot|non|un\w+|\w+less|however)\b")
 _SPANISH = re.compile(r"[áéíóúüñ¿¡]")
 
 
@@ -25,9 +23,7 @@ def list_problems(path: Path) -> list[str]:
 def redundant(entries: Mapping[str, str]) -> int:
     """How many single forms have the English of their dictionary form, so that the list could do without them."""
     bases = {form: lemma(form) for form in entries if form.islower() and " " not in form}
-    return sum(
-        base not in (None, form) and entries.get(base or "") == entries[form] for form, base in bases.items()
-    )
+    return sum(base not in (None, form) and entries.get(base or "") == entries[form] for form, base in bases.items())
 
 
 def _problems(path: Path) -> Iterator[str]:

@@ -75,9 +75,7 @@ def test_a_list_item_says_a_statement_with_its_lead_in(data):
         (question("n", more='text = "?"\nlanguage = "en"\nkind = "lay"'), "but `must` is empty"),
         (question("n", STATEMENT, more='text = "?"\nlanguage = "en"\nkind = "outside"'), "does not cover"),
         (
-            question(
-                "en-1", STATEMENT, more='must_not = [{ says = "Wait", why = "harmful", any = ["wait"] }]'
-            ),
+            question("en-1", STATEMENT, more='must_not = [{ says = "Wait", why = "harmful", any = ["wait"] }]'),
             "every sentence that says 'Go' also says 'Wait'",
         ),
         ("[[question", "cannot be read"),

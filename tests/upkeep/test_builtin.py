@@ -318,9 +318,7 @@ def test_questions_whose_metadata_are_not_ours_are_problems(tmp_path, lab):
     complaints: dict[str, str] = {}
     for old, new, complaint in NOT_OURS:
         number = next(
-            number
-            for number, line in enumerate(lines)
-            if old in line and json.loads(line)["_id"] not in complaints
+            number for number, line in enumerate(lines) if old in line and json.loads(line)["_id"] not in complaints
         )
         complaints[json.loads(lines[number])["_id"]] = complaint
         lines[number] = lines[number].replace(old, new, 1)
@@ -335,9 +333,7 @@ def test_the_collection_is_exported_as_beir_folders(tmp_path, lab, documents, ra
     ran = rag("index", "--export", str(tmp_path))
     assert ran.code == 0, ran.err
     folders = [f"{level}/{name}" for level in ("documents", "passages") for name in ("en", "es", "all")]
-    assert sorted(folder.relative_to(tmp_path).as_posix() for folder in tmp_path.glob("*/*/")) == sorted(
-        folders
-    )
+    assert sorted(folder.relative_to(tmp_path).as_posix() for folder in tmp_path.glob("*/*/")) == sorted(folders)
     assert all(folder in "".join(ran.out.split()) for folder in folders)
     everything = tmp_path / "documents" / "all"
     rows = (everything / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
@@ -367,13 +363,9 @@ def test_the_thesaurus_checker_names_what_is_wrong(change, complaint):
     lists = {"lay_en": [], "lay_es": [], "abbr": [], "narrower": [], "related": []}
     first = {"id": "a", "en": ["alpha"], "es": ["alfa"], **lists}
     second = {"id": "b", "en": ["beta"], "es": ["beta"], **lists, "related": ["a"]}
-    ambiguous = [
-        {"abbr": "XX", "readings": [{"concept": "a", "cues": ["x"]}, {"concept": "", "cues": ["y"]}]}
-    ]
+    ambiguous = [{"abbr": "XX", "readings": [{"concept": "a", "cues": ["x"]}, {"concept": "", "cues": ["y"]}]}]
     assert list(thesaurus_problems([first, second], ambiguous)) == []
-    assert any(
-        complaint in problem for problem in thesaurus_problems([{**first, **change}, second], ambiguous)
-    )
+    assert any(complaint in problem for problem in thesaurus_problems([{**first, **change}, second], ambiguous))
 
 
 @pytest.mark.parametrize(

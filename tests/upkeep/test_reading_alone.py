@@ -84,9 +84,7 @@ def test_our_cutter_keeps_together_what_was_cut_badly(kind):
     language, heading, first, second, _ = CUT_BADLY[kind]
     text = f"{first}\n\n{second}"
     (only,) = cut(text, language, 200, lambda words: len(words.split()))
-    assert (
-        list(passage_problems(document(language, heading, text), passages(language, heading, [only]))) == []
-    )
+    assert list(passage_problems(document(language, heading, text), passages(language, heading, [only]))) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CUT_BADLY if kind != "condition | emergency"])
@@ -94,9 +92,7 @@ def test_not_even_a_section_that_must_be_cut_loses_its_signs(kind):
     language, heading, first, second, _ = CUT_BADLY[kind]
     filler = "\n\n".join(["Las visitas siguen como siempre."] * 8)
     size = len(f"{first} {second}".split()) + 2
-    parts = cut(
-        f"{filler}\n\n{first}\n\n{second}\n\n{filler}", language, size, lambda text: len(text.split())
-    )
+    parts = cut(f"{filler}\n\n{first}\n\n{second}\n\n{filler}", language, size, lambda text: len(text.split()))
     assert len(parts) > 1
     assert [line for part in parts for line in advice_problems(part, heading, language)] == []
 

@@ -67,12 +67,8 @@ def problems(text: str, language: str, heading: str = "Guide") -> list[str]:
 
 
 @for_each(("language", "sign", "sentence", "lax", "found", "wanted"), LAX)
-def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(
-    language, sign, sentence, lax, found, wanted
-):
-    (line, *_) = [
-        line for line in problems(sentence.format(lax), language) if line.startswith(f"d: Guide: {sign}: ")
-    ]
+def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(language, sign, sentence, lax, found, wanted):
+    (line, *_) = [line for line in problems(sentence.format(lax), language) if line.startswith(f"d: Guide: {sign}: ")]
     assert line.startswith(f"d: Guide: {sign}: {found}, not {wanted}: ")
     for enough in {wanted, CALL}:
         assert problems(sentence.format(ENOUGH[language, enough]), language) == []
@@ -105,9 +101,7 @@ def test_a_list_takes_the_action_of_its_heading_and_an_item_its_own():
 
 
 def test_each_clause_of_a_sentence_has_its_own_action():
-    good = (
-        "A red wound needs care the same day, and with fever hospital at once; chest pain needs an ambulance."
-    )
+    good = "A red wound needs care the same day, and with fever hospital at once; chest pain needs an ambulance."
     bad = "A red wound needs hospital at once; with fever, care the same day; chest pain needs a doctor the same day."
     assert problems(good, "en") == []
     assert {line.split(": ")[2] for line in problems(bad, "en")} == {
@@ -139,8 +133,7 @@ def test_our_emergency_list_made_laxer_is_named_item_by_item(shipped):
     (listed,) = [
         passage
         for passage in shipped
-        if passage.doc_id == "en-antenatal-warning-signs"
-        and passage.heading == "Call the emergency number now"
+        if passage.doc_id == "en-antenatal-warning-signs" and passage.heading == "Call the emergency number now"
     ]
     laxer = re.sub("an ambulance|local emergency number at once", "doctor the same day", listed.text)
     items = [line[2:].casefold() for line in laxer.splitlines() if line.startswith("- ")]

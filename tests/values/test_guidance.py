@@ -33,9 +33,7 @@ def test_links_lead_to_home_pages_of_organisations_that_the_documents_name() -> 
     homes = home_pages(known)
     listed = tomllib.loads((ROOT / "data" / "organisations.toml").read_text(encoding="utf-8"))["homes"]
     assert homes.keys() == listed.keys()  # none that no document names
-    for (
-        address
-    ) in homes.values():  # a home page or a government's page of the organisation, never a publication
+    for address in homes.values():  # a home page or a government's page of the organisation, never a publication
         assert re.fullmatch(r"https://[a-z.]+(/es|/government/organisations/[a-z-]+)?", address)
 
 
@@ -91,9 +89,7 @@ def test_every_country_that_can_be_chosen_is_one_of_a_source_and_no_two_share_a_
 
 def test_every_source_of_the_collection_has_a_jurisdiction_of_the_table():
     used = {
-        source.jurisdiction
-        for document in read_collection(ROOT / "data" / "corpus")
-        for source in document.sources
+        source.jurisdiction for document in read_collection(ROOT / "data" / "corpus") for source in document.sources
     }
     assert used <= JURISDICTIONS.keys()
     assert {"UK", "US", "International", "Spain"} <= used
@@ -111,12 +107,8 @@ class TestAge:
         assert not is_old([], 2026)
 
     def test_what_the_reader_is_told(self):
-        assert (
-            age_note([replace(RCOG, year=2013)], 2026) == "From 2013, 13 years old: check for newer guidance."
-        )
-        assert (
-            age_note([RCOG, ACOG], 2026) == "Newest source from 2020, 6 years old: check for newer guidance."
-        )
+        assert age_note([replace(RCOG, year=2013)], 2026) == "From 2013, 13 years old: check for newer guidance."
+        assert age_note([RCOG, ACOG], 2026) == "Newest source from 2020, 6 years old: check for newer guidance."
         assert age_note([RCOG, NICE], 2026) == ""
 
 
@@ -147,9 +139,7 @@ class TestOldAnswers:
 
     def test_in_spanish(self):
         (remark,) = trace_of(self.OLD, cited=(1,), language="es").remarks(2026)
-        assert remark.text.startswith(
-            "Todas las fuentes citadas tienen más de 5 años (la más reciente es de 2017)"
-        )
+        assert remark.text.startswith("Todas las fuentes citadas tienen más de 5 años (la más reciente es de 2017)")
 
     def test_one_recent_passage_or_one_without_a_source_is_enough_to_say_nothing(self):
         assert trace_of(self.OLD, self.NEW, cited=(1, 2)).remarks(2026) == ()

@@ -82,9 +82,7 @@ class TestTheOrderOfScorers:
     def test_the_cosine_of_a_model_that_was_never_measured_gives_no_label_and_a_warning(self, fitted):
         ctx = context(*fitted)
         assert given(ctx) == [None, None, None]
-        assert ctx.meter.warnings == [
-            "3 of 3 passages have no relevance label: plane has no fitted thresholds."
-        ]
+        assert ctx.meter.warnings == ["3 of 3 passages have no relevance label: plane has no fitted thresholds."]
 
     def test_the_offline_measure_comes_before_the_cosine(self):
         measure = Measure({"a": 0.1, "b": 0.7, "c": 0.4})
@@ -171,9 +169,7 @@ class TestWithAProvider:
     def rules(self) -> LabelRules:
         return LabelRules({("cosine", "words-1", "en"): FITTED, OFFLINE: FITTED})
 
-    def test_the_offline_measure_labels_before_a_providers_answer(
-        self, server, read_only_store, embedder, rules
-    ):
+    def test_the_offline_measure_labels_before_a_providers_answer(self, server, read_only_store, embedder, rules):
         class Everything(Measure):
             def chances(self, question: str, hits: Sequence[Hit], among: Sequence[Hit] = ()) -> list[float]:
                 self.asked.append(tuple(hit.id for hit in hits))
@@ -215,8 +211,7 @@ def test_sentences_are_compared_by_the_model_their_constants_were_fitted_on(lab,
     trace = lab.run("When is anti-D given?", "bm25", k_final=3)
     prompt = ANSWER.fill(question=trace.question, sources=Sources(trace.ranking.hits))
     answers = [
-        "".join(part for part in llm.stream(prompt, lambda: False) if isinstance(part, str))
-        for llm in (bundled, other)
+        "".join(part for part in llm.stream(prompt, lambda: False) if isinstance(part, str)) for llm in (bundled, other)
     ]
     assert answers[0] == answers[1] != ""
     assert embedder.asked == []

@@ -105,9 +105,7 @@ def test_what_is_seen_stays(text):
     assert take_invisible(text) == (text, ())
 
 
-@given(
-    st.text(st.characters() | st.sampled_from("a \u200b\u200d\ufe0f\u202e\u00ad\U000e0041👩ש\n"), max_size=30)
-)
+@given(st.text(st.characters() | st.sampled_from("a \u200b\u200d\ufe0f\u202e\u00ad\U000e0041👩ש\n"), max_size=30))
 @settings(derandomize=True, deadline=None)
 def test_only_format_characters_are_taken_out_and_once_is_enough(text):
     seen = without_invisible(text)

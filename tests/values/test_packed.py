@@ -53,9 +53,7 @@ def test_the_trace_of_every_strategy_comes_back_whole(lab, strategy, question):
 
 
 def test_traces_that_share_calls_share_them_afterwards(lab):
-    traces = tuple(
-        lab.compare("When is anti-D given?", ["simple_semantic", ("simple_semantic", {"k_final": 3})])
-    )
+    traces = tuple(lab.compare("When is anti-D given?", ["simple_semantic", ("simple_semantic", {"k_final": 3})]))
     once = len(dict.fromkeys(call for trace in traces for call in trace.calls))
     again = unpack(pack(traces))
     assert once < sum(len(trace.calls) for trace in traces)

@@ -166,9 +166,7 @@ class TestLanguages:
         assert opened.profile.languages == ("fr", "en")
 
     def test_a_language_of_few_documents_is_not_one_of_the_collections(self):
-        assert languages_of(
-            [("Dogs bark at strangers and guard the house.", "en")] * 19 + [(FRENCH, "en")]
-        ) == ("en",)
+        assert languages_of([("Dogs bark at strangers and guard the house.", "en")] * 19 + [(FRENCH, "en")]) == ("en",)
         assert languages_of([]) == ()
 
     def test_a_language_the_documents_name_themselves_is_taken(self):

@@ -96,9 +96,7 @@ def test_the_models_a_column_can_be_offered(given, offered):
 
 class TestPrecedence:
     @pytest.mark.parametrize("field", FIELDS)
-    def test_an_argument_goes_before_the_environment_rag_toml_and_the_default(
-        self, folder, monkeypatch, field
-    ):
+    def test_an_argument_goes_before_the_environment_rag_toml_and_the_default(self, folder, monkeypatch, field):
         name, default, given, said, filed = FIELDS[field]
         assert getattr(read_settings(), field) == default
         write(folder, field, filed)

@@ -39,9 +39,7 @@ def test_blanks_around_a_key_are_no_part_of_it(monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", KEYS)
-@pytest.mark.parametrize(
-    "key", ["sk-hidden 0123", "sk-hidden\n0123", "sk-hidden\x1b[2J", "sk-hiddené", "“sk-hidden”"]
-)
+@pytest.mark.parametrize("key", ["sk-hidden 0123", "sk-hidden\n0123", "sk-hidden\x1b[2J", "sk-hiddené", "“sk-hidden”"])
 def test_a_key_with_other_characters_inside_is_refused_and_not_shown(monkeypatch, name, key):
     monkeypatch.setenv(name, key)
     with pytest.raises(SettingsError, match="a key has no blanks") as refused:

@@ -62,9 +62,7 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace):
         "text", "citations", "invalid_citations", "sentences", "abstained", "reason", "notice", "remarks",
         "suggestions",
     ]  # fmt: skip
-    assert {tuple(cited) for cited in shown["answer"]["citations"]} == {
-        ("n", "context_id", "quote", "supported")
-    }
+    assert {tuple(cited) for cited in shown["answer"]["citations"]} == {("n", "context_id", "quote", "supported")}
     assert {tuple(step) for step in shown["steps"]} == {
         ("stage", "kind", "params", "seconds", "searches", "calls", "started", "reused")
     }
@@ -73,9 +71,7 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace):
         ("purpose", "model", "input_tokens", "output_tokens", "cost_usd", "counted_by", "started", "seconds", "shared")
     }  # fmt: skip
     searches = [search for step in shown["steps"] for search in step["searches"]]
-    assert {tuple(search) for search in searches} == {
-        ("retriever", "query", "passages", "seconds", "started")
-    }
+    assert {tuple(search) for search in searches} == {("retriever", "query", "passages", "seconds", "started")}
     assert list(shown["engine"]) == ["llm", "embedding", "reranker", "index"]
 
 

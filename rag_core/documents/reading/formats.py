@@ -195,9 +195,7 @@ def reason_of(error: Exception, suffix: str) -> str:
     if isinstance(error, csv.Error):
         return Message("it is not a table ({reason}); save it again as CSV", reason=why_unreadable(error))
     if isinstance(error, ParseError) and "amplification" in str(error):
-        return Message(
-            "its text multiplies itself when it is opened; open it in Word and save it again as .docx"
-        )
+        return Message("its text multiplies itself when it is opened; open it in Word and save it again as .docx")
     expected: list[type[Exception]] = [zipfile.BadZipFile, ParseError, KeyError]
     if suffix == ".pdf":
         from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError

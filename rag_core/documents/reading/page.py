@@ -36,9 +36,7 @@ _WRAPPED: dict[str, _Change] = {
 }
 _SIGNS = {"i", "span", "svg"}  # drawn by a sheet
 _DESCRIBED = {"alt", "aria-label", "title"}
-_BOXES = dict.fromkeys(
-    ("true", "checked", "checkbox-on"), "\u2612 "
-)  # by state, or as Confluence and Notion name them
+_BOXES = dict.fromkeys(("true", "checked", "checkbox-on"), "\u2612 ")  # by state, or as Confluence and Notion name them
 _BOXES |= dict.fromkeys(("false", "checkbox-off"), "\u2610 ")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _CELLS, _NONE = {"td", "th"}, set[str]()

@@ -253,9 +253,7 @@ class PageLines:
             usual = statistics.median(line.steps.values()) if line.steps else math.nan
             if text.count(_LOOSE) * 2 < len("".join(text.split())):
                 near = {at - 1 for at, step in line.steps.items() if abs(step - usual) < _AGAIN * line.size}
-                text = "".join(
-                    " " if one == _LOOSE and at not in near else one for at, one in enumerate(text)
-                )
+                text = "".join(" " if one == _LOOSE and at not in near else one for at, one in enumerate(text))
             text = text.replace(_LOOSE, "")
         text = text.replace(_LOOSE, " ").strip()
         if len(text) > 1 and len(_NO_LETTER.findall(text)) * 2 > len(text) - text.count(" "):
@@ -293,10 +291,7 @@ def take_running(pages: Sequence[list[Line]]) -> list[str]:
         counts.update({key for line in outer if line.size <= most for key in _keys(line, number)})
     taken: dict[str, str] = {}
     for lines, number, edge in edges:
-        said = [
-            [(counts[key], fewest if key[1] == line.text else 2) for key in _keys(line, number)]
-            for line in edge
-        ]
+        said = [[(counts[key], fewest if key[1] == line.text else 2) for key in _keys(line, number)] for line in edge]
         runs = [any(found >= enough for found, enough in one) for one in said]
         many = [*runs, False].index(False)
         if 0 < many < len(edge) and abs(edge[many - 1].level - edge[many].level) > 1.5 * edge[many - 1].size:

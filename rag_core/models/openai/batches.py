@@ -84,9 +84,7 @@ def _at_word(text: str, end: int) -> str:
 
 def _too_much(error: Exception) -> bool:
     status = getattr(error, "status_code", None)
-    return status in REFUSED or (
-        status == 500 and TOO_MUCH.search(told(getattr(error, "body", None))) is not None
-    )
+    return status in REFUSED or (status == 500 and TOO_MUCH.search(told(getattr(error, "body", None))) is not None)
 
 
 def in_order(vectors: Vectors, call: Call, model: str) -> Vectors:

@@ -218,9 +218,7 @@ class ProviderClient(openai.DefaultHttpxClient):
 
     def _limit(self, response: httpx.Response) -> None:
         assert isinstance(response.stream, httpx.SyncByteStream)  # the client is not asynchronous
-        response.stream = _LimitedStream(
-            response.stream, self._calls, time.monotonic() + self._longest_response
-        )
+        response.stream = _LimitedStream(response.stream, self._calls, time.monotonic() + self._longest_response)
 
 
 def _moved(response: httpx.Response) -> httpx.Request | None:

@@ -122,9 +122,7 @@ def _instead(words: str, step: Message) -> ProviderError:
 
 def _said(chunk: dict[str, Any], field: str) -> str:
     deltas = [choice["delta"] for choice in chunk["choices"]]
-    return "".join(
-        text for one in deltas if isinstance(one, dict) and isinstance(text := one.get(field), str)
-    )
+    return "".join(text for one in deltas if isinstance(one, dict) and isinstance(text := one.get(field), str))
 
 
 def _raise_refusal(words: str) -> None:

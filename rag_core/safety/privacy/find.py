@@ -11,9 +11,7 @@ from .spans import Kind, PrivateSpan, placeholders, without_overlaps
 
 _PERSON = "patient"
 _PLACEHOLDERS = [placeholders(language) for language in ("en", "es")]
-_PLACEHOLDER = re.compile(
-    rf"\[({'|'.join(re.escape(name) for names in _PLACEHOLDERS for name in names.values())})\]"
-)
+_PLACEHOLDER = re.compile(rf"\[({'|'.join(re.escape(name) for names in _PLACEHOLDERS for name in names.values())})\]")
 _OF_PERSONS: tuple[Kind, ...] = ("name_and_birth_date", "name")
 _NAMES = frozenset(names[kind] for names in _PLACEHOLDERS for kind in _OF_PERSONS)
 

@@ -153,9 +153,7 @@ def is_set_aside(text: str, start: int, end: int) -> bool:
     sentence, at = _between(_STOP, text, start, end)
     clause, _ = _between(_CLAUSE, text, start, end)
     elsewhere = _PAST.search(sentence) or _SUPPOSED.search(sentence[:at])
-    return bool(
-        _PAST.search(clause) or _OVER.search(sentence) or (elsewhere and not _PRESENT.search(sentence))
-    )
+    return bool(_PAST.search(clause) or _OVER.search(sentence) or (elsewhere and not _PRESENT.search(sentence)))
 
 
 def is_slight(text: str, start: int, end: int) -> bool:

@@ -125,16 +125,12 @@ def check_drafts(drafts: Collection[Draft]) -> None:
     if not drafts:
         raise InputError(Message("There are no questions."), Message("Write one a line."))
     if len(drafts) > MOST_QUESTIONS:
-        what = Message(
-            "{count} questions are more than an exam has ({most}).", count=len(drafts), most=MOST_QUESTIONS
-        )
+        what = Message("{count} questions are more than an exam has ({most}).", count=len(drafts), most=MOST_QUESTIONS)
         raise InputError(what, Message("Leave some out."))
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    lines = [
-        (number, line.strip()) for number, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1)
-    ]
+    lines = [(number, line.strip()) for number, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1)]
     lines = [(number, line) for number, line in lines if line]
     if not lines:
         return []
@@ -160,8 +156,7 @@ def _text_of(number: int, line: str) -> str:
 def numbered(drafts: Sequence[Draft]) -> list[ExamQuestion]:
     """Drafts as questions of an exam."""
     return [
-        ExamQuestion(number, one.text, language_of(one.text), one.origin)
-        for number, one in enumerate(drafts, start=1)
+        ExamQuestion(number, one.text, language_of(one.text), one.origin) for number, one in enumerate(drafts, start=1)
     ]
 
 

@@ -45,9 +45,7 @@ class Standing:
         said: dict[tuple[int, str], set[str]] = {}
         for tick in ticks:
             said.setdefault((tick.question, tick.passage), set()).add(tick.person)
-        cards = {
-            (one.number, text_key(p)): exam.judges(one.number) for one in questions for p in one.passages
-        }
+        cards = {(one.number, text_key(p)): exam.judges(one.number) for one in questions for p in one.passages}
         short = {key[0] for key, needed in cards.items() if len(said.get(key, set()) - {OWNER}) < needed}
         pooled = [one for one in questions if one.passages]
         return cls(
@@ -116,10 +114,7 @@ def _files(
     judged: Mapping[str, Mapping[str, int]],
 ) -> dict[str, str]:
     names = {one.number: one.id for one in questions}
-    people = {
-        person: f"person {place}"
-        for place, person in enumerate(dict.fromkeys(t.person for t in ticks), start=1)
-    }
+    people = {person: f"person {place}" for place, person in enumerate(dict.fromkeys(t.person for t in ticks), start=1)}
     people[OWNER] = OWNER
     sentence = Standing.of(exam, questions, ticks).sentence
     corpus = {text_key(p): {"_id": text_key(p), "title": p.full_title, "text": p.text} for p in passages}
@@ -127,9 +122,7 @@ def _files(
         {"_id": one.id, "text": one.text, "metadata": {"language": one.language, "origin": one.origin}}
         for one in questions
     ]
-    grades = [
-        (question, passage, grade) for question, found in judged.items() for passage, grade in found.items()
-    ]
+    grades = [(question, passage, grade) for question, found in judged.items() for passage, grade in found.items()]
     said = [
         (
             names[t.question],
@@ -146,9 +139,7 @@ def _files(
         "corpus.jsonl": _jsonl(corpus.values()),
         "queries.jsonl": _jsonl(asked),
         f"qrels/{SPLIT}.tsv": _tsv([("query-id", "corpus-id", "score"), *grades]),
-        "judgements.tsv": _tsv(
-            [("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]
-        ),
+        "judgements.tsv": _tsv([("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]),
         "judgements.toml": f"judged_by = {json.dumps(str(sentence), ensure_ascii=False)}\n",
         EXAM: f"corpus = {json.dumps(exam.corpus, ensure_ascii=False)}\ntitle = {json.dumps(exam.title, ensure_ascii=False)}\n",
     }

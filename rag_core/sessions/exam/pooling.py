@@ -18,9 +18,7 @@ from .exam import Exam, ExamQuestion
 from .store import Exams
 
 
-def left_to_pool(
-    exams: Exams, exam: Exam, strategies: Mapping[str, Strategy]
-) -> list[tuple[Question, list[Strategy]]]:
+def left_to_pool(exams: Exams, exam: Exam, strategies: Mapping[str, Strategy]) -> list[tuple[Question, list[Strategy]]]:
     """The questions with the strategies that `pool` has yet to run on each, to estimate its cost."""
     return [
         (Question(one.id, one.text, one.language, "", ""), left)

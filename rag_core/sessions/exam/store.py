@@ -52,18 +52,14 @@ class Exams(Kept):
         opened = datetime.now(UTC)
         with self._write() as connection:
             code = next(code for code in iter(codes.new_code, "") if _found(connection, code) is None)
-            exam = Exam(
-                code, storable(title or corpus)[:TITLE_CHARACTERS], corpus, opened, depth, twice, token
-            )
+            exam = Exam(code, storable(title or corpus)[:TITLE_CHARACTERS], corpus, opened, depth, twice, token)
             connection.execute(
                 insert(EXAMS).values(
                     code=code, title=exam.title, corpus=corpus, opened=moment(opened),
                     owner=codes.digest(token), depth=depth, twice=twice,
                 )
             )  # fmt: skip
-            rows = [
-                _row(exam, one) for one in numbered([one._replace(text=storable(one.text)) for one in drafts])
-            ]
+            rows = [_row(exam, one) for one in numbered([one._replace(text=storable(one.text)) for one in drafts])]
             connection.execute(insert(EXAM_QUESTIONS), rows)
         return exam
 
@@ -106,9 +102,7 @@ class Exams(Kept):
                 if row.person != person and row.begun > since:
                     judges[row.question].add(row.person)
             mine = {(tick.question, tick.passage) for tick in ticks if tick.person == person}
-            open_ones = [
-                one for one in questions if any((one.number, text_key(p)) not in mine for p in one.passages)
-            ]
+            open_ones = [one for one in questions if any((one.number, text_key(p)) not in mine for p in one.passages)]
             started = begun[person].question if person in begun else 0
             fair = [
                 one for one in open_ones
@@ -148,9 +142,7 @@ class Exams(Kept):
     def own_ticks(self, code: str, token: str, number: int) -> dict[str, Tick]:
         """What this person said of the passages of a question, by `text_key`."""
         person = _person(code, token)
-        return {
-            one.passage: one for one in self.ticks(code) if (one.person, one.question) == (person, number)
-        }
+        return {one.passage: one for one in self.ticks(code) if (one.person, one.question) == (person, number)}
 
     def delete_exam(self, code: str, owner_token: str) -> None:
         self.forget([self._owned(code, owner_token).code])
@@ -219,9 +211,7 @@ def _found(connection: Connection, code: str) -> Row[Any] | None:
 
 def _known(connection: Connection, code: str) -> Exam:
     if (found := _found(connection, code)) is None:
-        raise PanelError(
-            Message("There is no exam with this code."), Message("Check it with who made the exam.")
-        )
+        raise PanelError(Message("There is no exam with this code."), Message("Check it with who made the exam."))
     return _exam(found)
 
 
@@ -261,9 +251,7 @@ def _question(row: Row[Any]) -> ExamQuestion:
 
 def _ticks(connection: Connection, code: str) -> list[Tick]:
     chosen = select(EXAM_TICKS).where(EXAM_TICKS.c.exam == code)
-    rows = connection.execute(
-        chosen.order_by(EXAM_TICKS.c.question, EXAM_TICKS.c.judged, EXAM_TICKS.c.passage)
-    )
+    rows = connection.execute(chosen.order_by(EXAM_TICKS.c.question, EXAM_TICKS.c.judged, EXAM_TICKS.c.passage))
     return [
         Tick(row.question, row.passage, row.person, row.grade, row.harm, datetime.fromisoformat(row.judged))
         for row in rows

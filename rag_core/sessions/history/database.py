@@ -56,9 +56,7 @@ class Kept(ABC):
             return None
         if settings.database_url is None:
             path = str(settings.home / FILE)
-            return cls(
-                _engine(URL.create("sqlite", database=path)), path, settings.home, settings.history_days
-            )
+            return cls(_engine(URL.create("sqlite", database=path)), path, settings.home, settings.history_days)
         url, engine = _server(settings.database_url.get_secret_value())
         where = url.render_as_string(hide_password=True).partition("?")[0]
         return cls(engine, where, days=settings.history_days)
@@ -171,9 +169,7 @@ def _server(address: str) -> tuple[URL, Engine]:
         return url, _engine(url)
     except ModuleNotFoundError as error:
         raise MissingResource(
-            Message(
-                "RAG_DATABASE_URL needs the package {package}, which is not installed.", package=error.name
-            ),
+            Message("RAG_DATABASE_URL needs the package {package}, which is not installed.", package=error.name),
             Message(
                 "Install it with pip (the extra `postgres` has the one for PostgreSQL), or name another driver in the "
                 "address. {off}",
@@ -183,9 +179,7 @@ def _server(address: str) -> tuple[URL, Engine]:
     except (ArgumentError, ValueError):
         raise SettingsError(
             Message("Setting RAG_DATABASE_URL is not the address of a database."),
-            Message(
-                "Write it as SQLAlchemy does, such as postgresql+psycopg://user@host/name. {off}", off=OFF
-            ),
+            Message("Write it as SQLAlchemy does, such as postgresql+psycopg://user@host/name. {off}", off=OFF),
         ) from None  # the error repeats the address, which may have a password
 
 

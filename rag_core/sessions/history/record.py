@@ -82,9 +82,7 @@ def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
         return Asked(id=identity, asked=asked.astimezone(UTC), columns=columns, **fields)
     except (zlib.error, TypeError, KeyError, AttributeError) as error:
         raise DataError(
-            Message(
-                "This question cannot be opened: {kind}: {reason}.", kind=type(error).__name__, reason=error
-            ),
+            Message("This question cannot be opened: {kind}: {reason}.", kind=type(error).__name__, reason=error),
             Message("It is damaged, or another version wrote it; ask it again."),
         ) from error
 

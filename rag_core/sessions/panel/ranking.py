@@ -207,13 +207,10 @@ class _Group:
             return
         numbers = {(labels[one], labels[other]): number for number, (one, other) in enumerate(self.pairs)}
         columns = [
-            3 * numbers[one.pair] + (2 if one.choice in (TIE, NEITHER) else one.pair.index(one.choice))
-            for one in cast
+            3 * numbers[one.pair] + (2 if one.choice in (TIE, NEITHER) else one.pair.index(one.choice)) for one in cast
         ]
         counts = np.eye(3 * len(self.pairs))[columns]  # of each pair: its first is better, its second, a tie
-        self.contrasts = np.array(
-            [np.eye(len(labels))[one] - np.eye(len(labels))[other] for one, other in self.pairs]
-        )
+        self.contrasts = np.array([np.eye(len(labels))[one] - np.eye(len(labels))[other] for one, other in self.pairs])
         self.strengths = self._strengths(counts.sum(axis=0, keepdims=True))[0]
         self.independent = self._independent(counts.sum(axis=0).reshape(-1, 3))
         random = np.random.default_rng(SEED)
@@ -224,9 +221,7 @@ class _Group:
 
     def standings(self, number: int, gaps: Sequence[Gap], cast: Sequence[Ballot]) -> list[Standing]:
         apart = {(one.better, one.worse) for one in gaps if one.apart}
-        order = sorted(
-            range(len(self.labels)), key=lambda place: (-self.strengths[place], self.labels[place])
-        )
+        order = sorted(range(len(self.labels)), key=lambda place: (-self.strengths[place], self.labels[place]))
         ordered = [self.labels[place] for place in order]
         rank, found = 1, []
         for above, (place, label) in enumerate(zip(order, ordered, strict=True)):
@@ -255,9 +250,7 @@ class _Group:
         """Half the interval of a contrast, in which the differences of so many strategies lie together."""
         *clusters, cells = (float(np.var(drawn @ contrast, ddof=1)) for drawn in self.drawn)
         sizes = [size for size in self.sizes if size > 1]
-        between = [
-            spread * size / (size - 1) for spread, size in zip(clusters, self.sizes, strict=False) if size > 1
-        ]
+        between = [spread * size / (size - 1) for spread, size in zip(clusters, self.sizes, strict=False) if size > 1]
         total = sum(between) - cells * (len(between) - 1)
         own = float(contrast @ self.independent @ contrast)
         if total < own * FLOOR:
@@ -281,8 +274,7 @@ class _Group:
         outcomes = [Winner.X, Winner.Y, Winner.Draw] * len(self.pairs)
         prior = np.tile([PRIOR, PRIOR, 0.0], len(self.pairs))
         found = [
-            bradley_terry(first, second, outcomes, weights=row + prior, tolerance=1e-8, limit=1000)
-            for row in counts
+            bradley_terry(first, second, outcomes, weights=row + prior, tolerance=1e-8, limit=1000) for row in counts
         ]
         logs = np.log([one.scores.sort_index().to_numpy() for one in found])
         return np.asarray(logs - logs.mean(axis=1, keepdims=True))
@@ -315,16 +307,12 @@ def _quantile(together: int, freedom: int) -> float:
     return float(studentized_range.ppf(LEVEL, together, freedom) / math.sqrt(2))
 
 
-def ranking_tables(
-    found: PanelRanking, names: Mapping[str, str]
-) -> list[list[tuple[Standing, tuple[str, ...]]]]:
+def ranking_tables(found: PanelRanking, names: Mapping[str, str]) -> list[list[tuple[Standing, tuple[str, ...]]]]:
     """The rows of a ranking under `HEADS`, names by label: a table for each group, since votes do not compare groups."""
     shared = Counter((one.group, one.rank) for one in found.standings)
 
     def row(one: Standing) -> tuple[str, ...]:
-        strength = Message(
-            "{mean:+.2f} ({low:+.2f} to {high:+.2f})", mean=one.strength, low=one.low, high=one.high
-        )
+        strength = Message("{mean:+.2f} ({low:+.2f} to {high:+.2f})", mean=one.strength, low=one.low, high=one.high)
         counts = f"{one.preferred}, {one.tied}, {one.judged}"
         equal = "=" if shared[one.group, one.rank] > 1 else ""
         return f"{one.rank}{equal}", names[one.label], strength, counts, f"{one.unsafe}"

@@ -155,9 +155,7 @@ def as_question(traces: Sequence[Trace], kind: str = "") -> Question:
     asked, answered = traces[0], [trace for trace in traces if trace.answer]
     titles = [str(title) for title in titles_of(answered)]
     before = [titles[:place].count(title) for place, title in enumerate(titles)]
-    labels = [
-        f"{title} ({count + 1})" if count else title for title, count in zip(titles, before, strict=True)
-    ]
+    labels = [f"{title} ({count + 1})" if count else title for title, count in zip(titles, before, strict=True)]
     candidates = map(Candidate, labels, answered)
     return Question(asked.question, tuple(candidates), language_of(asked.question), asked.triage, kind)
 

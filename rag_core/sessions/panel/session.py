@@ -80,8 +80,7 @@ def read_questions(path: Path) -> list[tuple[Saved, ...]]:
     if not asked:
         raise DataError(Message("No question was asked in this room."), Message("Choose another file."))
     return [
-        parse_session(session_json([one.trace for one in answers], [one.label for one in answers]))
-        for answers in asked
+        parse_session(session_json([one.trace for one in answers], [one.label for one in answers])) for answers in asked
     ]
 
 

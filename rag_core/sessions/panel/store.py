@@ -82,9 +82,7 @@ class Rooms(Kept):
             _admit(connection, room, _person(room, mine))
         return mine
 
-    def pair(
-        self, asked: Round, token: str, by: Literal["informative", "random"] = "informative"
-    ) -> Pair | None:
+    def pair(self, asked: Round, token: str, by: Literal["informative", "random"] = "informative") -> Pair | None:
         """What this person judges next, the same until they have voted on it; None when they judged every pair.
 
         The most informative pair is the one that fewest people voted on or have in front of them; of several, the one

@@ -107,9 +107,7 @@ def test_a_mother_or_her_family_is_not_taken_for_a_clinician(question):
     ],
 )
 def test_only_help_for_the_gravest_sign_is_help(question):
-    assert calls_for(
-        "If you see or feel the cord in the vagina, call your local emergency number.", triage(question)
-    )
+    assert calls_for("If you see or feel the cord in the vagina, call your local emergency number.", triage(question))
     assert not calls_for("Waters breaking means going to the maternity unit at once.", triage(question))
 
 

@@ -215,9 +215,7 @@ def test_the_built_in_emergencies_are_found_and_few_others_escalated():
     questions = [one for split in ("dev", "test") for one in read_builtin(Settings().data, split).questions]
     found = {level: [triage(one.text).urgent for one in questions if one.level == level] for level in LEVELS}
     assert np.mean(found["emergency"]) >= 0.95
-    assert (
-        np.mean(found["same_day"]) >= 0.85
-    )  # four of 32 are a contact with a rash or a plain choice of medicine
+    assert np.mean(found["same_day"]) >= 0.85  # four of 32 are a contact with a rash or a plain choice of medicine
     assert np.mean(found["routine"]) <= 0.15
 
 
@@ -231,10 +229,7 @@ def test_labelled_examples_are_well_formed(path):
 
 
 def test_no_test_question_is_among_those_the_model_was_fitted_on():
-    texts = {
-        path.stem: {plain(json.loads(line)["text"]) for line in path.open(encoding="utf-8")}
-        for path in EXAMPLES
-    }
+    texts = {path.stem: {plain(json.loads(line)["text"]) for line in path.open(encoding="utf-8")} for path in EXAMPLES}
     assert texts["train"]
     assert not (texts["test"] | texts["dev"]) & texts["train"]
 
@@ -364,9 +359,7 @@ def test_a_fall_or_a_childs_kick_is_no_violence(question):
 
 def test_a_fever_is_the_babys_or_the_mothers():
     assert triage("bebé de 3 semanas, 38,1, sin tos, come bien").action.startswith("Lleve ahora al bebé")
-    assert triage("I have a fever of 39, my baby was born 5 days ago").action.startswith(
-        "Go to the maternity"
-    )
+    assert triage("I have a fever of 39, my baby was born 5 days ago").action.startswith("Go to the maternity")
 
 
 def test_yellow_fluid_from_an_eye_is_no_jaundice():

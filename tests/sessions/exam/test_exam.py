@@ -65,9 +65,7 @@ def exam(exams: Exams) -> Exam:
     """Four questions with three passages each, a quarter of them for two people."""
     made = exams.make("animals", ASKED, title="Animals")
     for number in range(1, 5):
-        exams.add_found(
-            made.code, number, [CATS, DOGS, FISH, replace(CATS, id="x:0:1", doc_id="x")], ["bm25"]
-        )
+        exams.add_found(made.code, number, [CATS, DOGS, FISH, replace(CATS, id="x:0:1", doc_id="x")], ["bm25"])
     return made
 
 
@@ -114,9 +112,11 @@ def test_each_question_goes_to_one_person_and_its_share_to_two(exams, exam):
     assert [exam.judges(number) for number in range(1, 5)] == [1, 1, 1, 2]  # 0.25 of four is one
     asked = exams.next(exam.code, first)
     assert asked
-    assert {one.doc_id for one in asked.passages} == {"a", "b", "f"} or {
-        one.doc_id for one in asked.passages
-    } == {"x", "b", "f"}
+    assert {one.doc_id for one in asked.passages} == {"a", "b", "f"} or {one.doc_id for one in asked.passages} == {
+        "x",
+        "b",
+        "f",
+    }
     assert exams.next(exam.code.lower(), first) == asked  # the same after a reload
     assert sorted(judge(exams, exam.code, first)) == [1, 2, 3, 4]
     assert judge(exams, exam.code, second, 1) == [4]
@@ -220,9 +220,7 @@ def test_rooms_of_a_database_of_the_first_version_stay(address, owner):
         schema.METADATA.create_all(connection, first)
         connection.execute(text(f"CREATE TABLE {schema.VERSIONS} (version_num VARCHAR(32) NOT NULL)"))
         connection.execute(text(f"INSERT INTO {schema.VERSIONS} VALUES ('1')"))
-        connection.execute(
-            text("INSERT INTO rag_rooms VALUES ('ACDEF', 'Ward', '2026-11-29T00:00:00', 'x', '')")
-        )
+        connection.execute(text("INSERT INTO rag_rooms VALUES ('ACDEF', 'Ward', '2026-11-29T00:00:00', 'x', '')"))
     settings = Settings(database_url=SecretStr(address))
     made = Exams.opened(settings).make("animals", ASKED)  # type: ignore[union-attr]
     assert Rooms.opened(settings).room("ACDEF").title == "Ward"  # type: ignore[union-attr]
@@ -241,9 +239,7 @@ def own(tmp_path: Path) -> Exams:
 @pytest.fixture
 def pooled(own: Exams, lab: Lab) -> Exam:
     """An exam on the built-in documents, with what BM25 finds first."""
-    made = own.make(
-        lab.corpus, [Draft("How is mastitis treated?"), Draft("¿Cuándo se pone la anti-D?")], depth=3
-    )
+    made = own.make(lab.corpus, [Draft("How is mastitis treated?"), Draft("¿Cuándo se pone la anti-D?")], depth=3)
     pool(lab, own, made, build_strategies({"bm25": "bm25"}))
     return made
 
@@ -258,9 +254,7 @@ def test_pooling_keeps_what_is_done_and_adds_only_what_other_strategies_find(own
     assert [len(left) for _, left in left_to_pool(own, pooled, both)] == [1, 1]
     pool(lab, own, pooled, both)
     for old, new in zip(before, own.questions(pooled.code), strict=True):
-        found = (
-            both["dense"].run(new.text, lab.untaught([one.text for one in before]).services(), Run()).ranking
-        )
+        found = both["dense"].run(new.text, lab.untaught([one.text for one in before]).services(), Run()).ranking
         assert new.passages[:3] == old.passages  # what was shown keeps its place
         firsts = {text_key(hit.passage) for hit in list(found)[:3]} | {text_key(one) for one in old.passages}
         assert {text_key(one) for one in new.passages} == firsts
@@ -291,17 +285,13 @@ def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled
     assert (folder / "judgements.tsv").read_text().count("\tdose\t") == 2
     opened = open_judged(str(folder), lab.settings, engines=lab.engines)
     assert opened.corpus == lab.corpus  # by reference, not indexed again
-    results = evaluate(
-        opened, {"bm25": "bm25", "dense": "simple_semantic"}, folder, metrics=["ndcg@5", "recall@5"]
-    )
+    results = evaluate(opened, {"bm25": "bm25", "dense": "simple_semantic"}, folder, metrics=["ndcg@5", "recall@5"])
     import pytrec_eval
 
     qrels = {name: dict(found) for name, found in judged.qrels.items()}
     scores = {}
     for label, records in results.run.records.items():
-        runs = {
-            name: {key: -float(rank) for rank, key in enumerate(one.ranked)} for name, one in records.items()
-        }
+        runs = {name: {key: -float(rank) for rank, key in enumerate(one.ranked)} for name, one in records.items()}
         rows = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_5", "recall_5"}).evaluate(runs).values()
         scores[label] = sum(row["ndcg_cut_5"] for row in rows) / len(rows)
         assert results.strategies[label].metrics["ndcg@5"].mean == pytest.approx(scores[label])
@@ -323,16 +313,12 @@ def test_known_questions_nearly_equal_to_the_exams_are_left_out_when_it_is_measu
     assert lab.asked is asked
 
 
-def test_a_forgotten_document_takes_its_passages_and_ticks_and_a_changed_one_keeps_those_of_equal_text(
-    exams, exam
-):
+def test_a_forgotten_document_takes_its_passages_and_ticks_and_a_changed_one_keeps_those_of_equal_text(exams, exam):
     token = new_token()
     judge(exams, exam.code, token)
     moved = replace(DOGS, id="b:7:9", title="Dogs, second edition")
     exams.add_found(exam.code, 1, [moved], ["bm25 of the next generation"])
-    assert (
-        len(exams.questions(exam.code)[0].passages) == 3
-    )  # the text is known, and so is what was said of it
+    assert len(exams.questions(exam.code)[0].passages) == 3  # the text is known, and so is what was said of it
     assert exams.take_out("animals", ["f"]) == 1
     assert {key for _, key in grades(exams.ticks(exam.code))} == {text_key(CATS), text_key(DOGS)}
     assert exams.take_out("plants", None) == 0

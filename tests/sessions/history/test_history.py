@@ -38,9 +38,7 @@ def trace(full: Services) -> rag_core.Trace:
 
 
 def question(identity: str, text: str = "Where do cats sleep?", asked: datetime = NOON, *names: str) -> Asked:
-    return Asked(
-        identity, asked, text, tuple(AskedColumn(name, {"k_final": 5}) for name in names or ("bm25",))
-    )
+    return Asked(identity, asked, text, tuple(AskedColumn(name, {"k_final": 5}) for name in names or ("bm25",)))
 
 
 def ids(history: History, **chosen: object) -> list[str]:
@@ -62,9 +60,7 @@ def test_a_question_comes_back_with_all_it_led_to(history, trace):
     found = history.find("a")
     first, failed, stopped = found.columns
     assert first.trace.as_json() == trace.as_json()
-    assert len(set(found.calls) | set(first.trace.calls)) == len(
-        trace.calls
-    )  # the same calls, not equal ones
+    assert len(set(found.calls) | set(first.trace.calls)) == len(trace.calls)  # the same calls, not equal ones
     assert (failed.error, failed.next_step, stopped.text, stopped.stopped) == (
         "It failed.",
         "Wait.",

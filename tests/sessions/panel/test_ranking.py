@@ -19,9 +19,7 @@ def test_strengths_are_bradley_terrys_with_half_a_vote_each_way():
     found = rank_panel(cast(*(f"{n} p{n} ab a" for n in range(6)), "6 p6 ab b", "7 p7 ab ="))
     (gap,) = found.gaps
     assert gap.difference == pytest.approx(math.log((6 + 0.5 + 0.5) / (1 + 0.5 + 0.5)))
-    assert [one.strength for one in found.standings] == pytest.approx(
-        [gap.difference / 2, -gap.difference / 2]
-    )
+    assert [one.strength for one in found.standings] == pytest.approx([gap.difference / 2, -gap.difference / 2])
     assert [(one.preferred, one.tied, one.judged) for one in found.standings] == [(6, 1, 8), (1, 1, 8)]
 
 

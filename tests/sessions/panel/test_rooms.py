@@ -92,9 +92,7 @@ def test_a_person_judges_every_pair_once_changes_a_vote_and_is_the_same_after_a_
     assert rooms.pair(asked, token) == rooms.pair(asked, token)
     judged = judge_all(rooms, asked, token)
     assert sorted(one.key for one in judged) == ["0-1", "0-2", "1-2"]
-    rooms.vote(
-        asked, token, judged[0], "both_unsafe", ("safe", "correct"), "  The dose is wrong.\0" + "x" * 999
-    )
+    rooms.vote(asked, token, judged[0], "both_unsafe", ("safe", "correct"), "  The dose is wrong.\0" + "x" * 999)
     (changed,) = [one for one in rooms.votes(asked.room) if one.pair == judged[0]]
     assert (changed.choice, changed.reasons, changed.better) == ("both_unsafe", ("correct", "safe"), None)
     assert (changed.comment[:22], len(changed.comment)) == ("The dose is wrong.\ufffdxxx", 500)
@@ -226,9 +224,7 @@ def test_no_token_and_no_room_older_than_it_is_kept_is_in_the_file(tmp_path):
 
 
 def traces(*answers: str) -> list:
-    return [
-        replace(answered(one), strategy="bm25", question="¿Cuándo debo ir al hospital?") for one in answers
-    ]
+    return [replace(answered(one), strategy="bm25", question="¿Cuándo debo ir al hospital?") for one in answers]
 
 
 def test_equal_titles_are_numbered_and_the_language_is_that_of_the_question():

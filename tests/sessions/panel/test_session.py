@@ -22,9 +22,7 @@ ROOM = Room("A7K3M", "Ward <3>", WHEN)
 @pytest.fixture
 def room(full: Services) -> tuple[Room, list[Round], list[Vote]]:
     def asked(number: int, text: str, language: str) -> Round:
-        answers = tuple(
-            Candidate(name, rag_core.build(name).run(text, full)) for name in ("bm25", "simple_semantic")
-        )
+        answers = tuple(Candidate(name, rag_core.build(name).run(text, full)) for name in ("bm25", "simple_semantic"))
         return Round(ROOM.code, number, WHEN, Question(text, answers, language), closed=True, revealed=True)
 
     rounds = [asked(1, "Where do cats sleep?", "en"), asked(2, "Do dogs bark?", "es")]
@@ -82,9 +80,7 @@ def test_a_file_without_its_end_or_frame_is_refused(text):
 
 def test_replay_runs_every_question_again_and_names_what_differs(rag, room, animals, server, tmp_path):
     def asked(number: int, text: str) -> Round:
-        answers = tuple(
-            Candidate(label, animals.run(text, "bm25", k_final=k)) for label, k in (("a", 1), ("b", 2))
-        )
+        answers = tuple(Candidate(label, animals.run(text, "bm25", k_final=k)) for label, k in (("a", 1), ("b", 2)))
         return Round(ROOM.code, number, WHEN, Question(text, answers))
 
     text = write_panel(ROOM, [asked(1, "Where do cats sleep?"), asked(2, "Do dogs bark?")], [])
@@ -115,17 +111,13 @@ def test_the_minutes_say_who_leads_what_was_unsafe_and_the_files_hash(text):
     assert "<b>p1" not in page
     assert opened.sha256 in page
     assert "Votes: 4. Both answers unsafe: 1, left out" in seen
-    assert (
-        "by chance): 0.40." in seen
-    )  # 1 − (2 / 4) / (10 / 12): pairs of unlike votes, observed and by chance
+    assert "by chance): 0.40." in seen  # 1 − (2 / 4) / (10 / 12): pairs of unlike votes, observed and by chance
     assert "Ranking, language: es" in seen
     for asked in opened.rounds:
         for one in asked.question.answers:  # every answer that was judged, with the titles of what it cites
             assert one.trace.answer.citations
             words = without_bold(one.trace.answer.written)
             assert " ".join(words.split()) in " ".join(unescape(re.sub(r"<[^>]*>", "", page)).split())
-            cited = {
-                one.trace.ranking.hits[each.n - 1].passage.full_title for each in one.trace.answer.citations
-            }
+            cited = {one.trace.ranking.hits[each.n - 1].passage.full_title for each in one.trace.answer.citations}
             assert all(f"] {title}" in unescape(seen) for title in cited)
     assert "1=" in seen  # two votes tell nobody apart
