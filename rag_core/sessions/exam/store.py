@@ -205,8 +205,12 @@ class Exams(Kept):
 
 
 def _found(connection: Connection, code: str) -> Row[Any] | None:
-    typed = "".join(letter for letter in code.upper() if letter in codes.LETTERS)
-    return connection.execute(select(EXAMS).where(EXAMS.c.code == typed)).one_or_none()
+    return connection.execute(select(EXAMS).where(EXAMS.c.code == _typed(code))).one_or_none()
+
+
+def _typed(code: str) -> str:
+    """A code without what people add to it or type small."""
+    return "".join(letter for letter in code.upper() if letter in codes.LETTERS)
 
 
 def _known(connection: Connection, code: str) -> Exam:
@@ -262,4 +266,4 @@ def _person(code: str, token: str) -> str:
     if not codes.is_token(token):
         said = Message("This browser has not joined the exam.")
         raise PanelError(said, Message("Type the exam's code again."))
-    return codes.token_from("judge", code.upper(), token)
+    return codes.token_from("judge", _typed(code), token)
