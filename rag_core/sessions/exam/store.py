@@ -95,26 +95,22 @@ class Exams(Kept):
             shares = select(EXAM_SHARES).where(EXAM_SHARES.c.exam == exam.code)
             begun = {row.person: row for row in connection.execute(shares)}
             since = moment(datetime.now(UTC) - LEASE)
-            judges: dict[int, set[str]] = defaultdict(set)
+            said: dict[tuple[int, str], set[str]] = defaultdict(set)  # question and person -> passages
             for tick in ticks:
-                judges[tick.question].add(tick.person)
-            for row in begun.values():
-                if row.person != person and row.begun > since:
-                    judges[row.question].add(row.person)
-            mine = {(tick.question, tick.passage) for tick in ticks if tick.person == person}
-            open_ones = [one for one in questions if any((one.number, text_key(p)) not in mine for p in one.passages)]
+                said[tick.question, tick.person].add(tick.passage)
+            holding = [one for one in begun.values() if one.begun > since and one.person != person]
             started = begun[person].question if person in begun else 0
-            fair = [
-                one for one in open_ones
-                if person in judges[one.number] or len(judges[one.number] - {OWNER}) < exam.judges(one.number)
-            ]  # fmt: skip
-            fair.sort(
-                key=lambda one: (
-                    one.number != started,
-                    person not in judges[one.number],
-                    len(judges[one.number]),
-                )
-            )
+            open_to: list[tuple[bool, bool, int, ExamQuestion]] = []
+            for one in questions:
+                cards = {text_key(passage) for passage in one.passages}
+                if cards <= said[one.number, person]:
+                    continue
+                whole = {who for (number, who), judged in said.items() if number == one.number and cards <= judged}
+                others = (whole | {row.person for row in holding if row.question == one.number}) - {OWNER}
+                if len(others) < exam.judges(one.number):
+                    untouched = not said[one.number, person]
+                    open_to.append((one.number != started, untouched, len(others), one))
+            fair = [one for *_, one in sorted(open_to, key=lambda each: each[:3])]
             if not fair:
                 return None
             share = {"question": fair[0].number, "begun": moment(datetime.now(UTC))}

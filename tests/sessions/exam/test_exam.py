@@ -138,6 +138,20 @@ def test_a_question_that_somebody_opened_is_theirs_for_a_while(exams, exam, monk
     assert theirs.number in judge(exams, exam.code, second)
 
 
+def test_a_question_left_half_judged_is_offered_to_others_and_is_still_open_to_who_left_it(exams, exam, monkeypatch):
+    left, other = new_token(), new_token()
+    theirs = exams.next(exam.code, left)
+    assert theirs
+    exams.tick(exam.code, left, theirs.number, text_key(theirs.passages[0]), 2)
+    monkeypatch.setattr(store, "LEASE", timedelta(0))
+    assert exams.next(exam.code, left) == theirs
+    assert theirs.number in judge(exams, exam.code, other)
+    exams.add_found(exam.code, 1, [replace(CATS, text="Cats also hiss.")], ["dense"])
+    again = exams.next(exam.code, other)  # of what is new, nothing is judged
+    assert again
+    assert again.number == 1
+
+
 def test_a_tick_is_changed_kept_with_its_harm_and_settled_by_the_owner_alone(exams, exam):
     token, other, key = new_token(), new_token(), text_key(CATS)
     exams.tick(exam.code, token, 4, key, 2, "  too late\0" + "x" * 999)
