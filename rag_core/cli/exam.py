@@ -9,7 +9,7 @@ from ..values.errors import InputError, Stopped, attach_calls_to_errors
 from ..values.types import text_key
 from .evaluate import confirm
 from .interrupt import at_a_prompt, interruptible
-from .layout import paragraph, progress, questions, say, say_json, several_lines
+from .layout import paragraph, progress, questions, say, say_json, several_lines, typed
 from .options import AsJson, Sets, Strategies, Yes, a_path, parse_strategies, read_text
 
 exam = typer.Typer(no_args_is_help=True, help="Find out which strategy works on your own documents.")
@@ -97,14 +97,13 @@ def _grade() -> tuple[int, str] | None:
     """A grade, and how the passage could harm; None to skip the question. Raises Stopped to stop."""
     with at_a_prompt():
         while True:
-            typed = typer.prompt(">", prompt_suffix=" ").strip().casefold()
-            if typed == "q":
+            key = typed(">").casefold()
+            if key == "q":
                 raise Stopped
-            if typed == "s":
+            if key == "s":
                 return None
-            if typed.removeprefix("h") in ("0", "1", "2"):
-                harm = typer.prompt("How could it harm?") if typed.startswith("h") else ""
-                return int(typed[-1]), harm
+            if key.removeprefix("h") in ("0", "1", "2"):
+                return int(key[-1]), typed("How could it harm?") if key.startswith("h") else ""
             paragraph(KEYS)
 
 

@@ -76,6 +76,11 @@ def agreed(question: str) -> bool:
     return typer.confirm(" ".join(visible(question).split()), err=True)
 
 
+def typed(question: str) -> str:
+    """What the user types."""
+    return str(typer.prompt(" ".join(visible(question).split()), prompt_suffix=" ", err=True)).strip()
+
+
 def questions(count: int) -> str:
     """A number of questions."""
     return f"{count:,} question{'' if count == 1 else 's'}"
