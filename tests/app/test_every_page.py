@@ -101,6 +101,8 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser, app):
     page.locator(".st-key-question textarea").fill(ENGLISH)
     page.locator(".st-key-run-buttons button").first.click()
     expect(page.locator(".rl-support")).to_have_count(3, timeout=ANSWER_MS)
+    expect(page.locator(".st-key-verdict-why button").first).to_be_visible(timeout=ANSWER_MS)
+    wait_until_drawn(page)  # the verdict is the last to come, and moves what is below it
     page.locator(".rl-passage summary").first.click()
     page.get_by_test_id("stExpander").locator("summary").first.click()  # how it got here
     expect(page.locator(".rl-stages").first).to_be_visible()
