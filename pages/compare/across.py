@@ -1,4 +1,4 @@
-"""What covers all columns, drawn as HTML: which found which passage, how well, how answers differ and begin."""
+"""What covers all columns, as HTML (across.html): which found which passage, how well, how answers differ and begin."""
 
 import itertools
 import textwrap
@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.compare import asking, presenter
 from pages.compare.passages import same
 from pages.drawing import untrusted
-from pages.drawing.pieces import note, opener, presser
+from pages.drawing.fragments import render
 from pages.drawing.translate import language, t
-from pages.drawing.untrusted import bold, escape, label
+from pages.drawing.untrusted import label
 from pages.shared import controls, corpora, setups, wording
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
@@ -30,27 +31,17 @@ def rows_of(columns: Sequence[Column]) -> list[SharedPassage]:
     return shared_passages([column.trace.ranking if column.trace else None for column in columns])
 
 
-def table(columns: Sequence[Column], names: Sequence[str]) -> str:
+def table(columns: Sequence[Column], names: Sequence[str]) -> Markup:
     """A table of the passages and their rank in each column, by name; first those that some column missed."""
     rows = rows_of(columns)
     searched = {place: column.trace.corpus for place, column in enumerate(columns) if column.trace}
     rows.sort(key=lambda row: len(row.ranks) == len(searched))
     titles = Counter(row.passage.full_title for row in rows)
-    head = "".join(
-        f'<th scope="col" class="rl-rank">{escape(LETTERS[place])}'
-        f'<span class="rl-wide">{escape(name.removeprefix(LETTERS[place]))}</span></th>'
-        for place, name in enumerate(names)
-    )
-    body = "".join(
-        f'<tr class="{same(row.passage.id)}"><td>{_title(row.passage, titles)}</td>'
-        + "".join(_rank(row, position) for position in range(len(columns)))
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'{_apart(searched)}<div class="rl-scroll"><table class="rl-table rl-found"><thead><tr>'
-        f'<th scope="col">{t("Passage")}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    drawn = [
+        (same(row.passage.id), row.passage.full_title, _first_words(row.passage, titles), row.ranks) for row in rows
+    ]
+    heads = [(LETTERS[place], name.removeprefix(LETTERS[place])) for place, name in enumerate(names)]
+    return render("across.table", apart=_apart(searched), names=heads, rows=drawn)
 
 
 def _apart(searched: Mapping[int, str]) -> str:
@@ -58,11 +49,9 @@ def _apart(searched: Mapping[int, str]) -> str:
     if len(set(searched.values())) < 2:
         return ""
     documents = ", ".join(f"{LETTERS[place]} {corpora.title(name)}" for place, name in searched.items())
-    return note(
-        t(
-            "The columns searched different documents: {documents}. A dash need not be a miss.",
-            documents=documents,
-        )
+    return t(
+        "The columns searched different documents: {documents}. A dash need not be a miss.",
+        documents=documents,
     )
 
 
@@ -84,35 +73,20 @@ def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
     ]
 
 
-def lights(columns: Sequence[Column]) -> str:
+def lights(columns: Sequence[Column]) -> Markup:
     """Style that lights up a shared passage in every column while one of its places has the pointer or the focus."""
     shared = [same(row.passage.id) for row in rows_of(columns) if len(row.ranks) > 1]
-    rules = "".join(
-        f".stMain:has(.{escape(one)}:is(:hover, :focus-within)) .{escape(one)} "
-        "{ outline: 2px solid var(--rl-accent); background: color-mix(in srgb, var(--rl-accent) 8%, transparent); }"
-        for one in shared
-    )
-    return f"<style>{rules}</style>"
+    return render("across.lights", shared=shared)
 
 
-def _rank(row: SharedPassage, position: int) -> str:
-    if position not in row.ranks:
-        name = t("How {column} lost “{title}”", column=LETTERS[position], title=row.passage.full_title)
-        return f'<td class="rl-rank rl-absent">{presser(f"way-{same(row.passage.id)}", "–", name)}</td>'
-    rank = row.ranks[position]
-    return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", t("Open passage {rank:d} of {column}", rank=rank, column=escape(LETTERS[position])))}</td>'
-
-
-def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
-    """A passage's title, with its first words where another passage has the same title."""
-    title = escape(passage.full_title)
+def _first_words(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
+    """The first words of a passage where another has the same title."""
     if titles[passage.full_title] < 2:
-        return title
-    quoted = t("“{title}”", title=textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…"))
-    return f"{title} <small>{escape(quoted)}</small>"
+        return ""
+    return t("“{title}”", title=textwrap.shorten(passage.text, FIRST_WORDS, placeholder="…"))
 
 
-def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
+def quality(names: Sequence[str], columns: Sequence[Column]) -> Markup:
     """One quiet line with each column's recall, precision, MRR and nDCG; empty unless the question is a judged one."""
     from rag_core import evaluation as ev  # not with the first page
 
@@ -122,14 +96,11 @@ def quality(names: Sequence[str], columns: Sequence[Column]) -> str:
         try:
             quality = ev.quality_of(column.trace, settings) if column.trace else None
         except rag_core.RagError:  # the judgements cannot be read; Measure says so
-            return ""
+            return Markup()
         if quality:
             values = (f"{wording.metric(metric)} {score:.2f}" for metric, score in quality.items())
-            found.append(f"<b>{escape(name)}</b>: {escape(', '.join(values))}")
-    if not found:
-        return ""
-    told = t("One of the lab's measuring questions; by its judgements, which language models made:")
-    return f'<p class="rl-note">{escape(told)} {"; ".join(found)}.</p>'
+            found.append((name, ", ".join(values)))
+    return render("across.quality", columns=found) if found else Markup()
 
 
 NAMED = 3  # sections or figures of an answer; more are counted
@@ -142,16 +113,12 @@ def draw_differences(run: Comparison, best: int = 0) -> None:
     # strategies close to each other often agree, which would give names away; who declines the verdict says
     found = replace(found, same=(), quoting=()) if blind else replace(found, declined=())
     merged = () if blind else together([column.trace for column in presenter.seen(run)], best)
-    sentences = bold(" ".join(found.in_words(language(), NAMED)))
-    told = f"<p>{sentences}</p>" if sentences else ""
     answers = {column for quoted in merged for one in quoted.statements for column in one.columns}
     differ = any(len(one.columns) < len(answers) for quoted in merged for one in quoted.statements)
-    whole = "".join(_quoted(quoted, len(answers)) for quoted in merged) if differ else ""
-    if whole:
-        title = t("What differs between the answers")
-        untrusted.draw(f'<details class="rl-apart"><summary>{title}</summary>{told}{whole}</details>')
-    elif told:
-        untrusted.draw(f'<div class="rl-apart">{told}</div>')
+    sections = [(quoted.title, _statements(quoted, len(answers))) for quoted in merged] if differ else []
+    words = " ".join(found.in_words(language(), NAMED))
+    if words or sections:
+        untrusted.draw(render("across.differences", words=words, sections=sections))
 
 
 def offer_other(run: Comparison) -> None:
@@ -177,21 +144,17 @@ def alike(columns: Sequence[Column]) -> list[tuple[str, bool]]:
     return found
 
 
-def _quoted(quoted: Quoted, answers: int) -> str:
-    """One section, with the letters of the columns before what they say of it; quiet where all do."""
-    rows = "".join(
-        f'<li class="{"rl-all" if len(columns) == answers else "rl-some"}">'
-        f'<b class="rl-by">{escape(" ".join(LETTERS[place] for place in columns))}</b>'
-        f"<span>{escape(' '.join(one.text for one in statements))}</span></li>"
+def _statements(quoted: Quoted, answers: int) -> Sequence[tuple[str, str, bool]]:
+    """What the columns say of a section: their letters, the words, and whether all say so."""
+    return [
+        (" ".join(LETTERS[place] for place in columns), " ".join(one.text for one in statements), len(columns) == answers)
         for columns, statements in itertools.groupby(quoted.statements, key=lambda one: one.columns)
-    )
-    title = quoted.title or t("In no passage")
-    return f'<section class="rl-together"><h5>{escape(title)}</h5><ul>{rows}</ul></section>'
+    ]  # fmt: skip
 
 
 def letters(columns: Iterable[int]) -> str:
     """Columns by their letters: "A, B and C"."""
-    return escape(listed([LETTERS[place] for place in columns], language()))
+    return listed([LETTERS[place] for place in columns], language())
 
 
 def _replace(run: Comparison, place: int, setup: rag_core.Setup) -> None:

@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import language, problem, t, translated
-from pages.drawing.untrusted import escape
 from pages.shared import account, corpora, country, history_sync, question_header
 from pages.shared.engine import engine
 from pages.shared.live import Comparison, LiveRun
@@ -172,17 +172,8 @@ def ask_choice(searched: Iterable[str] = ("",)) -> None:
         return
     question_header.draw_urgent(question, searched)
     spans = privacy.find_private(question, country.chosen())
-    untrusted.draw(
-        f'<div class="rl-pending" role="alert"><h3>{t("This question has private data")}</h3>'
-        f"<p>{''.join(_pieces(question, spans))}</p><small>"
-        + t(
-            "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
-            "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
-            kinds=escape(privacy.kinds_in_words(spans, language())),
-            hosts=escape(", ".join(engine().outside)),
-        )
-        + "</small></div>"
-    )
+    kinds, hosts = privacy.kinds_in_words(spans, language()), ", ".join(engine().outside)
+    untrusted.draw(render("asking.pending", pieces=_pieces(question, spans), kinds=kinds, hosts=hosts))
     left, right, _ = st.columns([2, 2, 6])
     redacted = privacy.redact(question, country.chosen())
     left.button(t("Redact and run"), type="primary", width="stretch", on_click=_decide, args=(redacted,))
@@ -194,9 +185,11 @@ def _decide(text: str) -> None:
     st.session_state.update({"question": text, "cleared": text, NOW: text})
 
 
-def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[str]:
+def _pieces(question: str, spans: Sequence[privacy.PrivateSpan]) -> Iterator[tuple[str, bool]]:
+    """A question in pieces, each with whether it is private."""
     at = 0
     for span in spans:
-        yield f"{escape(question[at : span.start])}<mark>{escape(question[span.start : span.end])}</mark>"
+        yield question[at : span.start], False
+        yield question[span.start : span.end], True
         at = span.end
-    yield escape(question[at:])
+    yield question[at:], False

@@ -20,8 +20,8 @@ from pages.compare import (
 )
 from pages.compare.asking import look_for, offer_demos, pick_demo
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import problem, t, translated
-from pages.drawing.untrusted import escape
 from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups, shipped
 from pages.shared.history_sync import comparisons
 from pages.shared.live import LETTERS, Comparison
@@ -54,9 +54,9 @@ def main() -> None:
     top = st.container()
     count = max(controls.columns(), len(run.columns) if run else 0)
     with st.container(key="switches"):
-        untrusted.draw(column_parts.switches(count))
+        untrusted.draw(render("column.switches", count=count))
     with st.container(key="tabs"):
-        untrusted.draw(column_parts.tabs(_names(run, count)))
+        untrusted.draw(render("column.tabs", names=_names(run, count)))
     cards = [place.container(border=True, key=f"card{position}") for position, place in enumerate(st.columns(count))]
     order = [*presenter.places(run)] if run and not presenter.upcoming() else []
     order += range(len(order), count)
@@ -109,10 +109,11 @@ def _head(place: int, position: int, card: DeltaGenerator, run: Comparison | Non
     """The head of a card: what chooses its strategy, the `place`th set, or its name; the column as set."""
     with card, st.container():
         if presenter.blind():
-            untrusted.draw(column_parts.title(LETTERS[position], ""))
+            untrusted.draw(render("column.title", letter=LETTERS[position], name="", voted=False))
         elif presenter.on():
             voted = run is not None and place in (best := run.best or ()) and not run.differences.is_tie(best)
-            untrusted.draw(column_parts.title(LETTERS[position], setups.title(setups.of(place)), voted=voted))
+            name = setups.title(setups.of(place))
+            untrusted.draw(render("column.title", letter=LETTERS[position], name=name, voted=voted))
         else:
             controls.strategy_box(place, setups.draw)
         return setups.of(place)
@@ -126,12 +127,11 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 
 
 def _empty(setup: rag_core.Setup) -> None:
-    hint = escape(t("The answers will appear together."))
+    summary = ""
     if not presenter.blind():
-        untrusted.draw(column_parts.status(setup))
+        untrusted.draw(render("column.status", chips=column_parts.chips(setup)))
         summary = translated(rag_core.RECIPES[setup.strategy.name].summary)
-        hint = f"{escape(summary)} {t('Press <b>Run</b> to see its answer.')}"
-    untrusted.draw(f'<p class="rl-hint">{hint}</p>')
+    untrusted.draw(render("column.empty", summary=summary))
 
 
 def _current() -> Comparison | None:

@@ -1,4 +1,4 @@
-"""What a comparison took, as HTML, and would cost: with other models, at a price of one's own, and over a month."""
+"""What a comparison took, as HTML (costs.html), and would cost: with other models, at a price of one's own, and over a month."""
 
 import datetime
 from collections.abc import Mapping, Sequence
@@ -6,13 +6,15 @@ from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.compare import presenter
-from pages.drawing import pieces, untrusted
+from pages.drawing import untrusted
+from pages.drawing.fragments import listed, note, render
 from pages.drawing.palette import colour
 from pages.drawing.translate import plural, t, translated, words_for
-from pages.drawing.untrusted import escape, mark
+from pages.drawing.untrusted import mark
 from pages.shared import corpora, history_sync, setups
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
@@ -37,9 +39,7 @@ LETTERS = 26  # of a row's name that a phone has room for
 def cost_and_time(trace: rag_core.Trace, key: str) -> None:
     """What one column took: its waterfall, and what its bill rests on."""
     prices = price_list()
-    untrusted.draw(
-        pieces.note(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))
-    )
+    untrusted.draw(note(t("Bars beside each other in time ran at the same time. Striped: reused, not run here.")))
     untrusted.chart(waterfall(trace), f"waterfall.{key}")
     untrusted.draw(notes(trace, prices))
 
@@ -51,7 +51,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
     traces = {
         name: column.trace for name, column in zip(names, presenter.seen(run), strict=True) if column.trace is not None
     }
-    listed = price_list().writers
+    written = price_list().writers
     st.markdown(f"**{untrusted.label(t('The same question with another model'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         box: dict[str, Any] = {"min_value": 0.0, "max_value": 10_000.0, "step": 0.05, "format": "%.2f"}
@@ -61,7 +61,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
         received = st.number_input(
             t("Your price for output (dollars per million tokens)"), value=2.00, key="cost.output", **box
         )
-    prices = {**listed, bill.TYPED: Price(sent, received, datetime.date.today(), t("typed here"))}
+    prices = {**written, bill.TYPED: Price(sent, received, datetime.date.today(), t("typed here"))}
     untrusted.draw(_models(traces, prices))
     st.markdown(f"**{untrusted.label(t('What a month would cost'))}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -95,7 +95,7 @@ def _called(model: str) -> str:
     return t("the models that ran") if not model else t("your price") if model == bill.TYPED else model
 
 
-def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -> str:
+def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -> Markup:
     calls = [call for trace in traces.values() for call in trace.calls]
     texts = {call: text for trace in traces.values() for call, text in bill.texts_of(trace).items()}
     by_column = {
@@ -111,14 +111,16 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, Price]) -
     rows: list[Sequence[str]] = []
     for quote in bill.quotes(calls, prices, texts):
         cells = (
-            escape(_called(quote.model)), *(money(found[quote.model].cost_usd) for found in by_column.values()),
-            f"{quote.price.input:.2f} / {quote.price.output:.2f}", _dated(quote), escape(counted[quote.tokeniser]),
+            _called(quote.model), *(money(found[quote.model].cost_usd) for found in by_column.values()),
+            f"{quote.price.input:.2f} / {quote.price.output:.2f}", _dated(quote), counted[quote.tokeniser],
         )  # fmt: skip
-        rows.append([f"<b>{cell}</b>" for cell in cells] if quote.model == bill.TYPED else cells)
+        rows.append([_strong(cell) for cell in cells] if quote.model == bill.TYPED else cells)
     heads = (t("Model"), *traces, t("$ per million, in / out"), t("Price of"), t("Token counts"))
-    about = escape(t("Costs with other models"))
-    table = f'<div class="rl-scroll rl-fates" tabindex="0" role="region" aria-label="{about}">{pieces.listed(heads, rows)}</div>'
-    return pieces.note(_basis(calls)) + table
+    return note(_basis(calls)) + render("costs.models", table=listed(heads, rows))
+
+
+def _strong(text: str) -> Markup:
+    return Markup("<b>{}</b>").format(text)
 
 
 def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
@@ -138,9 +140,9 @@ def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
 
 def _dated(quote: bill.Quote) -> str:
     if quote.model == bill.TYPED:
-        return escape(quote.price.source)
+        return quote.price.source
     age = price_age(quote.price)
-    return escape(f"{quote.price.date:%Y-%m-%d}, {quote.price.source}{age and f' ({age})'}")
+    return f"{quote.price.date:%Y-%m-%d}, {quote.price.source}{age and f' ({age})'}"
 
 
 def _month(
@@ -148,20 +150,19 @@ def _month(
     measured: Sequence[Sequence[Sequence[rag_core.ModelCall]]],
     price: Price | None,
     per_day: float,
-) -> str:
+) -> Markup:
     """One row a column: the cost of a question, of a month, and how sure that is."""
     rows: list[Sequence[str]] = []
     for (name, trace), questions in zip(traces.items(), measured, strict=True):
         costs = [bill.cost_at(calls, price) for calls in (questions or [trace.calls])]
         known = [cost for cost in costs if cost is not None]
         if not known:
-            rows.append((escape(name), "n/a", "n/a", escape(t("a price is unknown"))))
+            rows.append((name, "n/a", "n/a", t("a price is unknown")))
             continue
         month = bill.project(known, per_day)
-        per_month = f"<b>{money(month.per_month)}</b>"
-        rows.append((escape(name), money(month.per_question), per_month, escape(_sureness(month))))
+        rows.append((name, money(month.per_question), _strong(money(month.per_month)), _sureness(month)))
     heads = (t("Strategy"), t("A question"), t("30 days"), t("How sure"))
-    return f'<div class="rl-scroll rl-month">{pieces.listed(heads, rows)}</div>'
+    return listed(heads, rows, "rl-scroll rl-month")
 
 
 def _sureness(month: bill.Projection) -> str:
@@ -267,20 +268,14 @@ def _shortened(span: bill.Span) -> str:
     return mark(short) if span.level == "stage" else f"· {mark(short)}"
 
 
-def paid(column: Column) -> str:
+def paid(column: Column) -> Markup:
     """What each part of a column took, in tokens, dollars and time, under a bar of their shares; what is to come has its room."""
     parts = dict.fromkeys(bill.part_of(stage.kind, stage.name) for stage in column.strategy.stages)
     found = bill.bill_of(column.trace) if column.trace else None
     lines, shares = (found.parts, found.shares) if found else ({}, {})
-    bar = "".join(
-        f'<i class="rl-of-{escape(part)}" style="flex-grow: {share:.4f}"></i>'
-        for part, share in shares.items()
-        if share
-    )
     without = "–" if column.settled else "\u00a0"
-    rows = "".join(_row(part, lines.get(part), without) for part in bill.PARTS if part in parts)
-    about = escape(t("What each part took: tokens sent and received, money, time"))
-    return f'<div class="rl-paid"><div class="rl-bar">{bar}</div><table><caption class="rl-unseen">{about}</caption>{rows}</table></div>'
+    rows = [(part, of_purpose(part), _cells(lines.get(part), without)) for part in bill.PARTS if part in parts]
+    return render("costs.paid", shares=shares, rows=rows)
 
 
 def headline(trace: rag_core.Trace) -> str:
@@ -295,27 +290,25 @@ def headline(trace: rag_core.Trace) -> str:
     return " · ".join(filter(None, (seconds(found.total.seconds), cost, reused)))
 
 
-def _row(part: bill.Part, line: bill.BillLine | None, without: str) -> str:
-    cells = (without,) * 3
-    if line:
-        sent, received = line.tokens
-        about = "" if line.counting in ("", "measured") else "≈ "
-        called = line.calls or line.shared
-        tokens = t("{sent:,} → {received:,} tokens", sent=sent, received=received)
-        cells = (
-            about + tokens if line.calls else t("reused") if line.shared else "–",
-            money(line.cost.usd) if called else "–",
-            t("reused") if line.reused else seconds(line.seconds),
-        )
-    drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    return f'<tr><th scope="row"><i class="rl-of-{escape(part)}"></i>{escape(of_purpose(part))}</th>{drawn}</tr>'
+def _cells(line: bill.BillLine | None, without: str) -> Sequence[str]:
+    if not line:
+        return (without,) * 3
+    sent, received = line.tokens
+    about = "" if line.counting in ("", "measured") else "≈ "
+    called = line.calls or line.shared
+    tokens = t("{sent:,} → {received:,} tokens", sent=sent, received=received)
+    return (
+        about + tokens if line.calls else t("reused") if line.shared else "–",
+        money(line.cost.usd) if called else "–",
+        t("reused") if line.reused else seconds(line.seconds),
+    )
 
 
-def made_by(trace: rag_core.Trace) -> str:
+def made_by(trace: rag_core.Trace) -> Markup:
     """The language model and the documents behind a result."""
     model = setups.called(trace.engine.get("llm") or "")
     documents = corpora.title(trace.corpus)
-    return pieces.note(t("Answered by: {model}. Searched: {documents}.", model=model, documents=documents))
+    return note(t("Answered by: {model}. Searched: {documents}.", model=model, documents=documents))
 
 
 def doing(kind: str, stage: str) -> str:
@@ -329,29 +322,29 @@ def of_purpose(purpose: str) -> str:
     return translated(words_for("purposes").get(purpose, purpose))
 
 
-def notes(trace: rag_core.Trace, prices: PriceList) -> str:
+def notes(trace: rag_core.Trace, prices: PriceList) -> Markup:
     """What the counts and the prices rest on, and what this would have cost without reuse."""
-    found, notes = bill.bill_of(trace), []
+    found, said = bill.bill_of(trace), []
     if found.total.counting not in ("", "measured"):
-        notes.append(t("≈: tokens counted here, with a tokeniser, and not by the provider."))
+        said.append(t("≈: tokens counted here, with a tokeniser, and not by the provider."))
     if found.total.shared:
-        notes.append(t("Reused: another stage, another column or an earlier run did it, so it cost nothing here."))
+        said.append(t("Reused: another stage, another column or an earlier run did it, so it cost nothing here."))
         if not found.alone.free:
-            notes.append(t("With nothing to reuse, this result costs {cost}.", cost=found.alone))
+            said.append(t("With nothing to reuse, this result costs {cost}.", cost=found.alone))
     for model in dict.fromkeys(call.model for call in found.total.calls):
         price = prices.get(model)
         if price is None:
-            notes.append(t("{model}: its price is not known.", model=setups.called(model)))
+            said.append(t("{model}: its price is not known.", model=setups.called(model)))
         elif price.input or price.output:
             age = price_age(price)
-            notes.append(
+            said.append(
                 t(
                     "{model}: ${sent:.2f} in, ${received:.2f} out per million tokens, on {date}{age}.",
                     model=model, sent=price.input, received=price.output, date=price.date.isoformat(),
                     age=age and f" ({age})",
                 )
             )  # fmt: skip
-    return pieces.note(" ".join(notes) or t("No model was called."))
+    return note(" ".join(said) or t("No model was called."))
 
 
 def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:

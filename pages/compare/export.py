@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import language, problem, t
 from pages.shared import setups
 from pages.shared.live import Comparison
@@ -41,14 +42,12 @@ def menu(run: Comparison) -> None:
 
 def copy_link() -> None:
     """A button that copies the page's address, which names the comparison and never holds its question."""
-    untrusted.draw(
-        f'<button type="button" class="rl-copy" data-copied="{t("Copied")}" aria-live="polite">{t("Copy link")}</button>'
-    )
+    untrusted.draw(render("asking.copy_link"))
 
 
 def file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> None:
     """A button that downloads a file, which is made when it is pressed."""
-    st.download_button(title, make, name, kind, key=f"download.{name}", on_click="ignore", width="stretch")  # fmt: skip
+    st.download_button(untrusted.label(title), make, name, kind, key=f"download.{name}", on_click="ignore", width="stretch")  # fmt: skip
 
 
 def _session(run: Comparison) -> tuple[Saved, ...]:

@@ -7,22 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.compare import changes
 from pages.compare.costs import cost_and_time
-from pages.compare.passages import SCALES, summand
+from pages.compare.passages import summand
 from pages.compare.queries import prompts
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.palette import colour
-from pages.drawing.pieces import note
-from pages.drawing.translate import declared, in_words, t, translated
-from pages.drawing.untrusted import escape, mark, wrapped
+from pages.drawing.translate import declared, t, translated
+from pages.drawing.untrusted import mark, wrapped
 from pages.shared import account, setups
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 from rag_core.catalog.setup import titles_of
-from rag_core.explain import ControlTips, Fate, FlowColumn, decompose, fates, flow_columns, query_title
+from rag_core.explain import ControlTips, Fate, FlowColumn, decompose, fates, flow_columns
 from rag_core.lab.asked import teach
 
 TITLE = declared("How it got here")
@@ -88,34 +89,18 @@ def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
         f"how.passage.{key}",
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
-    rows = ""
+    rows = []
     for line in decompose(trace, chosen):
-        by = "" if line.origin == "question" else _below(translated(query_title(line.origin)))
-        words = translated(line.note)
-        why = t("Reason: {reason}", reason=words)
-        why = why if line.scale == "judge" else t("Asked as: {question}", question=words)
-        parts = ""
+        why = ""
+        if words := translated(line.note):
+            why = t("Asked as: {question}", question=words)
+            why = t("Reason: {reason}", reason=words) if line.scale == "judge" else why
+        parts = []
         for part in line.parts:
-            to = t("to “{title}”", title=escape(titles.get(part.passage, part.passage)))
-            parts += (
-                f"<li>{escape(summand(part.name))}: {escape(part.formula)}{' = ' if part.formula else ''}{part.value:.4f}"
-                f"{'' if part.counted else t(' (does not count)')}{f' <small>{to}</small>' if part.passage else ''}</li>"
-            )
-        if parts:
-            parts = f'<ul class="rl-parts">{parts}</ul>'
-        rows += (
-            f"<tr><td>{escape(translated(line.title))}{by}</td><td>#{line.rank:d}</td>"
-            f"<td>{escape(translated(SCALES[line.scale]))} {line.score:.4f}{_below(why) if words else ''}"
-            f"{parts}</td></tr>"
-        )
-    untrusted.draw(
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
-        f'<th scope="col">{t("Stage")}</th><th scope="col">{t("Rank")}</th><th scope="col">{t("Score and its parts")}</th></tr></thead><tbody>{rows}</tbody></table></div>'
-    )
-
-
-def _below(text: str) -> str:
-    return f"<br><small>{escape(text)}</small>"
+            to = t("to “{title}”", title=titles.get(part.passage, part.passage)) if part.passage else ""
+            parts.append((summand(part.name), part, to))
+        rows.append((line, why, parts))
+    untrusted.draw(render("how.scores", rows=rows))
 
 
 @untrusted.errors(st.warning)
@@ -127,29 +112,13 @@ def _tips(trace: rag_core.Trace, key: str) -> None:
     untrusted.draw(_moves(st.session_state[kept]))
 
 
-def _moves(tips: Sequence[ControlTips]) -> str:
-    rows = []
+def _moves(tips: Sequence[ControlTips]) -> Markup:
     fixed: dict[str, list[str]] = {}
     for one in tips:
         if one.why_not:
-            fixed.setdefault(one.why_not, []).append(one.label)
-            continue
-        points = "".join(
-            f"<li><b>→ {escape(in_words(point.value))}</b> {escape(translated(point.effect))}</li>"
-            for point in one.points
-        )
-        rows.append(
-            f"<dt>{escape(translated(one.label))} {escape(in_words(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
-            f"{f'<small>{escape(translated(one.unmoved))}</small>' if one.unmoved else ''}</dd>"
-        )
-    rows += [
-        f"<dt>{escape(', '.join(map(translated, names)))}</dt><dd><small>{escape(translated(why))}</small></dd>"
-        for why, names in fixed.items()
-    ]
-    return (
-        note(t("The nearest values that change which passages are used, each tried without a model call."))
-        + f'<dl class="rl-tips">{"".join(rows)}</dl>'
-    )
+            fixed.setdefault(one.why_not, []).append(translated(one.label))
+    moving = [one for one in tips if not one.why_not]
+    return render("how.tips", moving=moving, fixed=[(why, ", ".join(names)) for why, names in fixed.items()])
 
 
 @st.fragment
@@ -161,20 +130,20 @@ def why_not(run: Comparison) -> None:
             labs = {trace.corpus: engine().wait(trace.corpus) for trace in run.traces}
             passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
             if chosen := passage_box(t("A passage of the collection"), passages, WHY_NOT_PASSAGE):
-                rows = "".join(
-                    f"<dt>{escape(translated(title))}</dt><dd>{escape(lost(trace, chosen, labs[trace.corpus]))}</dd>"
+                rows = [
+                    (translated(title), lost(trace, chosen, labs[trace.corpus]))
                     for title, trace in zip(titles_of(run.traces), run.traces, strict=True)
-                )
-                untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
+                ]
+                untrusted.draw(render("how.lost", rows=rows))
     run.settings = setups.settings(*KEPT)
 
 
-def passage_box(label: str, passages: Mapping[str, rag_core.Passage], key: str) -> str | None:
+def passage_box(title: str, passages: Mapping[str, rag_core.Passage], key: str) -> str | None:
     """Choose a passage by words of its title, headings or beginning: its id."""
     if st.session_state.get(key) not in passages:  # of other documents, or deleted since
         st.session_state.pop(key, None)
     return st.selectbox(
-        label, sorted(passages, key=lambda name: passages[name].full_title), index=None,
+        untrusted.label(title), sorted(passages, key=lambda name: passages[name].full_title), index=None,
         key=key, placeholder=t("Type words of its title"),
         format_func=lambda name: untrusted.plain(_called(passages[name])),
     )  # fmt: skip

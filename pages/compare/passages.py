@@ -1,15 +1,16 @@
-"""Ranked passages drawn as HTML, each with its label, score and path through the stages."""
+"""Ranked passages as HTML, each with its label, score and path through the stages; drawn by passages.html."""
 
 import functools
 import urllib.parse
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 import rag_core
-from pages.drawing.pieces import note, tip
+from pages.drawing.fragments import render, tagged
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated, words_for
-from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
 from pages.shared.live import Column
 from pages.shared.whole_document import with_lists
@@ -18,11 +19,9 @@ from rag_core.explain import query_title, stage_title
 from rag_core.language.highlight import highlight
 from rag_core.safety import urgency
 from rag_core.stages import Asked
-from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.sources import age_note, age_years, home_pages, is_old, source_line, source_names
 
 SCALES = words_for("scales")
-SCALE_HELP = words_for("scale_help")
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
 TERMS = words_for("terms")
 
@@ -51,9 +50,9 @@ def passages(
     *,
     blind: bool = False,
     most: int | None = None,
-    beside: Mapping[str, str] | None = None,
+    beside: Mapping[str, Markup] | None = None,
     opened: Collection[str] = (),
-) -> str:
+) -> Markup:
     """The ranked passages, collapsed, with the quoted sentences underlined; what they open is drawn by `opened`.
 
     Candidates still to be reranked or cut are only counted; space is reserved for the final passages.
@@ -61,7 +60,7 @@ def passages(
     Args:
         also: id of a passage -> the other columns that found it.
         most: how many to list; all by default.
-        beside: id of every passage -> what stands below its text, as HTML.
+        beside: id of every passage -> what stands below its text.
         opened: ids of those that are shown open.
     """
     final: int = column.strategy.controls.get("k_final", 5)
@@ -69,19 +68,20 @@ def passages(
         coming = t("Passages")
         if found := column.candidates:
             coming = t("{found:,} candidates, to be narrowed down to {final:,}", found=found, final=final)
-        rows = '<div class="rl-coming"></div>' * final
-        return f'<div class="rl-passages"><b>{coming}</b>{rows}</div>'
+        return render("passages.coming", words=coming, rows=final)
     ranking = column.ranking
     if ranking is None:
-        return ""
+        return Markup()
     if not ranking.hits:
-        return f'<p class="rl-none">{t("No passages found.")}</p>'
+        return render("passages.none_found")
     hits = ranking.hits if column.ranked else ranking.hits[:final]
-    shown = _Shown(column, position, question, blind, hits)
-    rows = ""
-    for hit in hits[:most]:
-        below = beside[hit.id] if beside else ""
-        rows += _passage(hit, shown, (also or {}).get(hit.id, ""), below, opened=hit.id in opened)
+    shown = Shown(column, position, question, blind, hits)
+    rows = [
+        ShownPassage(
+            hit, shown, (also or {}).get(hit.id, ""), beside[hit.id] if beside else "", hit.id in opened
+        )
+        for hit in hits[:most]
+    ]  # fmt: skip
     head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking) and not blind:
         head = t(
@@ -90,15 +90,15 @@ def passages(
             count=len(ranking),
             stage=column.strategy.stages[len(column.steps)].name,
         )
-    order = t("ordered by {scale}", scale=translated(SCALES[hits[0].scale]))
-    return f'<div class="rl-passages"><b>{escape(head)}</b>{"" if blind else f" <small>{order}</small>"}{rows}</div>'
+    order = "" if blind else t("ordered by {scale}", scale=translated(SCALES[hits[0].scale]))
+    return render("passages.ranked", head=head, order=order, rows=rows)
 
 
-def opened(column: Column, position: int, question: str, *, blind: bool = False) -> str:
+def opened(column: Column, position: int, question: str, *, blind: bool = False) -> Markup:
     """What citations and passages open, drawn apart, so that it stays when the list changes: cards, and quoted documents."""
     hits = column.ranking.hits if column.ranking else ()
-    shown = _Shown(column, position, question, blind, hits)
-    return "".join(f"{_card(hit, shown)}{_drawer(hit, shown)}" for hit in hits)
+    shown = Shown(column, position, question, blind, hits)
+    return render("passages.opened", rows=[ShownPassage(hit, shown) for hit in hits])
 
 
 def same(passage_id: str) -> str:
@@ -107,7 +107,9 @@ def same(passage_id: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Shown:
+class Shown:
+    """A column as its passages are shown; columns count from 0."""
+
     column: Column
     position: int
     question: str
@@ -122,215 +124,175 @@ class _Shown:
     def ranks(self) -> Mapping[str, int]:
         return {hit.id: rank for rank, hit in enumerate(self.hits, start=1)}
 
-    def quotes(self, hit: rag_core.Hit) -> list[str]:
-        """The sentences of a passage that the answer rests on: those of its citations, and those behind its sentences."""
-        if self.answer is None:
+
+@dataclass(frozen=True)
+class ShownPassage:
+    """A passage with everything that the templates show of it; texts are empty, and the rest None, where there is nothing.
+
+    Args:
+        also: which other columns found it.
+        below: what stands below its text.
+    """
+
+    hit: rag_core.Hit
+    shown: Shown
+    also: str = ""
+    below: str = ""
+    opened: bool = False
+
+    @property
+    def passage(self) -> rag_core.Passage:
+        return self.hit.passage
+
+    @property
+    def rank(self) -> int:
+        return self.shown.ranks[self.hit.id]
+
+    @property
+    def css(self) -> str:
+        return same(self.hit.id)
+
+    @property
+    def card(self) -> str:
+        return f"c{self.shown.position}-p{self.rank}"
+
+    @property
+    def drawer(self) -> str:
+        return f"c{self.shown.position}-d{self.rank}"
+
+    @property
+    def language(self) -> str:
+        return LANGUAGES.get(self.passage.language, self.passage.language)
+
+    @functools.cached_property
+    def cited(self) -> Sequence[rag_core.Citation]:
+        answer = self.shown.answer
+        return [one for one in answer.citations if one.context_id == self.hit.id] if answer else []
+
+    @functools.cached_property
+    def quotes(self) -> Sequence[str]:
+        """The sentences that the answer rests on: those of its citations, and those behind its sentences."""
+        answer = self.shown.answer
+        if answer is None:
             return []
-        n = self.ranks[hit.id]
-        cited = [one.quote for one in self.answer.citations if one.n == n and one.supported]
-        behind = [quote for one in self.answer.sentences if one.n == n and one.by for quote in one.quote]
+        cited = [one.quote for one in answer.citations if one.n == self.rank and one.supported]
+        behind = [quote for one in answer.sentences if one.n == self.rank and one.by for quote in one.quote]
         return list(dict.fromkeys((*cited, *behind)))
 
-    def source(self, hit: rag_core.Hit) -> rag_core.Document | None:
+    @functools.cached_property
+    def document(self) -> rag_core.Document | None:
         """The document that a drawer shows: that of a passage with such sentences, if it is still here."""
-        trace = self.column.trace
-        return whole_document.find(trace.corpus, hit.passage.doc_id) if trace and self.quotes(hit) else None
+        trace = self.shown.column.trace
+        return whole_document.find(trace.corpus, self.passage.doc_id) if trace and self.quotes else None
 
-    def drawer(self, hit: rag_core.Hit) -> str:
-        return f"c{self.position:d}-d{self.ranks[hit.id]:d}"
+    @property
+    def whole(self) -> Markup:
+        return whole_document.at_quotes(self.document, self.quotes) if self.document else Markup()
 
+    @property
+    def urgent(self) -> urgency.UrgentNotice | None:
+        trace = self.shown.column.trace
+        return urgency.urgent_notice(trace.triage, country.numbers()) if trace else None
 
-def _passage(hit: rag_core.Hit, shown: _Shown, also: str, beside: str, *, opened: bool) -> str:
-    """A passage as a line that opens: one tab stop."""
-    passage, trace = hit.passage, shown.column.trace
-    context = passage.context and t("Context added for indexing: {context}", context=passage.context)
-    line = source_line(passage.sources, language()) or passage.source
-    cited = t("Source: {source}.", source=escape(line))
-    source = f'<p class="rl-note">{cited}{_homes(passage)}</p>' if line else ""
-    if age := age_note(passage.sources):
-        source += f'<p class="rl-note rl-strong">{escape(translated(age))}</p>'
-    elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
-    title = escape(passage.full_title)
-    if passage.gives_orders:
-        title += f' <small class="rl-ordered">{t("gives orders to a model")}</small>'
-    return (
-        f'<details class="rl-passage {same(hit.id)}"{" open" if opened else ""}><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
-        f'{_label(hit, shown)}{elsewhere}<span class="rl-title">{title}</span>{_asked(hit, shown)}{_origin(passage)}</summary>'
-        f'<div class="rl-body">{_text(hit, shown)}{beside}{note(_rule(hit, shown))}{note(context)}{source}'
-        f"{_difference(passage, trace.country if trace else '')}"
-        f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
-        f"{'' if shown.blind else _way(hit, shown)}</div></details>"
-    )
+    @property
+    def address(self) -> str:
+        """The page of its document, with the same sentences highlighted, and what to do at once on it too."""
+        trace = self.shown.column.trace
+        assert trace is not None  # only a finished column has ways to documents
+        place = {"corpus": corpora.title(trace.corpus)} if trace.corpus != BUILTIN else {}
+        if trace.triage.urgent:
+            place |= {"asked": trace.question, "country": trace.country}
+        place |= {"document": self.passage.doc_id}
+        return "documents?" + urllib.parse.urlencode({**place, "quote": self.quotes[:MOST_QUOTES]}, doseq=True)
 
+    @property
+    def marked(self) -> Markup:
+        return _marked(self.passage.text, self.shown.question, self.passage.language, tuple(self.quotes))
 
-def _card(hit: rag_core.Hit, shown: _Shown) -> str:
-    """A passage as a card beside the sentence that cites it, its source on top."""
-    rank, passage = shown.ranks[hit.id], hit.passage
-    name = f"c{shown.position:d}-p{rank:d}"
-    return (
-        f'<div popover class="rl-card" id="{name}" role="dialog" aria-label="{t("Passage {rank:d}", rank=rank)}">'
-        f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
-        f'aria-label="{t("Close passage {rank:d}", rank=rank)}">✕</button>'
-        f'{_origin(passage)}<p class="rl-note">{_homes(passage)}</p><p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
-        f"{_label(hit, shown)}</p>{_text(hit, shown)}</div>"
-    )
+    @property
+    def doubts(self) -> Iterable[Markup]:
+        return doubts(self.cited)
 
+    @property
+    def asked(self) -> str:
+        """The known question by which it was found, the nearest if several queries found it so."""
+        votes = [vote for vote in self.hit.votes if vote.stage == Asked.__name__]
+        return "" if self.shown.blind or not votes else max(votes, key=lambda vote: vote.score).note
 
-def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:
-    """The whole document over the page, open at the quoted sentence, with what to do at once still in front."""
-    document, trace = shown.source(hit), shown.column.trace
-    if document is None or trace is None:
-        return ""
-    name = escape(shown.drawer(hit))
-    title = escape(document.title or document.id)
-    quotes = shown.quotes(hit)
-    notice = urgency.urgent_notice(trace.triage, country.numbers())
-    urgent = f'<p class="rl-alarm">{escape(notice.title)} {escape(notice.action)}</p>' if notice else ""
-    page = f'<a href="{_address(hit.passage, quotes, trace)}">{t("Open it on the page Documents")}</a>'
-    return (
-        f'<div popover class="rl-drawer" id="{name}" role="dialog" aria-label="{title}"><div class="rl-drawer-head">'
-        f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
-        f'aria-label="{t("Close the document")}">✕</button>{urgent}'
-        f'<p class="rl-card-title"><b>{title}</b></p><p class="rl-note">{page}</p></div>'
-        f"{whole_document.at_quotes(document, quotes)}</div>"
-    )
+    @property
+    def rule(self) -> str:
+        """The rule behind its label, or why it has none in a settled column; empty while hidden or still open."""
+        if self.shown.blind or not (self.hit.relevance or self.shown.column.settled):
+            return ""
+        if self.hit.relevance:
+            return translated(self.hit.relevance.rule)
+        return translated(NO_LABEL if self.shown.answer else NOT_LABELLED_YET)
 
+    @property
+    def several_queries(self) -> bool:
+        return any(vote.query != self.shown.question for vote in self.hit.votes)
 
-def _text(hit: rag_core.Hit, shown: _Shown) -> str:
-    answer, trace, passage = shown.answer, shown.column.trace, hit.passage
-    quotes = shown.quotes(hit)
-    cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
-    whole = _whole(hit, shown) if trace else ""
-    orders = f'<p class="rl-orders">{escape(translated(GIVES_ORDERS))}</p>' if passage.gives_orders else ""
-    return f'{orders}<div class="rl-text">{_marked(passage.text, shown.question, passage.language, tuple(quotes))}</div>{_doubts(cited)}{whole}'
+    @property
+    def sources(self) -> str:
+        return " · ".join(dict.fromkeys(source.in_language(language()) for source in self.passage.sources))
 
+    @property
+    def source_line(self) -> str:
+        return source_line(self.passage.sources, language()) or self.passage.source
 
-def _asked(hit: rag_core.Hit, shown: _Shown) -> str:
-    """The known question by which the passage was found, the nearest if several queries found it so."""
-    votes = [vote for vote in hit.votes if vote.stage == Asked.__name__]
-    if shown.blind or not votes:
-        return ""
-    nearest = max(votes, key=lambda vote: vote.score)
-    return f'<span class="rl-origin">{t("asked as: {question}", question=escape(translated(nearest.note)))}</span>'
+    @property
+    def homes(self) -> Mapping[str, str]:
+        return home_pages(self.passage.sources)
 
+    @property
+    def age(self) -> str:
+        return translated(age_note(self.passage.sources))
 
-def _label(hit: rag_core.Hit, shown: _Shown) -> str:
-    """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
-    if not (rule := _rule(hit, shown)):
-        return ""
-    if hit.relevance:
-        css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
-        return tip(translated(hit.relevance.label), rule, css, stop=False)
-    return tip(t("No label"), rule, "rl-label rl-unlabelled", stop=False)
+    @property
+    def age_years(self) -> int | None:
+        return age_years(self.passage.sources) if is_old(self.passage.sources) else None
 
+    @property
+    def difference(self) -> str:
+        """That guidance differs, and which of it leads in the country of the question."""
+        if not self.passage.differs_from:
+            return ""
+        trace = self.shown.column.trace
+        leading = source_names(self.passage.leading(trace.country if trace else ""), language())
+        applies = t(" In the country you chose: {sources}.", sources=leading) if leading else ""
+        return self.passage.difference_in(language()) + applies
 
-def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
-    """The rule behind a label, or why a passage of a settled column has none; empty while hidden or still open."""
-    if shown.blind or not (hit.relevance or shown.column.settled):
-        return ""
-    if hit.relevance:
-        return translated(hit.relevance.rule)
-    return translated(NO_LABEL if shown.answer else NOT_LABELLED_YET)
+    def formula(self, vote: rag_core.Vote) -> str:
+        """A score as the sum that it is."""
+        summands = []
+        for term in vote.terms:
+            sign, ranks = "−" if term.weight < 0 else "+", self.shown.ranks
+            other = t(" to #{rank:d}", rank=ranks[term.passage]) if term.passage in ranks else ""
+            summands.append(f"{sign} {abs(term.weight):.2f} · {summand(term.name)}{other} {term.value:.4f}")
+        return " ".join(summands).removeprefix("+ ")
+
+    def weight(self, vote: rag_core.Vote) -> str:
+        """What the first part of a score is weighted by, if a control says so."""
+        return f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
 
 
-def _way(hit: rag_core.Hit, shown: _Shown) -> str:
-    several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
-    votes = "".join(
-        f"<tr><td>{escape(translated(stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
-        + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
-        + "</tr>"
-        for vote in hit.votes
-    )
-    reasons = "".join(
-        f'<p class="rl-note"><b>{t("Reason given by the {scale}:", scale=translated(SCALES[vote.scale]))}</b> {escape(vote.note)}</p>'
-        for vote in hit.votes
-        if vote.note and vote.scale == "judge"
-    )
-    score = f"{translated(SCALES[hit.scale])} {hit.score:.3f}"
-    return (
-        f'{reasons}<p class="rl-note"><b>{score}.</b> {escape(translated(SCALE_HELP.get(hit.scale, "")))}</p>'
-        f'<table class="rl-table rl-votes"><thead><tr><th>{t("Stage")}</th><th>{t("Rank")}</th><th>{t("Score")}</th>'
-        f"{'<th>' + t('Query') + '</th>' if several else ''}</tr></thead><tbody>{votes}</tbody></table>"
-    )
+@functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
+def _marked(text: str, question: str, language: str, quotes: tuple[str, ...]) -> Markup:
+    return with_lists(highlight(text, question, language, quotes))
 
 
-def _origin(passage: rag_core.Passage) -> str:
-    """Organisation, year and jurisdiction of each source, and what to mind: another opinion, or age."""
-    if not passage.sources:
-        return ""
-    differs = f' <span class="rl-mind">{t("guidance differs")}</span>' if passage.differs_from else ""
-    years = t("{age:d} years old", age=age_years(passage.sources))
-    old = f' <span class="rl-mind">{years}</span>' if is_old(passage.sources) else ""
-    listed = " · ".join(dict.fromkeys(source.in_language(language()) for source in passage.sources))
-    return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
-
-
-def _homes(passage: rag_core.Passage) -> str:
-    return "".join(
-        f' <a href="{escape(home)}" target="_blank" rel="noopener noreferrer">{escape(name)} ↗</a>'
-        for name, home in home_pages(passage.sources).items()
-    )
-
-
-def _difference(passage: rag_core.Passage, country: str) -> str:
-    if not passage.differs_from:
-        return ""
-    leading = source_names(passage.leading(country), language())
-    applies = t(" In the country you chose: {sources}.", sources=leading) if leading else ""
-    return f'<p class="rl-note rl-strong">{escape(passage.difference_in(language()) + applies)}</p>'
-
-
-def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
-    score = f"{translated(SCALES[vote.scale])} {vote.score:.4f}"
-    if not vote.terms:
-        return score
-    summands = []
-    for term in vote.terms:
-        sign = "−" if term.weight < 0 else "+"
-        other = t(" to #{rank:d}", rank=ranks[term.passage]) if term.passage in ranks else ""
-        summands.append(f"{sign} {abs(term.weight):.2f} · {escape(summand(term.name))}{other} {term.value:.4f}")
-    weight = f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
-    return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"
-
-
-def _whole(hit: rag_core.Hit, shown: _Shown) -> str:
-    """The way to the whole document: a drawer at the sentences that the answer rests on, or else its page."""
-    words = t("Read it in the whole document")
-    if shown.source(hit):
-        way = f'<button type="button" class="rl-open" popovertarget="{escape(shown.drawer(hit))}">{words}</button>'
-    else:
-        assert shown.column.trace is not None  # only a finished column has ways to documents
-        way = f'<a href="{_address(hit.passage, shown.quotes(hit), shown.column.trace)}">{words}</a>'
-    return f'<p class="rl-note">{way}</p>'
-
-
-def _address(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.Trace) -> str:
-    """The page of a document, with the same sentences highlighted, and what to do at once on it too."""
-    place = {"corpus": corpora.title(trace.corpus)} if trace.corpus != BUILTIN else {}
-    if trace.triage.urgent:
-        place |= {"asked": trace.question, "country": trace.country}
-    return "documents?" + escape(
-        urllib.parse.urlencode({**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True)
-    )
-
-
-def _doubts(cited: Sequence[rag_core.Citation]) -> str:
-    notes = dict.fromkeys(
-        t(
+def doubts(cited: Iterable[rag_core.Citation]) -> Iterable[Markup]:
+    """What to say of citations that a passage does not support, each once."""
+    return dict.fromkeys(
+        tagged(
             "<b>Unclear citation.</b> The answer cites this passage, but it is not clear whether the passage supports it."
         )
         if one.supported is None
-        else t(
+        else tagged(
             "<b>Unsupported citation.</b> The answer cites this passage, but the passage does not support it. The "
             "closest sentence is “{quote}”",
-            quote=escape(one.quote),
+            quote=one.quote,
         )
         for one in cited
         if not one.supported
     )
-    return "".join(f'<p class="rl-note">{note}</p>' for note in notes)
-
-
-@functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
-def _marked(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
-    return with_lists(highlight(text, question, language, quotes))

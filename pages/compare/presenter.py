@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.compare import answers, asking, passages
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import t
-from pages.drawing.untrusted import escape
 from pages.shared import history_sync, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
@@ -72,7 +73,7 @@ def button() -> None:
 def bar(run: Comparison | None, *, running: bool) -> bool:
     """Draw the question and the few buttons of presenter mode; whether Run was pressed."""
     asked = st.session_state.get("question", "")
-    untrusted.draw(f'<p class="rl-presented">{untrusted.escape(asked or t("Press “Next question” to begin."))}</p>')
+    untrusted.draw(render("asking.presented", question=asked))
     with st.container(horizontal=True, gap="small", key="presenter-bar"):
         pressed = st.button(
             t("Run"), key="present.run", type="primary", shortcut=KEYS["run"], disabled=not asked.strip()
@@ -164,16 +165,13 @@ def _next(run: Comparison | None) -> None:
         st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
 
 
-def nameless(trace: rag_core.Trace, place: int, title: str) -> str:
+def nameless(trace: rag_core.Trace, place: int, title: str) -> Markup:
     """A titled answer with nothing that gives its strategy away, and the passages that its citations open."""
     shown = renumbered(trace, trace.answer) if trace.answer else trace
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(shown.steps), trace=shown)
     written = answers.finished(shown, shown.answer, place, blind=True) if shown.answer else ""
-    return (
-        (f'<h3 class="rl-side">{escape(title)}</h3>' if title else "")
-        + written
-        + passages.opened(column, place, trace.question, blind=True)
-    )
+    opened = passages.opened(column, place, trace.question, blind=True)
+    return render("room.answer", title=title, answer=written, opened=opened)
 
 
 def renumbered(trace: rag_core.Trace, said: rag_core.Answer) -> rag_core.Trace:

@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 import segno
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.compare import export, presenter, room_result
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, plural, problem, t, translated, when
-from pages.drawing.untrusted import escape
+from pages.drawing.fragments import render
+from pages.drawing.translate import declared, plural, problem, t, when
 from pages.shared import rooms
 from pages.shared.live import LETTERS, Comparison
 from rag_core.sessions.panel.room import Room, Round, as_question, can_be_asked
@@ -116,7 +117,7 @@ def _begin(room: Room) -> Callable[[], None]:
 
 def _button(words: str, name: str, what: Callable[[], object] | None, **options: Any) -> None:
     st.button(
-        words, key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), disabled=what is None, **options
+        untrusted.label(words), key=f"room.{name}", shortcut=KEYS.get(name), on_click=_do, args=(what,), disabled=what is None, **options
     )  # fmt: skip
 
 
@@ -148,18 +149,16 @@ def _counts(kept: Rooms, room: Room) -> None:
             ]
     except rag_core.RagError as error:
         parts = [problem(error)]
-    untrusted.draw(f'<p class="rl-counts" role="status">{escape(" · ".join(parts))}</p>')
+    untrusted.draw(render("room.counts", words=" · ".join(parts)))
 
 
-def _invitation(room: Room) -> str:
+def _invitation(room: Room) -> Markup:
     address = f"{(st.context.url or '').rstrip('/')}/vote?{rooms.PARAMETER}={room.code}"
     picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
     here = (urlsplit(address).hostname or HERE[0]) in HERE
-    warning = f'<p class="rl-note rl-strong">{escape(translated(UNREACHABLE))}</p>' if here else ""
-    return (
-        f'<div class="rl-room-code"><img src="{escape(picture)}" alt="{escape(t("The address as a QR code"))}">'
-        f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(room.code)}</b>{escape(address)}</p>{warning}</div></div>"
-    )
+    return render(
+        "room.invitation", picture=picture, code=room.code, address=address, unreachable=UNREACHABLE if here else ""
+    )  # fmt: skip
 
 
 def _do(what: Callable[[], object]) -> None:

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.pieces import tip
+from pages.drawing.fragments import render
 from pages.drawing.translate import declared, plural, t, translated, words_for
-from pages.drawing.untrusted import escape
 from pages.shared import shipped, wording
 from pages.shared.wording import money
 from rag_core.catalog.setup import titles_of
@@ -45,21 +45,35 @@ def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
         score, supported = scores[label], f"{one.supported:d}/{one.sentences:d}"
         ndcg = f"{score[0]:.2f} ({score[1]:.2f}–{score[2]:.2f})" if score else "–"
         figures[label] = (ndcg, _acceptable(one), supported, money(one.cost_usd))
-    pairs = _pairs(found.gaps, titles, scores) if found.gaps else ""
-    untrusted.draw(
-        f'{_in_short(found, titles)}{_reasons(shown, votes, titles)}<details class="rl-shipped"><summary>{escape(t("Figures"))}'
-        f"</summary>{_tables(found, titles, figures)}{_about(found)}{pairs}</details>"
-    )
+    explained = {ranking.HEADS[2]: STRENGTH, "nDCG@10": shipped.MEANING}
+    others = (t("Acceptable answers"), t("Supported sentences"), t("Cost of an answer"))
+    heads = (*ranking.HEADS, "nDCG@10", *others)
+    alpha = t("not defined, as nobody judged what another did, or all say the same")
+    if found.agreement is not None:
+        alpha = f"{found.agreement:.2f}"
+    # the words say where tables cannot be compared
+    tables = [
+        [
+            (rank, name, [*map(translated, told), *figures[one.label]], one.unsafe)
+            for one, (rank, name, *told) in group
+        ]
+        for group in ranking.ranking_tables(found, titles)
+    ]  # fmt: skip
+    result = render(
+        "room.result", in_short=_in_short(found, titles, shown, votes), tables=tables, counts=_counts(found),
+        heads=[(translated(head), translated(explained.get(head, ""))) for head in heads], alpha=alpha,
+        alpha_means=ALPHA, pairs=_pairs(found.gaps, titles, scores),
+    )  # fmt: skip
+    untrusted.draw(result)
 
 
-def in_short(asked: Round, votes: Sequence[Vote]) -> str:
+def in_short(asked: Round, votes: Sequence[Vote]) -> Markup:
     """What the votes on one question say, in words and bars."""
     titles, found = names([asked]), _ranked(tuple(ranking.ballots([asked], votes)))
-    return _in_short(found, titles) + _reasons([asked], votes, titles)
+    return _in_short(found, titles, [asked], votes)
 
 
-def _in_short(found: PanelRanking, names: Mapping[str, str]) -> str:
-    """A sentence on the leading strategy, and a bar for each: the share of the votes on it that prefer it."""
+def _in_short(found: PanelRanking, names: Mapping[str, str], rounds: Sequence[Round], votes: Sequence[Vote]) -> Markup:
     people = plural("{count} person", "{count} people", found.people)
     told = t("Nobody preferred an answer: {people}.", people=people)
     if leading := next((one for one in found.standings if one.preferred), None):
@@ -74,31 +88,24 @@ def _in_short(found: PanelRanking, names: Mapping[str, str]) -> str:
         )  # fmt: skip
     if found.unsafe:
         told += " " + t("Both called unsafe in {count} of {judged}.", count=found.unsafe, judged=found.votes)
-    rows = "".join(
-        f"<li><span>{escape(names[one.label])}</span>"
-        f'<span class="rl-bar"><i class="rl-done" style="flex-grow: {one.preferred:d}"></i>'
-        f'<i style="flex-grow: {one.judged - one.preferred:d}"></i></span>'
-        f"<span>{escape(t('{count} of {judged}', count=one.preferred, judged=one.judged))}</span></li>"
-        for one in found.standings
-    )
-    split = "" if found.comparable else f'<p class="rl-box rl-thin">{escape(translated(SPLIT))}</p>'
-    return (
-        f'<p class="rl-verdict rl-decided" role="status">{escape(told)}</p><ul class="rl-preferred">{rows}</ul>{split}'
-    )
+    return render(
+        "room.in_short", words=told, standings=found.standings, names=names, split="" if found.comparable else SPLIT,
+        reasons=_reasons(rounds, votes, names),
+    )  # fmt: skip
 
 
-def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str, str]) -> str:
+def _reasons(rounds: Sequence[Round], votes: Sequence[Vote], names: Mapping[str, str]) -> Mapping[str, str]:
+    """Name of a strategy -> the reasons given for preferring it, with their counts."""
     answers = {asked.number: asked.question.answers for asked in rounds}
     given: dict[str, Counter[str]] = {}
     for vote in votes:
         if vote.round in answers and vote.better is not None and vote.reasons:
             label = answers[vote.round][vote.better].label
             given.setdefault(label, Counter()).update(vote.reasons)
-    rows = ""
-    for label, reasons in given.items():
-        counts = (f"{translated(REASONS[reason])} {count:d}" for reason, count in reasons.most_common())
-        rows += f"<br>{escape(names[label])}: {escape(', '.join(counts))}"
-    return f'<p class="rl-apart"><b>{escape(t("Why"))}</b>{rows}</p>' if rows else ""
+    return {
+        names[label]: ", ".join(f"{translated(REASONS[reason])} {count}" for reason, count in reasons.most_common())
+        for label, reasons in given.items()
+    }
 
 
 def _chosen(rounds: Sequence[Round]) -> Sequence[Round]:
@@ -114,7 +121,6 @@ def _chosen(rounds: Sequence[Round]) -> Sequence[Round]:
 
 @functools.lru_cache(maxsize=32)  # the page is drawn again at every press, and resampling takes a moment
 def _ranked(cast: tuple[Ballot, ...]) -> PanelRanking:
-
     return ranking.rank_panel(cast)
 
 
@@ -124,31 +130,6 @@ def names(rounds: Sequence[Round]) -> dict[str, str]:
     titles = {label: translated(titles_of([trace])[0]) for label, trace in traces.items()}
     several = Counter(titles.values())
     return {label: title if several[title] == 1 else label for label, title in titles.items()}
-
-
-def _tables(found: PanelRanking, names: Mapping[str, str], figures: Mapping[str, Sequence[str]]) -> str:
-    """The ranking, with the figures of each strategy beside it; a table for each group that votes connect."""
-    explained = {ranking.HEADS[2]: STRENGTH, "nDCG@10": shipped.MEANING}
-    others = (t("Acceptable answers"), t("Supported sentences"), t("Cost of an answer"))
-    heads = "".join(
-        f"<th>{tip(translated(head), translated(explained[head]), 'rl-how') if head in explained else escape(translated(head))}</th>"
-        for head in (*ranking.HEADS, "nDCG@10", *others)
-    )
-    drawn = ""  # the words above say where tables cannot be compared
-    for group in ranking.ranking_tables(found, names):
-        rows = ""
-        for one, (rank, name, *votes) in group:
-            shown = [*map(translated, votes), *figures[one.label]]
-            css = ' class="rl-missed"' if one.unsafe else ""
-            rows += (
-                f'<tr{css}><td class="rl-rank">{escape(rank)}</td><th scope="row">{escape(name)}</th>'
-                f"{''.join(f'<td>{escape(cell)}</td>' for cell in shown)}</tr>"
-            )
-        drawn += (
-            f'<div class="rl-scroll"><table class="rl-table rl-panel-result"><thead><tr>{heads}</tr></thead>'
-            f"<tbody>{rows}</tbody></table></div>"
-        )
-    return drawn
 
 
 def _acceptable(measured: Figures) -> str:
@@ -169,29 +150,23 @@ def _acceptable(measured: Figures) -> str:
     )  # fmt: skip
 
 
-def _about(found: PanelRanking) -> str:
-    counts = [
+def _counts(found: PanelRanking) -> str:
+    counts = (
         plural("{count} vote", "{count} votes", found.votes),
         plural("{count} person", "{count} people", found.people),
         plural("{count} question", "{count} questions", found.questions),
         t("both unsafe: {count}", count=found.unsafe),
-    ]
-    alpha = t("not defined, as nobody judged what another did, or all say the same")
-    if found.agreement is not None:
-        alpha = f"{found.agreement:.2f}"
-    agreed = tip(t("agreement {alpha}", alpha=alpha), translated(ALPHA), "rl-how")
-    return f'<p class="rl-apart">{escape(" · ".join(counts))} · {agreed}</p>'
+    )
+    return " · ".join(counts)
 
 
-def _pairs(gaps: Sequence[Gap], names: Mapping[str, str], scores: Mapping[str, Measured | None]) -> str:
-
-    rows = ""
+def _pairs(
+    gaps: Sequence[Gap], names: Mapping[str, str], scores: Mapping[str, Measured | None]
+) -> Sequence[tuple[str, str, bool]]:
+    """What votes and figures say of each pair, and whether they say the opposite."""
+    pairs = []
     for gap in gaps:
         said = ranking.compare(gap, scores)
-        css = ' class="rl-missed"' if said == "opposite" else ""
-        rows += f"<tr><td>{escape(translated(ranking.gap_in_words(gap, names)))}</td><td{css}>{escape(translated(AGREEMENTS[said]))}</td></tr>"
-    return (
-        f"<p>{escape(t('Where do votes and figures disagree?'))}</p>"
-        f'<table class="rl-table rl-safety"><thead><tr><th>{escape(t("By the votes"))}</th><th>{escape(t("By nDCG@10"))}</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
-    )
+        in_words = translated(ranking.gap_in_words(gap, names))
+        pairs.append((in_words, translated(AGREEMENTS[said]), said == "opposite"))
+    return pairs

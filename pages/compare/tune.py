@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
+from markupsafe import Markup
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
@@ -16,8 +17,9 @@ from pages.compare import asking, changes, column_parts, passages, queries
 from pages.compare.asking import pick_demo
 from pages.compare.verdict import sentence
 from pages.drawing import untrusted
+from pages.drawing.fragments import note, render
 from pages.drawing.translate import in_words, plural, problem, t, translated
-from pages.drawing.untrusted import escape, label
+from pages.drawing.untrusted import label
 from pages.shared import controls, corpora, country, permalink, presets, question_header, setups, tuning
 from pages.shared.engine import engine
 from pages.shared.history_sync import held
@@ -120,7 +122,7 @@ def _workbench(*, running: bool) -> None:
             untrusted.draw(column_parts.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
             _warn(run.columns[0])
         else:
-            untrusted.draw(f'<p class="rl-hint">{escape(translated(recipe.summary))}</p>')
+            untrusted.draw(render("column.hint", words=translated(recipe.summary)))
     if run and setup and bench:
         tuning.put_address(run, setup, bench.pinned)
 
@@ -188,22 +190,20 @@ def _again() -> None:
     st.session_state.update({"question": question, asking.NOW: question})
 
 
-def _counter(bench: tuning.Bench | None, move: Move | None, moved: Sequence[RankChange]) -> str:
+def _counter(bench: tuning.Bench | None, move: Move | None, moved: Sequence[RankChange]) -> Markup:
     """What the move cost, and what it changed; or what it would ask of models; or what to do first."""
     if bench is None or move is None:
         first = t("Press Run once. After that, moving a control redraws the ranking at once.")
-        return f'<div class="rl-counter">{escape(first)}</div>'
+        return render("tune.counter", words=first)
     if move.trace is None:
         notice = t("This setting needs a run: {calls}.", calls=_calls(move.needs))
         below = t("Shown is still: {setting}.", setting=_setting(bench.shown))
-        return (
-            f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
-        )
+        return render("tune.counter", words=notice, more=below, waits=True)
     counted = plural("{count} model call", "{count} model calls", move.calls)
     took = t("{counted}, {ms} ms", counted=counted, ms=f"{1000 * move.seconds:.1f}")
     setting, found = _setting(bench.pinned), changes.in_short(moved)
     against = t("against the baseline ({setting}): {found}", setting=setting, found=found)
-    return f'<div class="rl-counter" role="status"><b>{escape(took)}</b> <span>{escape(against)}</span></div>'
+    return render("tune.counter", words=took, more=against)
 
 
 def _setting(trace: rag_core.Trace) -> str:
@@ -222,9 +222,7 @@ def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
     trace = answered or bench.base
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
     if answered is None:
-        notice = t("This answer was written for an earlier ranking ({setting}).", setting=_setting(trace))
-        more = t("Press “Run this setting” to have it written anew: 1 model call.")
-        untrusted.draw(f'<p class="rl-box rl-thin">{escape(notice)} {escape(more)}</p>')
+        untrusted.draw(render("tune.outdated", setting=_setting(trace)))
     untrusted.draw(column_parts.answer(column, 0, engine().state))
     if trace.answer and bench.pinned.answer:
         untrusted.draw(changes.answers(bench.pinned.answer, trace.answer))
@@ -242,7 +240,7 @@ def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
     _warn(column)
 
 
-def _helps(before: rag_core.Trace, after: rag_core.Trace) -> str:
+def _helps(before: rag_core.Trace, after: rag_core.Trace) -> Markup:
     """Whether the move helps: the verdicts on both answers and, where the question is judged, both rankings' nDCG."""
     from rag_core import evaluation as ev  # not with the first page
 
@@ -253,13 +251,13 @@ def _helps(before: rag_core.Trace, after: rag_core.Trace) -> str:
         verdicts = ev.column_verdicts([*compared.values()], settings)
         quality = [ev.quality_of(one, settings) or {} for one in compared.values()]
     except rag_core.RagError as error:  # the judgements cannot be read
-        return f'<p class="rl-note">{escape(problem(error))}</p>'
-    said = " ".join(sentence(one, [0], name) for name, one in zip(compared, verdicts, strict=True) if one)
+        return note(problem(error))
+    said = [sentence(one, [0], name) for name, one in zip(compared, verdicts, strict=True) if one]
     scores = [
         f"{ev.parse_metric(name).title} {value:.2f}"
         for one in quality for name, value in one.items() if name.startswith("ndcg")
     ]  # fmt: skip
-    return f'<p class="rl-helps" role="status">{said} {escape(" → ".join(scores))}</p>'
+    return render("tune.helps", verdicts=said, scores=" → ".join(scores))
 
 
 def _warn(column: Column) -> None:
@@ -277,7 +275,7 @@ def _watch() -> None:
         st.rerun()
 
 
-def _note(idle: str, works: Sequence[Work] | None, tips: Sequence[ControlTips] | None) -> str:
+def _note(idle: str, works: Sequence[Work] | None, tips: Sequence[ControlTips] | None) -> Markup:
     """Two lines of fixed height, so that nothing below moves with them; one while there is no result."""
     lines: list[str] = []
     if idle:
@@ -288,9 +286,7 @@ def _note(idle: str, works: Sequence[Work] | None, tips: Sequence[ControlTips] |
         points = [(place, point) for place, one in enumerate(tips, start=1) for point in one.points][:2]
         lines = [f"{place}. {_point(point)}" if tips[1:] else _point(point) for place, point in points]
         lines = lines or [translated(next((one.unmoved for one in tips if one.unmoved), ""))]
-    shown = "".join(f'<span title="{escape(line)}">{escape(line)}</span>' for line in lines)
-    height = "" if works is not None or tips is not None else " rl-short"
-    return f'<div class="rl-knob-note{height}">{shown}</div>'
+    return render("tune.note_of", lines=lines, short=works is None and tips is None)
 
 
 def _point(point: TippingPoint) -> str:

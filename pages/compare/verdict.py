@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from markupsafe import Markup
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
@@ -15,9 +16,9 @@ from pages.compare import across, asking, presenter, room
 from pages.compare.how_it_got_here import UNQUOTED, lost, quotes
 from pages.compare.passages import same
 from pages.drawing import untrusted
-from pages.drawing.pieces import tip
+from pages.drawing.fragments import render, tip
 from pages.drawing.translate import in_words, problem, t, translated, words_for
-from pages.drawing.untrusted import bold, escape, label
+from pages.drawing.untrusted import label
 from pages.shared import account, rooms, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
@@ -26,6 +27,7 @@ from rag_core.runtime.context import Context
 from rag_core.runtime.run import using
 from rag_core.runtime.spending import payer
 from rag_core.sessions.panel.room import Room
+from rag_core.values.answers import bold_as_html
 
 if TYPE_CHECKING:
     from rag_core import evaluation as ev
@@ -39,9 +41,9 @@ def draw(run: Comparison) -> DeltaGenerator | None:
     """Draw the verdict and what differs, or the room for them; returns the place for what takes longer to know, if any."""
     with st.container(key="verdict", gap="xsmall"):
         if not run.over:
-            untrusted.draw(f'<p class="rl-verdict">{t("Which answer is better will stand here.")}</p>')
+            untrusted.draw(render("across.verdict_to_come"))
             with _row():
-                untrusted.draw('<p class="rl-missed">&nbsp;</p>')
+                untrusted.draw(render("across.missed", words="\u00a0"))
             return None
         if presenter.blind():
             with _row():
@@ -61,9 +63,8 @@ def draw(run: Comparison) -> DeltaGenerator | None:
         if run.by_model and not judged:
             verdicts = run.by_model[0]
         found = [verdicts[place] for place in presenter.places(run)]
-        untrusted.draw(
-            f'<p class="rl-verdict" role="status">{" ".join(_sentences(run, found))} {_basis(run, found)}</p>'
-        )
+        sentences = list(_sentences(run, found))
+        untrusted.draw(render("across.verdict", sentences=sentences, basis=_basis(run, found)))
         with _row():
             _why(run, columns, found)
             if not (judged or run.by_model):
@@ -91,16 +92,16 @@ def _sentences(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Ite
     judged = any(one and one.basis == "judged" for one in found)
     yield from (*told, *people) if judged else (*people, *told)
     if not (told or people):
-        yield escape(t("Not judged: which answer is better?"))
+        yield t("Not judged: which answer is better?")
 
 
-def sentence(one: ev.ColumnVerdict, places: Sequence[int], called: str = "") -> str:
-    """The verdict on columns that share it, by their letters or as they are called, as HTML."""
+def sentence(one: ev.ColumnVerdict, places: Sequence[int], called: str = "") -> Markup:
+    """The verdict on columns that share it, by their letters or as they are called."""
     kind, basis = ORDER[_order(one)]
     words = SENTENCES[kind][basis][len(places) > 1]
     begins = (one.begins.heading or one.begins.title) if one.begins else t("no source")
     columns = called or across.letters(places)
-    return bold(t(words, columns=columns, lacks=one.lacks, says=one.says, begins=begins))
+    return bold_as_html(t(words, columns=columns, lacks=one.lacks, says=one.says, begins=begins))
 
 
 def _order(one: ev.ColumnVerdict | None) -> int:
@@ -112,18 +113,18 @@ def _order(one: ev.ColumnVerdict | None) -> int:
 
 
 def _people(run: Comparison) -> Iterator[str]:
-    """How it was voted here, and by the room that was asked, once its names are shown; as HTML."""
+    """How it was voted here, and by the room that was asked, once its names are shown."""
     order = [*presenter.places(run)]
     if run.best is not None and run.differences.is_tie(run.best):
-        yield escape(t("Voted here: all are equally good."))
+        yield t("Voted here: all are equally good.")
     elif run.best:
         best = across.letters(map(order.index, run.best))
-        yield bold(t("Voted best here: **{columns}**.", columns=best))
+        yield bold_as_html(t("Voted best here: **{columns}**.", columns=best))
     elif run.best is not None:
-        yield escape(t("Voted here: none is good enough."))
+        yield t("Voted here: none is good enough.")
     if votes := _preferred(run):
         counts = (f"**{LETTERS[order.index(place)]}** {count}" for place, count in votes.most_common())
-        yield bold(t("Votes of the room: {votes}.", votes=", ".join(counts)))
+        yield bold_as_html(t("Votes of the room: {votes}.", votes=", ".join(counts)))
 
 
 def _preferred(run: Comparison) -> Counter[int]:
@@ -143,7 +144,7 @@ def _preferred(run: Comparison) -> Counter[int]:
     return Counter([*answered][one.better] for one in votes if one.better is not None)
 
 
-def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
+def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> Markup:
     """What the verdicts rest on: a word, and more on hover or focus."""
     bases = {one.basis for one in found if one}
     if run.by_model and "model" in bases:
@@ -180,7 +181,7 @@ def _basis(run: Comparison, found: Sequence[ev.ColumnVerdict | None]) -> str:
             },
         )
     else:
-        return ""
+        return Markup()
     return tip(word, told, "rl-how")
 
 
@@ -237,7 +238,7 @@ def _why(run: Comparison, columns: Sequence[Column], found: Sequence[ev.ColumnVe
     else:
         told = t("“{title}” probably answers it.", title=title)
     lost_so = (f"**{LETTERS[place]}** {sentence}" for place, sentence in ways_lost.items())
-    untrusted.draw(f'<p class="rl-missed">{bold(" ".join((told, *lost_so)))}</p>')
+    untrusted.draw(render("across.missed", words=" ".join((told, *lost_so))))
     if not presenter.on() and st.button(t("How it was lost"), key="verdict.why"):
         st.dialog(t("How it was lost"), width="large")(_way)(run, columns, section)
 
@@ -270,26 +271,29 @@ def _way(run: Comparison, columns: Sequence[Column], section: rag_core.Passage) 
         lab = engine().wait(trace.corpus)
         fate = next((one for one in fates(trace) if one.passage.id == section.id), None)
         with cell:
-            untrusted.draw(
-                f"<h4>{escape(letter)} · {escape(setups.title(column.setup))}</h4>"
-                f"{_steps(trace, fate) if fate else ''}<p>{escape(lost(trace, section.id, lab))}</p>"
-            )
+            way = render(
+                "across.way", letter=letter, title=setups.title(column.setup), lost=lost(trace, section.id, lab),
+                steps=_steps(trace, fate) if fate else (),
+            )  # fmt: skip
+            untrusted.draw(way)
             if section.id in lab.passages and not (fate and fate.used) and not presenter.on():
                 _bring_back(run, place, lab, trace, section)
 
 
-def _steps(trace: rag_core.Trace, fate: Fate) -> str:
-    """The rank of a passage after every step up to the one that lost it, which is marked."""
+def _steps(trace: rag_core.Trace, fate: Fate) -> Sequence[tuple[str, str, str]]:
+    """Each step up to the one that lost a passage: its title, the passage's rank, and that it is lost there."""
     flow = flow_columns(trace)
     ranks = fate.ranks(flow)
     last = max(place for place, rank in enumerate(ranks) if rank)
-    rows = ""
+    rows = []
     for place, (step, rank) in enumerate(zip(flow[: last + 2], ranks, strict=False)):
-        found = f"<b>✕ {escape(t('lost here'))}</b>" if place > last else f"#{rank:d}" if rank else "–"
-        if place == len(flow) - 1 == last and not quotes(trace, fate.passage.id):
-            found += f" <b>✕ {escape(t('not quoted'))}</b>"
-        rows += f"<li>{escape(translated(step.title))} {found}</li>"
-    return f'<ol class="rl-way">{rows}</ol>'
+        found, mark = f"#{rank}" if rank else "–", ""
+        if place > last:
+            found, mark = "", t("lost here")
+        elif place == len(flow) - 1 == last and not quotes(trace, fate.passage.id):
+            mark = t("not quoted")
+        rows.append((translated(step.title), found, mark))
+    return rows
 
 
 def _bring_back(

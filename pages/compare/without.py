@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.compare import asking, changes, presenter, verdict
 from pages.compare.passages import same
-from pages.drawing.pieces import presser
+from pages.drawing.fragments import note, presser, render
 from pages.drawing.translate import problem, t
-from pages.drawing.untrusted import escape, label
+from pages.drawing.untrusted import label
 from pages.shared import account
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
@@ -18,8 +19,8 @@ from rag_core.runtime.spending import payer
 from rag_core.values.model_choice import OFFLINE_MODEL
 
 
-def beside(run: Comparison, place: int) -> Mapping[str, str]:
-    """For each passage of a column, by id: what answers again without it, or that answer, as HTML."""
+def beside(run: Comparison, place: int) -> Mapping[str, Markup]:
+    """For each passage of a column, by id: what answers again without it, or that answer."""
     trace = run.columns[place].trace
     if trace is None or not (hits := _hits(run, place)):
         return {}
@@ -30,7 +31,7 @@ def beside(run: Comparison, place: int) -> Mapping[str, str]:
     return {
         hit.id: _told(trace, found, place)
         if (found := run.without.get((place, hit.id)))
-        else f'<p class="rl-note">{presser(_key(place, hit), words, words)}</p>'
+        else note(presser(_key(place, hit), words, words))
         for hit in hits
     }
 
@@ -74,16 +75,14 @@ def _leave_out(run: Comparison, place: int, passage: str) -> None:
         run.later += found.steps[-1].calls
 
 
-def _told(before: rag_core.Trace, after: rag_core.Trace | rag_core.RagError, place: int) -> str:
+def _told(before: rag_core.Trace, after: rag_core.Trace | rag_core.RagError, place: int) -> Markup:
     if isinstance(after, rag_core.RagError):
-        return f'<p class="rl-box rl-bad" role="alert">{escape(problem(after))}</p>'
+        return render("changes.no_answer_without", problem=problem(after))
     from rag_core import evaluation as ev
 
-    told = f"<b>{escape(t('Without this passage'))}</b>"
     was, now = ev.column_verdicts([before, after], rag_core.read_settings())
+    verdicts = None
     if was and now and was != now and was.basis == "judged":
-        with_it, without = (verdict.sentence(one, [place]) for one in (was, now))
-        told += f"<p>{escape(t('With it:'))} {with_it} {escape(t('Without it:'))} {without}</p>"
-    if before.answer and after.answer:
-        told += changes.without(before.answer, after.answer)
-    return f'<div class="rl-without" role="status">{told}</div>'
+        verdicts = [verdict.sentence(one, [place]) for one in (was, now)]
+    kinds = changes.sentences(before.answer, after.answer) if before.answer and after.answer else None
+    return render("changes.without", verdicts=verdicts, kinds=kinds)

@@ -5,6 +5,7 @@ import streamlit as st
 import rag_core
 from pages.documents import library, questions, uploading, vector_plot
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import declared, language, problem, t, translated
 from pages.shared import account, corpora, question_header, whole_document
 from pages.shared.engine import engine
@@ -190,11 +191,7 @@ def _builtin() -> None:
 
 def _guidance(document: rag_core.Document) -> None:
     if document.hidden:  # comments, and what has no text
-        rows = "".join(f"<li>{untrusted.escape(piece)}</li>" for piece in document.hidden)
-        untrusted.draw(
-            f'<div class="rl-hidden"><b>{t("In the file, but not read:")}</b><ul>{rows}</ul><small>'
-            f"{t('None of this is searched, quoted or sent to a model.')}</small></div>"
-        )
+        untrusted.draw(render("documents.hidden", pieces=document.hidden))
     if document.sources:
         cited = t("**Guidance cited by this document**") + "\n"
         for source in document.sources:

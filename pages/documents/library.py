@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.documents import questions
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated
-from pages.drawing.untrusted import escape
 from pages.shared import permalink, whole_document
 from pages.shared.whole_document import with_lists
 from rag_core.lab.browsing import PassageSearch, passages_by_document, position_of, search_passages, size_of
@@ -138,7 +139,7 @@ def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
                 language=LANGUAGES.get(passage.language, passage.language),
                 score=hit.score,
             )
-            untrusted.draw(f'<div class="rl-cut"><p class="rl-note">{escape(where)}</p>{_text(passage, marked)}</div>')
+            untrusted.draw(_piece(passage, where, marked))
         if len(hits) > most:
             more = {MORE: most + STEP}
             st.button(t("Show more"), key="library.more.button", on_click=st.session_state.update, args=(more,))
@@ -232,7 +233,7 @@ def _cut(document: rag_core.Document, passages: Sequence[rag_core.Passage], lab:
             ),
         )  # fmt: skip
         shown = passages[start : start + PAGE_SIZE]
-    untrusted.draw("".join(_passage(one, lab, marked, opened=one.id == opened) for one in shown))
+    untrusted.draw(Markup().join(_passage(one, lab, marked, opened=one.id == opened) for one in shown))
 
 
 def _contexts(lab: rag_core.Lab) -> None:
@@ -263,18 +264,14 @@ def _how(lab: rag_core.Lab, language: str) -> str:
     return f"{most} {again}"
 
 
-def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opened: bool) -> str:
+def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opened: bool) -> Markup:
     about = t(
         "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters", number=position_of(passage) + 1,
         section=passage.heading or t("no heading"), pieces=size_of(lab, passage), characters=len(passage.text),
     )  # fmt: skip
-    context = f'<p class="rl-context"><b>{t("Context:")}</b> {escape(passage.context)}</p>'
-    return (
-        f'<div class="rl-cut{" rl-opened" if opened else ""}"><p class="rl-note">{escape(about)}</p>'
-        f"{context if passage.context else ''}{_text(passage, marked)}</div>"
-    )
+    return _piece(passage, about, marked, context=passage.context, opened=opened)
 
 
-def _text(passage: rag_core.Passage, marked: str) -> str:
-    segments = highlight(passage.text, marked, passage.language)
-    return f'<div class="rl-text">{with_lists(segments)}</div>'
+def _piece(passage: rag_core.Passage, about: str, marked: str, *, context: str = "", opened: bool = False) -> Markup:
+    text = with_lists(highlight(passage.text, marked, passage.language))
+    return render("documents.cut", about=about, context=context, text=text, opened=opened)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.drawing import pieces, untrusted
+from pages.drawing import untrusted
+from pages.drawing.fragments import listed
 from pages.drawing.translate import plural, problem, t, translated
 from pages.shared import account, country
 from rag_core.documents.asked import Asked, placed
@@ -37,8 +38,8 @@ def _of_section(lab: rag_core.Lab, passages: Mapping[str, rag_core.Passage]) -> 
     asked = lab.asked
     known = asked.of(section) if asked else []
     if known:
-        rows = [(untrusted.escape(translated(one.words)), untrusted.escape(one.language)) for one in known]
-        untrusted.draw(pieces.listed((t("Question"), t("Language")), rows))
+        rows = [(translated(one.words), one.language) for one in known]
+        untrusted.draw(listed((t("Question"), t("Language")), rows))
     else:
         st.caption(t("No questions are known to be answered by it."))
     if not account.may_operate():
@@ -68,8 +69,8 @@ def taught(lab: rag_core.Lab) -> None:
         for one in rows:
             section = passages[one.passage].full_title if one.passage in passages else t("no longer there")
             by = " · ".join(filter(None, (one.taught[:10], one.by if operates else "")))
-            cells.append((untrusted.escape(one.question), untrusted.escape(section), untrusted.escape(by)))
-        untrusted.draw(pieces.listed((t("Question"), t("Section"), t("Taught")), cells))
+            cells.append((one.question, section, by))
+        untrusted.draw(listed((t("Question"), t("Section"), t("Taught")), cells))
         if operates:
             _delete(lab, rows, "taught")
 

@@ -2,7 +2,8 @@
 
 Streamlit reads every label, message and caption as Markdown, fetches the images it names and draws HTML; Plotly reads
 tags. So foreign text passes one of these functions, by where it goes, and tests find what does not:
-`escape` for HTML, `label` for Markdown, `plain` for what Streamlit shows as it is, `cells` for tables, `mark` for charts.
+Markup for HTML (see `fragments`), `label` for Markdown, `plain` for what Streamlit shows as it is, `cells` for tables,
+`mark` for charts.
 """
 
 import html
@@ -10,19 +11,20 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NewType, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
+from markupsafe import Markup
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.drawing.palette import colour
 from pages.drawing.translate import problem
-from rag_core.values.answers import bold_as_html
 from rag_core.values.visible import as_cell, visible
 
 T = TypeVar("T")
+Label = NewType("Label", str)  # Markdown in which all foreign text is plain; tests find what else is drawn as Markdown
 JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
 _MARKUP = re.compile(
     r"[\\`*\[\]<>~$&|]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]"
@@ -38,20 +40,10 @@ def plain(text: object) -> str:
     return visible(str(text))
 
 
-def escape(text: object) -> str:
-    """Text for HTML."""
-    return html.escape(plain(text))
-
-
-def bold(text: object) -> str:
-    """Text for HTML, in bold print where Markdown has it."""
-    return bold_as_html(escape(text))
-
-
-def label(text: object) -> str:
+def label(text: object) -> Label:
     """Text for Markdown, on one line: labels, titles, tabs, options of pills, tooltips."""
     parted = _REPLACED.sub(rf"\g<0>{JOINER}", " ".join(plain(text).split()))
-    return _NUMBERED.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", parted))
+    return Label(_NUMBERED.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", parted)))
 
 
 def mark(text: object) -> str:
@@ -99,11 +91,11 @@ def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{plain(name): as_cell(value) for name, value in row.items()} for row in rows]
 
 
-def draw(body: str, place: DeltaGenerator | None = None) -> DeltaGenerator:
-    """HTML in which all foreign text is escaped, drawn in `place` of an earlier drawing without a gap."""
+def draw(body: Markup, place: DeltaGenerator | None = None) -> DeltaGenerator:
+    """Draw HTML, in `place` of an earlier drawing without a gap; what a screen would obey becomes a mark."""
     if not body:
         return st.empty()
-    return place.html(body) if place else st.html(body)
+    return (place or st).html(visible(body))
 
 
 def chart(figure: go.Figure, key: str) -> None:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
+from markupsafe import Markup
 from streamlit.elements.lib.column_types import ColumnConfig
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import declared, t, translated, words_for
-from pages.drawing.untrusted import escape
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, runs
 from pages.shared import question_header, shipped, wording
@@ -364,40 +365,21 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
             untrusted.draw(recorded(record, run.judged.qrels[question], titles))
 
 
-def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> Markup:
     """Every stage of a run on one question, in order, with each document's grade."""
-    parts = [
-        f'<div class="rl-stage"><b>{escape(translated(stage_title(stage.stage)))}</b> '
-        f"<small>{1000 * stage.seconds:.1f} ms</small>{_recorded_lanes(stage, grades, titles)}</div>"
+
+    def graded(names: Sequence[str]) -> Sequence[tuple[str, int | None]]:
+        return [(titles.get(name) or name, grades.get(name)) for name in names]
+
+    stages = [
+        (stage, [(_lane(lane.retriever, lane.origin), graded(lane.documents)) for lane in stage.lanes])
         for stage in record.stages
         if stage.lanes
     ]
-    if missed := record.missed(grades):
-        rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:LISTED])
-        more = f"<li>{t('and {count} more', count=len(missed) - LISTED)}</li>" if len(missed) > LISTED else ""
-        parts.append(f'<div class="rl-stage"><b>{t("Relevant but not returned")}</b><ul>{rows}{more}</ul></div>')
-    return "".join(parts)
+    return render("strategies.recorded", stages=stages, missed=graded(record.missed(grades)), most=LISTED)
 
 
-def _recorded_lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
-    parts = []
-    for lane in stage.lanes:
-        searched = translated(stage_title(lane.retriever))
-        written = "" if lane.origin == "question" else translated(query_title(lane.origin))
-        name = " · ".join(part for part in (searched, written) if part)
-        head = f'<p class="rl-note">{escape(name)}</p>' if len(stage.lanes) > 1 else ""
-        rows = "".join(f"<li>{_document(one, grades, titles)}</li>" for one in lane.documents[:LISTED])
-        left = len(lane.documents) - LISTED
-        more = f'<p class="rl-note">{t("and {count} more", count=left)}</p>' if left > 0 else ""
-        parts.append(f"{head}<ol>{rows}</ol>{more}")
-    return "".join(parts)
-
-
-def _document(name: str, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
-    grade = grades.get(name)
-    if grade is None:
-        mark = f'<span class="rl-label rl-low">{t("not judged")}</span>'
-    else:
-        css = "rl-high" if grade > 1 else "rl-medium" if grade == 1 else "rl-low"
-        mark = f'<span class="rl-label {css}">{t("grade {grade:d}", grade=grade)}</span>'
-    return f"{mark} {escape(titles.get(name) or name)}"
+def _lane(retriever: str, origin: str) -> str:
+    searched = translated(stage_title(retriever))
+    written = "" if origin == "question" else translated(query_title(origin))
+    return " · ".join(part for part in (searched, written) if part)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
+from markupsafe import escape
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -23,7 +24,6 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages.drawing import palette
 from pages.drawing.translate import declared, preferred
-from pages.drawing.untrusted import escape
 from pages.shared.cookie import visitor_of
 from rag_core.values.translation import translated
 

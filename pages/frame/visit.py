@@ -3,12 +3,12 @@
 from typing import Literal
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
-from pages.drawing import untrusted
-from pages.drawing.pieces import dial
+from pages.drawing import fragments, untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import language, settle, switch, t, translated
-from pages.drawing.untrusted import escape
 from pages.frame.gate import PAGES, UNLISTED
 from pages.shared import account, corpora, country, permalink, setups, wording
 from pages.shared.engine import Engine, engine
@@ -22,6 +22,7 @@ def prepare() -> None:
     """Load what the first visit's page is drawn with; importing this module is most of it."""
     from pages.compare import compare  # noqa: F401  (Streamlit runs it as a script, with what this has loaded)
 
+    fragments.load()
     start_log()
     catalogue("es")  # a notice on every page is in both languages
 
@@ -81,40 +82,30 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
             models = opening.lab.engine
         except rag_core.RagError as error:
             failure = error
-    kind, role = "", "status"
     if failure:
-        kind, role = " rl-bad", "alert"
         why = translated(failure.sentence)  # with the folder that whoever runs the server must mend
-        body = f"<span><b>{t('Not ready.')}</b> {escape(why)}</span>"
+        untrusted.draw(render("frame.failed", why=why))
     elif models is None:
         run = st.session_state.get("run")
         waiting = run is not None and not run.over  # its columns show the engine's state
-        state = wording.step(t("one moment") if waiting else opening.state)
-        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=state))}</span>'
+        untrusted.draw(render("frame.warming", state=wording.step(t("one moment") if waiting else opening.state)))
     else:
         model = str(models["llm"])
-        answers = t("offline engine (no language model)") if model.startswith("offline") else model
-        chosen, outside = escape(", ".join(setups.other_models())), escape(", ".join(opening.outside))
-        also = f"{t('columns with a model of their own')}: <b>{chosen}</b> · " if chosen else ""
-        sent = t("questions are sent to <b>{hosts}</b>", hosts=outside)
-        sent = sent if outside else t("nothing you ask leaves this machine")
-        body = (
-            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
-            f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(models["embedding"]))} · '
-            f"{t('index')}: {escape(corpora.index_name())} · </span><span class='rl-sent'>{sent}</span></span>"
-        )
-    untrusted.draw(f'<div class="rl-engine{kind}" role="{role}">{body}</div>')
+        ready = render(
+            "frame.ready", answers=t("offline engine (no language model)") if model.startswith("offline") else model,
+            others=", ".join(setups.other_models()), embeddings=models["embedding"], index=corpora.index_name(),
+            hosts=", ".join(opening.outside),
+        )  # fmt: skip
+        untrusted.draw(ready)
     return failure
 
 
-def _framing(lines: Helplines | None) -> str:
+def _framing(lines: Helplines | None) -> Markup:
     """That this is not medical advice, and whom to call instead; always on screen."""
-    number = t("your local emergency number")
-    if lines:
-        number = f"<b>{dial(lines.emergency)}</b> ({escape(countries(language())[lines.code])})"
-    urgent = t("In an emergency, call {number}.", number=number)
-    other = rag_core.NOTICE if language() == "es" else translation.translated("es", rag_core.NOTICE)
-    return (
-        f'<div class="rl-framing" role="note"><b>{escape(translated(rag_core.NOTICE))}</b> {urgent} '
-        f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'
-    )
+    spanish = language() == "es"
+    return render(
+        "frame.framing", notice=rag_core.NOTICE, number=lines.emergency if lines else "",
+        country=countries(language())[lines.code] if lines else "",
+        other=rag_core.NOTICE if spanish else translation.translated("es", rag_core.NOTICE),
+        other_language="en" if spanish else "es",
+    )  # fmt: skip

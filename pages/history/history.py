@@ -6,6 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import language, plural, problem, t, translated, when
 from pages.shared import account, wording
 from pages.shared.engine import engine
@@ -13,7 +14,7 @@ from pages.shared.history_sync import comparisons, history
 from pages.shared.live import LETTERS
 from rag_core.explain import answer_differences
 from rag_core.sessions.history.store import Entry, History
-from rag_core.values.answers import lists_as_html
+from rag_core.values.answers import bold_as_html, lists_as_html
 from rag_core.values.sources import listed
 
 AT_ONCE = 20
@@ -114,10 +115,8 @@ def _answers(kept: History, identity: str) -> None:
         words = answer.written if answer else column.text or problem(column.error) or translated(column.stopped)
         columns.setdefault(words, []).append(f"{letter} · {wording.strategy(column.strategy)}")
     for words, names in columns.items():
-        untrusted.draw(
-            f'<div class="rl-answered"><h3>{untrusted.escape(", ".join(names))}</h3>'
-            f'<div class="rl-answer">{lists_as_html(untrusted.bold(words))}</div></div>'
-        )
+        written = lists_as_html(bold_as_html(words))
+        untrusted.draw(render("asking.answered", names=", ".join(names), answer=written))
     if asked.best is not None:
         best = [f"{LETTERS[place]} · {wording.strategy(asked.columns[place].strategy)}" for place in asked.best]
         answers = answer_differences([column.trace for column in asked.columns])

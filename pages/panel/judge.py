@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import declared, plural, problem, t, translated
-from pages.drawing.untrusted import escape
 from pages.shared import rooms
 from pages.shared.whole_document import with_lists
 from rag_core.language.highlight import highlight
@@ -79,7 +80,7 @@ def _exam(code: str) -> None:
         st.session_state[JOINED] = code
     held: _Open = st.session_state.get(OPEN) or _opened(kept, kept.exam(code), mine)
     st.session_state[OPEN] = held
-    untrusted.draw(f'<p class="rl-room-line">{escape(held.exam.title)}</p>')
+    untrusted.draw(render("room.line", words=held.exam.title))
     if held.question:
         _ask(kept, held, held.question)
     else:
@@ -100,28 +101,23 @@ def _thank(judged: int) -> None:
     if judged:
         words = t("Thank you. Nothing is left for you to judge.")
         count = plural("You judged {count:,} passage.", "You judged {count:,} passages.", judged)
-    untrusted.draw(f'<p class="rl-asked-room" data-turn="end">{escape(words)}</p><p>{escape(count)}</p>')
+    untrusted.draw(render("room.thanks", words=words, count=count))
 
 
 def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:
     where = t("Question {number} of {count}", number=question.number, count=len(held.questions))
     judged = t("{count:,} judged by you", count=len(held.said))
     turn = f"{held.exam.code} {question.number:d}"  # a new one is shown from its top
-    untrusted.draw(
-        f'<p class="rl-progress">{escape(where)} · {escape(judged)}</p>'
-        f'<p class="rl-asked-room" lang="{escape(question.language)}" data-turn="{escape(turn)}">'
-        f"{escape(question.text)}</p><p>{escape(t('Does each of these passages answer the question?'))}</p>"
-    )
+    untrusted.draw(render("room.to_judge", question=question, where=where, judged=judged, turn=turn))
     for rank, passage in enumerate(question.passages, start=1):
         with st.container(border=True, key=f"judged{rank}"):
             untrusted.draw(_text(passage))
             _controls(kept, held, (question.number, text_key(passage)), rank)
 
 
-def _text(passage: Passage) -> str:
+def _text(passage: Passage) -> Markup:
     text = with_lists(highlight(passage.text, "", passage.language))
-    title = f'<h3 class="rl-side">{escape(passage.full_title or passage.doc_id)}</h3>'
-    return f'<div lang="{escape(passage.language)}">{title}<div class="rl-text">{text}</div></div>'
+    return render("room.passage", passage=passage, text=text)
 
 
 def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:

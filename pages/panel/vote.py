@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.compare import presenter, room_result
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import declared, problem, t, translated, words_for
-from pages.drawing.untrusted import bold, escape
 from pages.shared import question_header, rooms
 from rag_core.explain import together
 from rag_core.sessions.panel.room import CHOICES, COMMENT_CHARACTERS, Choice, Pair, Round, Vote
@@ -48,7 +49,7 @@ def _room(code: str) -> None:
             kept.join(code, mine)
         st.session_state["vote.joined"] = code
     asked = kept.current(code)
-    untrusted.draw(f'<p class="rl-room-line">{escape(t("Room {code}", code=code.upper()))}</p>')
+    untrusted.draw(render("room.line", words=t("Room {code}", code=code.upper())))
     if refused := st.session_state.pop(REFUSED, None):
         untrusted.say(problem(refused), st.warning)
     if asked is None:
@@ -66,24 +67,21 @@ def _room(code: str) -> None:
 
 def _outcome(kept: Rooms, asked: Round, mine: str) -> None:
     votes = [one for one in kept.votes(asked.room) if one.round == asked.number]
-    own = kept.own_votes(asked, mine)
+    if not votes:
+        return
     said: dict[str, Counter[int | Choice]] = {}
     for one in votes:
         said.setdefault(one.pair.key, Counter())[_preferred(one)] += 1
     names, answers = room_result.names([asked]), asked.question.answers
-    rows = ""
-    for vote in own:
+    own = []
+    for vote in kept.own_votes(asked, mine):
         chosen, counts = _preferred(vote), said[vote.pair.key]
         first, second = (names[answers[place].label] for place in sorted((vote.pair.left, vote.pair.right)))
         words = translated(WORDS[vote.choice]) if vote.better is None else names[answers[vote.better].label]
         with_you = t("{count} of {judged} chose the same", count=counts[chosen], judged=counts.total())
-        rows += f"<li>{escape(first)} / {escape(second)}: <b>{escape(words)}</b> · {escape(with_you)}</li>"
-    if not votes:
-        return
-    yours = f"<p><b>{escape(t('Your votes'))}</b></p><ul>{rows}</ul>" if own else ""
-    untrusted.draw(
-        f'<p class="rl-asked-room">{escape(asked.question.text)}</p>{room_result.in_short(asked, votes)}{yours}'
-    )
+        own.append((first, second, words, with_you))
+    in_short = room_result.in_short(asked, votes)
+    untrusted.draw(render("room.outcome", question=asked.question.text, in_short=in_short, own=own))
 
 
 def _preferred(vote: Vote) -> int | Choice:
@@ -92,7 +90,7 @@ def _preferred(vote: Vote) -> int | Choice:
 
 
 def _wait(words: str) -> None:
-    untrusted.draw(f'<p class="rl-waiting" role="status"><span class="rl-spin"></span><span>{escape(words)}</span></p>')
+    untrusted.draw(render("room.waiting", words=words))
 
 
 @st.fragment(run_every=TICK_S)
@@ -119,10 +117,7 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
     changing = again[2] if again and again[:2] == (asked.room, asked.number) else None
     pair = changing or kept.pair(asked, mine)
     turn = f"{asked.room} {asked.number:d} {pair.key if pair else ''}"  # a new one is shown from its top
-    untrusted.draw(
-        f'<p class="rl-asked-room" lang="{escape(question.language)}" data-turn="{escape(turn)}">'
-        f"{escape(question.text)}</p>"
-    )
+    untrusted.draw(render("room.asked", text=question.text, language=question.language, turn=turn))
     question_header.draw_notice(question.triage, key="urgent")
     if pair:
         if question.readings > 1 and not changing:
@@ -134,7 +129,7 @@ def _ballot(kept: Rooms, asked: Round, mine: str) -> None:
     for number, vote in enumerate(own, start=1):
         key = vote.pair.key
         with st.container(horizontal=True, vertical_alignment="center", key=f"own.{key}"):
-            untrusted.draw(f'<p class="rl-counted">{number:d}. {escape(translated(WORDS[vote.choice]))}</p>')
+            untrusted.draw(render("room.counted", number=number, words=translated(WORDS[vote.choice])))
             st.button(t("Changed my mind"), key=f"again.{key}", on_click=_again, args=(asked, vote))
 
 
@@ -175,19 +170,11 @@ def _alone(traces: Sequence[rag_core.Trace]) -> list[list[tuple[str, list[str]]]
     return found
 
 
-def _side(trace: rag_core.Trace, place: int, alone: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> str:
+def _side(trace: rag_core.Trace, place: int, alone: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> Markup:
     title = translated(SIDES[place])
     if not any(alone):
         return presenter.nameless(trace, place, title)
-    only = "".join(
-        f"<h5>{escape(section or t('In no passage'))}</h5><p>{bold(' '.join(sentences))}</p>"
-        for section, sentences in alone[place]
-    )
-    only = only or f"<p>{escape(t('Says nothing that the other does not say.'))}</p>"
-    return (
-        f'<h3 class="rl-side">{escape(title)}</h3><div class="rl-alone">{only}</div>'
-        f"<details><summary>{escape(t('The whole answer'))}</summary>{presenter.nameless(trace, place, '')}</details>"
-    )
+    return render("room.side", title=title, alone=alone[place], whole=presenter.nameless(trace, place, ""))
 
 
 def _vote(asked: Round, mine: str, pair: Pair, choice: Choice) -> None:

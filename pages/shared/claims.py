@@ -4,10 +4,11 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
 import rag_core
-from pages.drawing import pieces
+from pages.drawing.fragments import listed, note, render
 from pages.drawing.translate import plural, t, translated
-from pages.drawing.untrusted import escape
 from pages.shared import wording
 from pages.shared.wording import model_calls, money, seconds
 from rag_core import evaluation as ev
@@ -27,19 +28,19 @@ DENSE: Mapping[str, StrategySpec] = {
 }
 
 
-def comparison(results: ev.Results) -> str:
+def comparison(results: ev.Results) -> Markup:
     """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
     rows = []
     for row, claims in CLAIMED.items():
         found = (
-            f"{_claim(translated(claim))}<br>{escape(_here(row, name, results))}"
+            render("claims.claim", text=translated(claim), here=_here(row, name, results))
             for name, claim in zip(COMPARED, claims, strict=True)
         )
-        rows.append((escape(translated(row)), *found))
+        rows.append((translated(row), *found))
     return _table(("", *(translated(rag_core.RECIPES[name].title) for name in COMPARED)), rows)
 
 
-def spent(results: ev.Results) -> str:
+def spent(results: ev.Results) -> Markup:
     """What a question to multi-query takes and costs: its source's figures, and what was measured here."""
     row = results.strategies["multi_query"]
     total = row.seconds_per_query or 0.0
@@ -51,7 +52,7 @@ def spent(results: ev.Results) -> str:
         (t("{time} to the passages", time=seconds(total)), money(row.cost_per_query)),
     )
     rows = [
-        (escape(translated(part)), _claim(time), escape(took), _claim(cost), escape(paid))
+        (translated(part), _claim(time), took, _claim(cost), paid)
         for (part, (time, cost)), (took, paid) in zip(SPENT.items(), here, strict=True)
     ]
     heads = (t("Part"), t("Published: time"), t("Here, offline"), t("Published: cost"), t("Here, offline"))
@@ -65,17 +66,17 @@ def _cost(row: ev.StrategyResult, purpose: str) -> float | None:
     return sum(known) / row.queries if len(known) == len(prices) else None
 
 
-def ablation(results: ev.Results) -> str:
+def ablation(results: ev.Results) -> Markup:
     """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
     rows = []
     for label, (name, claim) in ABLATION.items():
-        means = (escape(_mean(results, label, metric)) for metric in ("seed_ndcg@10", "ndcg@10"))
-        rows.append((escape(name), _claim(f"{claim:.3f}"), *means))
+        means = (_mean(results, label, metric) for metric in ("seed_ndcg@10", "ndcg@10"))
+        rows.append((name, _claim(f"{claim:.3f}"), *means))
     published, ours = t("README: nDCG@10 of 10 questions of NFCorpus"), t("Here, by RAG-MSR's measure")
     return _table((t("Ablation"), published, ours, t("Here, nDCG@10 by trec_eval")), rows)
 
 
-def order(results: ev.Results) -> str:
+def order(results: ev.Results) -> Markup:
     """The order of RAG-MSR's four methods, best first, in its README and by both measures here, and whether they agree."""
     published = sorted(ABLATION, key=lambda label: -ABLATION[label][1])
     found = []
@@ -96,13 +97,13 @@ def order(results: ev.Results) -> str:
     agreed = t("The README's order is that found here.")
     if any(labels != published for labels in found):
         agreed = t("The README's order is not reproduced with the offline engine.")
-    return pieces.note(f"{told} {agreed}")
+    return note(f"{told} {agreed}")
 
 
-def decided(results: ev.Results, *pairs: tuple[str, str]) -> str:
+def decided(results: ev.Results, *pairs: tuple[str, str]) -> Markup:
     """What the measurement decides of pairs of rows, a sentence for each pair that was compared."""
     compared = {(pair.a, pair.b): pair for pair in results.comparisons}
-    return "".join(pieces.note(verdict(results, compared[pair])) for pair in pairs if pair in compared)
+    return Markup().join(note(verdict(results, compared[pair])) for pair in pairs if pair in compared)
 
 
 def verdict(results: ev.Results, pair: ev.Comparison) -> str:
@@ -112,22 +113,21 @@ def verdict(results: ev.Results, pair: ev.Comparison) -> str:
     return translated(ev.verdict(pair, names))
 
 
-def reranking(results: ev.Results) -> str:
+def reranking(results: ev.Results) -> Markup:
     """nDCG@10 without and with reranking, and whether the pairs can be told apart."""
     rows = [
-        (escape(translated(what)), *(escape(_mean(results, label, "ndcg@10")) for label in labels))
-        for what, labels in RERANKED.items()
+        (translated(what), *(_mean(results, label, "ndcg@10") for label in labels)) for what, labels in RERANKED.items()
     ]
     table = _table(("", t("Here, without"), t("Here, with reranking")), rows)
     return table + decided(results, *((after, before) for before, after in RERANKED.values()))
 
 
-def error_rates(results: ev.Results) -> str:
+def error_rates(results: ev.Results) -> Markup:
     """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
     found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
     rows = [
         (
-            escape(translated(query_title(origin))),
+            translated(query_title(origin)),
             _claim(f"{claim:.2f}"),
             f"{found[origin].error_rate:.2f}",
             *(_form_rate(found[origin], form) for form in ("keywords", "sentence")),
@@ -194,9 +194,9 @@ def _mean(results: ev.Results, label: str, metric: str) -> str:
     return cell(row.metrics[metric] if row else None)
 
 
-def _claim(text: str) -> str:
-    return f'<span class="rl-claim">{escape(text)}</span>'
+def _claim(text: str) -> Markup:
+    return render("claims.claim", text=text)
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return f'<div class="rl-scroll rl-claims">{pieces.listed(heads, rows)}</div>'
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    return listed(heads, rows, "rl-scroll rl-claims")

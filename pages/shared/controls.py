@@ -8,6 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import in_words, key_of, problem, t, translated
 from pages.drawing.untrusted import label
 from pages.shared import presets, wording
@@ -212,7 +213,7 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
     letter, names = LETTERS[position], list(rag_core.RECIPES)
     is_open = st.session_state.get("panel") == position
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        untrusted.draw(f'<span class="rl-letter">{untrusted.escape(letter)}</span>')
+        untrusted.draw(render("asking.letter", letter=letter))
         untrusted.choose(
             t("Strategy {number:d}", number=position + 1), names, wording.strategy, f"strategy.{position}",
             index=names.index(DEFAULT_COLUMNS[position]), label_visibility="collapsed", persist_state="session",

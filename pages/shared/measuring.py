@@ -8,17 +8,18 @@ from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
-from pages.drawing import pieces, untrusted
+from pages.drawing import untrusted
+from pages.drawing.fragments import listed, render
 from pages.drawing.translate import declared, plural, problem, t, translated, words_for
-from pages.drawing.untrusted import escape, label
+from pages.drawing.untrusted import Label, label
 from pages.shared import account, controls, corpora, permalink, setups, wording
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
 from rag_core.lab.adding import FileOutcome
-from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.types import spent_so_far
 
 BUILTIN_LABEL = declared("Built-in questions")
@@ -81,7 +82,7 @@ def under_way(kind: JobKind) -> None:
 def _job(job: Job) -> None:
     status = job.status
     began = time.strftime("%H:%M", time.localtime(job.started))
-    title = t("**{title}** · started {began}", title=label(translated(job.title)), began=label(began))
+    title = Label(t("**{title}** · started {began}", title=label(translated(job.title)), began=label(began)))
     key = f"{job.kind}.{job.key}"
     match status.phase:
         case "asking" if not job.stopping:
@@ -123,7 +124,7 @@ def start(kind: JobKind, begin: Callable[[], Job], already: str) -> None:
     before = jobs().all(kind)
     job = started_here(begin())
     if job in before:  # and is drawn already; a rerun would take the toast away
-        st.toast(already)
+        st.toast(label(already))
     else:
         st.rerun()
 
@@ -142,7 +143,7 @@ def _agree(job: Job, bill: ev.CostEstimate) -> None:
         st.session_state[f"{job.kind}.{job.key}.refused"] = problem(error)
 
 
-def _running(job: Job, status: Status, title: str, key: str) -> None:
+def _running(job: Job, status: Status, title: Label, key: str) -> None:
     left = ""
     if status.seconds_left is not None:
         minutes, seconds = divmod(round(status.seconds_left), 60)
@@ -169,7 +170,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
         )
 
 
-def _ended(job: Job, status: Status, title: str, key: str) -> None:
+def _ended(job: Job, status: Status, title: Label, key: str) -> None:
     match status.phase:
         case "done" if job.kind == "index":
             files_added(title, status.files)
@@ -233,7 +234,7 @@ def _judged_by(data: str, split: str) -> str:
         return ""  # measuring shows the error
 
 
-def files_added(title: str, files: Sequence[FileOutcome]) -> None:
+def files_added(title: Label, files: Sequence[FileOutcome]) -> None:
     """Draw a line with the counts, then a table."""
     counted: Counter[str] = Counter(one.status for one in files)
     words = {
@@ -254,38 +255,26 @@ def files_added(title: str, files: Sequence[FileOutcome]) -> None:
     if told:
         untrusted.draw(_outcome_table(sorted(told, key=lambda one: one.status != "failed")))
     if smooth := [one for one in files if one not in told]:
-        others = plural("The other file", "The other {count} files", len(smooth))
         table = _outcome_table(smooth)
-        fold = f'<details class="rl-smooth"><summary>{others}</summary>{table}</details>'
-        untrusted.draw(fold if told else table)
+        untrusted.draw(render("files.others", count=len(smooth), table=table) if told else table)
 
 
-def _outcome_table(files: Sequence[FileOutcome]) -> str:
-    rows = (
+def _outcome_table(files: Sequence[FileOutcome]) -> Markup:
+    rows = [
         (
-            escape(one.name),
-            f'<span class="rl-label {OUTCOME_CSS[one.status]}">{translated(OUTCOMES[one.status])}</span>',
-            _file_notes(one),
+            one.name,
+            render("files.result", css=OUTCOME_CSS[one.status], words=translated(OUTCOMES[one.status])),
+            render("files.notes", reason=_reason(one), documents=one.documents, orders=one.orders, hidden=one.hidden),
         )
         for one in files
-    )
-    heads = (t("File"), t("Result"), t("Why, and what to know"))
-    return f'<div class="rl-files">{pieces.listed(heads, rows)}</div>'
+    ]
+    return listed((t("File"), t("Result"), t("Why, and what to know")), rows, "rl-files")
 
 
-def _file_notes(one: FileOutcome) -> str:
-    notes = []
-    if one.reason:
-        reason = translated(one.reason)
-        if one.status != "failed":
-            reason = t("Not all of it: {reason}", reason=reason)
-        notes.append(escape(f"{reason[:1].upper()}{reason[1:].rstrip('.')}."))
-    if one.documents > 1:
-        notes.append(t("Its {count:d} entries are searched one by one.", count=one.documents))
-    if one.orders:
-        notes.append(f"<b>{escape(translated(GIVES_ORDERS))}</b>")
-    if one.hidden:
-        rows = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
-        title = t("In the file, but not read ({count:d}):", count=len(one.hidden))
-        notes.append(f'{title}<ul class="rl-hidden">{rows}</ul>')
-    return "<br>".join(notes)
+def _reason(one: FileOutcome) -> str:
+    if not one.reason:
+        return ""
+    reason = translated(one.reason)
+    if one.status != "failed":
+        reason = t("Not all of it: {reason}", reason=reason)
+    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}."

@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import PARAMETER, t, translated
+from pages.drawing.untrusted import Label, label
 from pages.shared import corpora, country, setups
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 from pages.shared.live import Comparison
@@ -90,12 +91,12 @@ def unknown(corpus: str) -> list[str]:
     return [t("There are no documents {corpus} here; the built-in ones are searched.", corpus=repr(corpus))]
 
 
-def gone() -> str:
+def gone() -> Label:
     """Why the comparison which an address names cannot be shown."""
     named = [values for name, values in parameters().items() if name.rpartition(".")[2] == "corpus"]
     if not {*chain(*named)} <= {*corpora.names()}:
-        return t("This collection was deleted, and its answers with it.")
-    return t("The comparison at this address is no longer stored on this server. Ask the question again.")
+        return label(t("This collection was deleted, and its answers with it."))
+    return label(t("The comparison at this address is no longer stored on this server. Ask the question again."))
 
 
 def warn() -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated, words_for
-from pages.drawing.untrusted import label, plain
+from pages.drawing.untrusted import Label, label, plain
 from pages.shared import account
 from rag_core.catalog import Preset, presets_of, saved_presets, spelled
 from rag_core.catalog.presets import MOST_LETTERS
@@ -47,9 +47,10 @@ def title(name: str) -> str:
     return translated(TITLES[name]) if name in TITLES else name
 
 
-def helps(presets: tuple[Preset, ...]) -> str:
-    """A line for each, as Markdown."""
-    return "\n\n".join(f"**{label(title(one.name))}**: {label(translated(one.help))}" for one in presets)
+def helps(presets: tuple[Preset, ...]) -> Label:
+    """A line for each."""
+    lines = (f"**{label(title(one.name))}**: {label(translated(one.help))}" for one in presets)
+    return Label("\n\n".join(lines))
 
 
 def choose(recipe: rag_core.Recipe, prefix: str, take: Callable[[rag_core.Setup], None]) -> None:

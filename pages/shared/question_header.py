@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.pieces import dial
+from pages.drawing.fragments import render
 from pages.drawing.translate import language, t, translated
-from pages.drawing.untrusted import escape
 from pages.shared import corpora, country
 from pages.shared.live import Comparison
 from rag_core.language.questions import question_notice
@@ -39,23 +39,15 @@ def draw_notice(triage: rag_core.Triage, *, key: str) -> None:
     found = urgency.urgent_notice(triage, lines)
     if found is None:
         return
-    numbers = "".join(f"<li>{dial(number)}</li>" for number in found.numbers)
     with st.container(key=key):
-        untrusted.draw(
-            f'<div class="rl-urgent rl-{escape(triage.level)}" role="alert" lang="{escape(triage.language)}"><h3>{escape(found.title)}</h3>'
-            f"<p>{escape(found.action)}</p>{numbers and f'<ul>{numbers}</ul>'}"
-            f"<small>{escape(found.reason)} {escape(found.caveat)}</small></div>"
-        )
+        untrusted.draw(render("asking.urgent", triage=triage, notice=found))
         if lines is None:
             country.ask(f"country.{key}")
 
 
-def heading(question: str, look: str = "") -> str:
+def heading(question: str, look: str = "") -> Markup:
     """The question that the results below answer, and what to look for in them; empty where nobody says."""
-    asked = f'<p class="rl-question"><b>{t("Results for:")}</b> {escape(question)}</p>'
-    if look:
-        asked += f'<details class="rl-look"><summary>{t("What to look for")}</summary><p>{escape(look)}</p></details>'
-    return f'<div class="rl-asked">{asked}</div>'
+    return render("asking.heading", question=question, look=look)
 
 
 def choose_view(views: Mapping[str, str], key: str) -> str:

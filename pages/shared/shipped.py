@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.pieces import note
+from pages.drawing.fragments import render
 from pages.drawing.translate import declared, t, translated
-from pages.drawing.untrusted import escape
 from pages.shared import wording
 from rag_core.documents.documents import BUILTIN
 from rag_core.values.places import DATA
@@ -121,16 +121,11 @@ def _best_first() -> list[str]:
     return sorted(known, key=lambda name: (-_score(name)["mean"], name))
 
 
-def _line() -> str:
+def _line() -> Markup:
     measured, names = _measured(), _best_first()
-    about = " ".join(map(translated, (ABOUT, measured["judged_by"], MEANING)))
-    best = ", ".join(f"{escape(wording.strategy(name))} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
-    told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)
-    rows = "".join(
-        f"<tr><td>{escape(wording.strategy(name))}</td><td>{escape(_written(name))}</td></tr>" for name in names
-    )
-    return (
-        f'<details class="rl-shipped"><summary>{told}</summary><table class="rl-table"><thead><tr>'
-        f"<th>{t('Strategy')}</th><th>{t('nDCG@10, mean and 95 % interval')}</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>{note(about)}</details>"
-    )
+    return render(
+        "strategies.measured", count=measured["queries"],
+        best=[(wording.strategy(name), f"{_score(name)['mean']:.2f}") for name in names[:NAMED]],
+        rows=[(wording.strategy(name), _written(name)) for name in names],
+        about=" ".join(map(translated, (ABOUT, measured["judged_by"], MEANING))),
+    )  # fmt: skip

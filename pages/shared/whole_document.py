@@ -8,16 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import t, translated
-from pages.drawing.untrusted import escape
+from pages.drawing.fragments import render
+from pages.drawing.translate import t
 from pages.shared.engine import engine
 from rag_core.documents.documents import BUILTIN
 from rag_core.language.highlight import Segment, highlight
 from rag_core.values.answers import ITEM, lines_as_html
-from rag_core.values.prompt_injection import GIVES_ORDERS, gives_orders
+from rag_core.values.prompt_injection import gives_orders
 
 if TYPE_CHECKING:
     from rag_core.indexing import CorpusIndex
@@ -27,28 +28,24 @@ if TYPE_CHECKING:
 def draw(document: rag_core.Document) -> None:
     """Draw its text, after a remark if it gives orders to language models."""
     quotes = st.query_params.get_all("quote") if document.id == st.query_params.get("document") else []
-    if quotes:
-        untrusted.draw(
-            f'<p class="rl-note"><a href="#quoted">{t("Highlighted: the sentences that the answer rests on")}</a></p>'
-        )
     parts = _parts(document)
     part = _quoted_part(document, parts, quotes)
+    if quotes:
+        untrusted.draw(render("documents.to_quotes"))
     if len(parts) > 1:
         part = st.selectbox(
             t("This document is long; the part shown is"), range(len(parts)), index=part,
             key=f"whole.{document.id}",
             format_func=lambda place: t("{part:,} of {count:,}", part=place + 1, count=len(parts)),
         )  # fmt: skip
-    body = _body(document.title, parts[part], document.language, tuple(quotes))
-    untrusted.draw(_orders(document) + body.replace("<mark>", '<mark id="quoted">', 1))
+    untrusted.draw(_drawn(document, parts[part], quotes, Markup('id="quoted"')))
 
 
-def at_quotes(document: rag_core.Document, quotes: Sequence[str]) -> str:
+def at_quotes(document: rag_core.Document, quotes: Sequence[str]) -> Markup:
     """Its text as HTML; of a very long one, the part with the first quoted sentence."""
     parts = _parts(document)
     part = parts[_quoted_part(document, parts, quotes)]
-    body = _body(document.title, part, document.language, tuple(quotes))
-    return _orders(document) + body.replace("<mark>", '<mark tabindex="-1">', 1)
+    return _drawn(document, part, quotes, Markup('tabindex="-1"'))
 
 
 def find(corpus: str, name: str) -> rag_core.Document | None:
@@ -76,10 +73,12 @@ def _parts(document: rag_core.Document) -> Sequence[str]:
     return parts_of(document) or ("",)
 
 
-def _orders(document: rag_core.Document) -> str:
-    if not gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
-        return ""
-    return f'<p class="rl-orders">{escape(translated(GIVES_ORDERS))}</p>'
+def _drawn(document: rag_core.Document, part: str, quotes: Sequence[str], attribute: Markup) -> Markup:
+    """A part of a document, its first quoted sentence with an attribute to be found by."""
+    body = _body(document.title, part, document.language, tuple(quotes))
+    body = body.replace("<mark>", Markup("<mark {}>").format(attribute), 1)
+    ordered = gives_orders(f"{document.id}\n{document.title}\n{document.text}")
+    return (render("passages.orders") if ordered else Markup()) + body
 
 
 def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequence[str]) -> int:
@@ -93,44 +92,38 @@ def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequ
 
 
 @functools.lru_cache(maxsize=64)  # what moves a slider draws the same drawers again
-def _body(title: str, text: str, language: str, quotes: tuple[str, ...]) -> str:
+def _body(title: str, text: str, language: str, quotes: tuple[str, ...]) -> Markup:
     """A text with its headings and lists, and with quoted sentences highlighted; else as it was written."""
     text = text.removeprefix(f"# {title}").strip()
-    parts = []
+    drawn = Markup()
     for part in re.split(r"^(#{1,6} .*)$", text, flags=re.MULTILINE):
         if part.startswith("#"):
-            parts.append(f"<h4>{escape(part.lstrip('# '))}</h4>")
+            drawn += Markup("<h4>{}</h4>").format(part.lstrip("# "))
         elif part.strip():
             segments = highlight(part.strip(), "", language, quotes)
             marked = [one._replace(matched=one.quoted, quoted=False) for one in segments]
-            parts.append(f'<div class="rl-text">{with_lists(marked)}</div>')
-    return "".join(parts)
+            drawn += Markup('<div class="rl-text">{}</div>').format(with_lists(marked))
+    return drawn
 
 
 Line = list[Segment]
 
 
-def with_lists(segments: Iterable[Segment]) -> str:
+def with_lists(segments: Iterable[Segment]) -> Markup:
     """Segments of a text as HTML that keeps line breaks: <mark> on what matches, <u> on what is quoted."""
-    return lines_as_html(map(_drawn, _lines(segments)))
+    return lines_as_html(map(_marked, _lines(segments)))
 
 
-def _drawn(line: Line) -> tuple[bool, str]:
-    """Whether a line is an item, and its pieces without its dash, which a mark may begin in; escaped and marked."""
+def _marked(line: Line) -> tuple[bool, Markup]:
+    """Whether a line is an item, and its pieces without its dash, which a mark may begin in; marked."""
     found = ITEM.match("".join(piece.text for piece in line))
-    left, drawn = found.end() if found else 0, ""
+    left, drawn = found.end() if found else 0, Markup()
     for piece in line:
         if rest := piece.text[left:]:
-            drawn += _piece(piece._replace(text=rest))
+            shown = Markup("<mark>{}</mark>").format(rest) if piece.matched else rest
+            drawn += Markup("<u>{}</u>").format(shown) if piece.quoted else shown
         left = max(0, left - len(piece.text))
     return found is not None, drawn
-
-
-def _piece(segment: Segment) -> str:
-    text = escape(segment.text)
-    if segment.matched:
-        text = f"<mark>{text}</mark>"
-    return f"<u>{text}</u>" if segment.quoted else text
 
 
 def _lines(segments: Iterable[Segment]) -> list[Line]:

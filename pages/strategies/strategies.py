@@ -3,19 +3,18 @@
 from collections.abc import Mapping
 
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
-from pages.drawing import pieces, untrusted
-from pages.drawing.translate import in_words, t, translated, words_for
-from pages.drawing.untrusted import escape, label
+from pages.drawing import untrusted
+from pages.drawing.fragments import listed, render
+from pages.drawing.translate import in_words, t, translated
+from pages.drawing.untrusted import Label, label
 from pages.shared import claims, presets, shipped
 from pages.shared.controls import preset_column, strategy_of
 from pages.shared.wording import model_calls
 from rag_core.catalog import Control
-from rag_core.explain import stage_title
 from rag_core.explain.flow import outline
-
-KINDS = words_for("stage_kinds_in_diagram")
 
 
 def main() -> None:
@@ -44,7 +43,7 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     strategy = strategy_of(recipe, values)  # a saved preset may no longer fit
     if preset:
         presets.edit(recipe, preset, key)
-    untrusted.draw(_diagram(strategy))
+    untrusted.draw(render("strategies.diagram", name=strategy.name, stages=outline(strategy)))
     left, right = st.columns(2)
     left.markdown(t("**Good for.** {helps}", helps=label(translated(recipe.helps))))
     right.markdown(t("**Not good for.** {hurts}", hurts=label(translated(recipe.hurts))))
@@ -61,22 +60,21 @@ def _strategy(recipe: rag_core.Recipe) -> None:
         st.switch_page("pages/compare/compare.py")
 
 
-def _calls(counted: Mapping[str, int]) -> str:
+def _calls(counted: Mapping[str, int]) -> Label:
     return label(" + ".join(model_calls(purpose, count) for purpose, count in counted.items()))
 
 
-def _controls(recipe: rag_core.Recipe) -> str:
+def _controls(recipe: rag_core.Recipe) -> Markup:
     rows = (
         (
-            f"{escape(translated(control.title))}<br><small>{escape(control.name)}</small>",
-            escape(in_words(control.plain(control.parse(control.default)))),
-            escape(_range(control)),
-            escape(translated(control.help)),
+            render("strategies.control", control=control),
+            in_words(control.plain(control.parse(control.default))),
+            _range(control),
+            translated(control.help),
         )
         for control in recipe.controls
     )
-    heads = (t("Control"), t("Default"), t("Range"), t("What it does"))
-    return f'<div class="rl-scroll">{pieces.listed(heads, rows)}</div>'
+    return listed((t("Control"), t("Default"), t("Range"), t("What it does")), rows, "rl-scroll")
 
 
 def _range(control: Control) -> str:
@@ -143,18 +141,6 @@ def _claims() -> None:
             "frequent in keyword questions; the two columns tell them apart, with the number of questions."
         )
     )
-
-
-def _diagram(strategy: rag_core.Strategy) -> str:
-    steps = ""
-    for stage in outline(strategy):
-        boxes = "".join(
-            f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(translated(stage_title(part.name)))}</b>'
-            f"<small>{escape(translated(part.params))}</small><p>{escape(translated(part.summary))}</p></div>"
-            for part in stage.parts
-        )
-        steps += f'<li><span class="rl-flow-kind">{translated(KINDS[stage.kind])}</span>{boxes}</li>'
-    return f'<ol class="rl-flow" aria-label="{t("Stages of {strategy}", strategy=escape(strategy.name))}">{steps}</ol>'
 
 
 main()

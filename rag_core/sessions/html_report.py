@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from ..catalog import RECIPES, describe_changes
 from ..documents.documents import BUILTIN
@@ -84,7 +84,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters["formatted"] = lambda text: Markup(lists_as_html(bold_as_html(str(escape(_visible(text))))))
+    made.filters["formatted"] = lambda text: lists_as_html(bold_as_html(_visible(text)))
     made.globals |= {
         "dollars": _dollars,
         "doubts": DOUBTS,

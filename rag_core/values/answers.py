@@ -8,6 +8,8 @@ from operator import itemgetter
 from textwrap import shorten
 from typing import Any, Literal, NamedTuple
 
+from markupsafe import Markup, escape
+
 from .message import Message
 
 BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # bold print as Markdown has it, within a line
@@ -21,24 +23,27 @@ def without_bold(text: str) -> str:
     return BOLD.sub(r"\1", text)
 
 
-def bold_as_html(text: str) -> str:
-    """An escaped text with its bold print as HTML."""
-    return BOLD.sub(r"<b>\1</b>", text)
+def bold_as_html(text: object) -> Markup:
+    """A text as HTML, in bold print where Markdown has it."""
+    return Markup(BOLD.sub(r"<b>\1</b>", str(escape(text))))  # noqa: S704  # escaped
 
 
-def lists_as_html(drawn: str) -> str:
+def lists_as_html(drawn: Markup) -> Markup:
     """A text that is HTML already, whose line breaks are those of the text, with its lists as lists."""
     found = ((ITEM.match(line), line) for line in drawn.split("\n"))
     return lines_as_html((marker is not None, line[marker.end() :] if marker else line) for marker, line in found)
 
 
-def lines_as_html(lines: Iterable[tuple[bool, str]]) -> str:
+def lines_as_html(lines: Iterable[tuple[bool, Markup]]) -> Markup:
     """Drawn lines, each with whether it is an item of a list, as HTML for an element that keeps line breaks."""
-    parts = []
+    drawn = Markup()
     for item, group in groupby(lines, key=itemgetter(0)):
         texts = [text for _, text in group]
-        parts.append(f"<ul><li>{'</li><li>'.join(texts)}</li></ul>" if item else "\n".join(texts).strip("\n"))
-    return "".join(parts)
+        if item:
+            drawn += Markup("<ul><li>{}</li></ul>").format(Markup("</li><li>").join(texts))
+        else:
+            drawn += Markup("\n").join(texts).strip("\n")
+    return drawn
 
 
 class Claim(NamedTuple):

@@ -12,7 +12,7 @@ from helpers.in_process import ask, html, press, text
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.drawing.pieces import dial
+from pages.drawing.fragments import dial
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 from rag_core.documents.benchmark import read_builtin
 from rag_core.evaluation import quality_of

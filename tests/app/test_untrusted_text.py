@@ -1,19 +1,25 @@
-"""Foreign text on pages: every way to Streamlit passes one gate, and the gate lets only plain text through."""
+"""Foreign text on pages: every way to Streamlit passes one gate, and the gate lets only plain text through.
+
+That nothing but Markup is drawn as HTML is for mypy to say, and that nothing is made Markup by force for ruff (S704).
+"""
 
 import html
 import re
 import unicodedata
+from types import SimpleNamespace
 
 import plotly.graph_objects as go
 import pytest
 from helpers.looping import for_each
-from helpers.past_the_gate import GATE, Reader
 from helpers.small import ROOT
+from helpers.unlabelled import GATE, Pages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.shared.whole_document import with_lists
 from rag_core.language.highlight import Segment, highlight
 from rag_core.values.answers import lists_as_html
@@ -30,12 +36,20 @@ CASES = st.text(
 fuzzed = settings(derandomize=True, max_examples=150, deadline=None)
 
 
-def test_no_foreign_text_reaches_streamlit_past_the_gate():
+def test_only_labelled_text_is_drawn_as_markdown():
     assert GATE in SOURCES
-    assert Reader(SOURCES).found() == []
+    assert Pages(SOURCES).unlabelled() == []
 
 
-HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untrusted\nfrom pages.drawing.untrusted import escape, label\nfrom pages.drawing.translate import plural, t, translated\n"
+def test_only_literal_messages_may_have_tags():
+    calls = re.findall(r"\btagged\((?!message: str)\s*(.)", "".join(SOURCES.values()))
+    assert set(calls) == {'"'}
+
+
+HEAD = (
+    "import streamlit as st\nfrom pages.drawing import untrusted\nfrom pages.drawing.untrusted import Label, label\n"
+    "from pages.drawing.translate import plural, t, translated\n"
+)
 
 
 @for_each(
@@ -48,8 +62,8 @@ HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untru
         "st.markdown(plural('{count} of {name}', '{count} of {name}', n, name=document.title))",
         "st.markdown(translated(recipe.title))",
         "st.pills('Topic', topics, format_func=translated)",
-        "untrusted.draw(t('<b>{title}</b>', title=label(document.title)))",
         'st.markdown(f"**{title}**")',
+        "st.markdown(Label(document.title))",
         "st.caption(text if text else 'none')",
         "st.tabs([recipe.title for recipe in recipes])",
         "st.pills('Topic', topics)",
@@ -63,24 +77,16 @@ HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untru
         "st.dataframe(rows)",
         "st.html(body)",
         "place.html(f'<b>{text}</b>')",
-        "untrusted.draw(f'<b>{document.title}</b>')",
-        "untrusted.draw(f'<b>{label(document.title)}</b>')",
-        "untrusted.draw('<b>' + document.title + '</b>')",
-        "untrusted.draw(''.join(f'<li>{one}</li>' for one in found))",
-        "st.markdown(escape(text))",
         "st.markdown('x', unsafe_allow_html=True)",
         "st.plotly_chart(figure)",
         "name = document.title\n    st.markdown(name)",
         "name = label(title)\n    name = title\n    st.markdown(name)",
-        "shown = _inner(text)\n    st.markdown(shown)\n\ndef _inner(text):\n    return text.strip()",
-        "untrusted.draw(_row(one))\n\ndef _row(one):\n    return f'<td>{one.title}</td>'",
-        "parts = []\n    parts.append(text)\n    untrusted.draw(''.join(parts))",
+        "st.markdown(_inner(text))\n\ndef _inner(text):\n    return text.strip()",
         "_say(text)\n\ndef _say(what: str):\n    st.markdown(what)",
     ],
 )
 def test_a_text_past_the_gate_is_found(body):
-    found = Reader({"pages.ask.mutant": f"{HEAD}\ndef main():\n    {body}\n"}).found()
-    assert found != []
+    assert Pages({"pages.ask.mutant": f"{HEAD}\ndef main():\n    {body}\n"}).unlabelled() != []
 
 
 @for_each(
@@ -90,11 +96,9 @@ def test_a_text_past_the_gate_is_found(body):
         'st.markdown(f"**{label(title)}**: {count:,} of {len(rows)}")',
         "st.pills('Topic', topics, format_func=label)",
         "st.selectbox('Run', runs, format_func=lambda run: untrusted.plain(run.title))",
-        "untrusted.draw(f'<b>{escape(document.title)}</b>')",
-        "untrusted.draw(''.join(f'<li>{escape(one)}</li>' for one in found))",
         "name = label(title) if title else 'none'\n    st.markdown(name)",
-        "untrusted.draw(_row(one))\n\ndef _row(one):\n    return f'<td>{escape(one.title)}</td>'",
-        "_say(label(text))\n\ndef _say(what: str):\n    st.markdown(what)",
+        "_say(label(text))\n\ndef _say(what: Label):\n    st.markdown(what)",
+        "st.markdown(_inner(text))\n\ndef _inner(text) -> Label:\n    return label(text)",
         "st.dataframe(untrusted.cells(rows))",
         "st.markdown(t('{title} was read {count:,} times', title=label(document.title), count=found))",
         "st.markdown(label(translated(recipe.title)))",
@@ -102,8 +106,7 @@ def test_a_text_past_the_gate_is_found(body):
     ],
 )
 def test_what_passed_the_gate_is_not_reported(body):
-    found = Reader({"pages.ask.fine": f"{HEAD}\ndef main():\n    {body}\n"}).found()
-    assert found == []
+    assert Pages({"pages.ask.fine": f"{HEAD}\ndef main():\n    {body}\n"}).unlabelled() == []
 
 
 def obeyed(text: str) -> list[str]:
@@ -114,10 +117,19 @@ def obeyed(text: str) -> list[str]:
     ]  # fmt: skip
 
 
+def drawn_as_html(body: Markup) -> list[str]:
+    drawn: list[str] = []
+    untrusted.draw(body, SimpleNamespace(html=drawn.append))
+    return drawn
+
+
 @given(CASES)
 @fuzzed
 def test_html_shows_any_text_and_nothing_else(text):
-    escaped = untrusted.escape(text)
+    (drawn,) = drawn_as_html(render("room.line", words=text))
+    before, after = '<p class="rl-room-line">', "</p>"
+    escaped = drawn.removeprefix(before).removesuffix(after)
+    assert f"{before}{escaped}{after}" == drawn
     assert not set("<>\"'") & set(escaped)
     assert html.unescape(escaped) == untrusted.plain(text)
     assert obeyed(escaped) == []
@@ -145,7 +157,6 @@ def test_markdown_shows_any_text_and_nothing_else(text):
 @pytest.mark.parametrize("text", ["k_final", "Hybrid RRF + MMR · λ 0.3", "10:30, 2-3 mg (5 %)", "¿Qué es la RPM?"])
 def test_everyday_text_is_left_as_it_is(text):
     assert untrusted.label(text) == untrusted.plain(text) == text
-    assert untrusted.escape(text) == text
 
 
 @given(CASES)
@@ -182,7 +193,7 @@ def test_lines_with_a_dash_are_items_and_the_others_stay_text():
     assert with_lists([Segment(text, matched=False, quoted=False)]) == (
         "Take with you:<ul><li>your notes</li><li>a towel</li></ul>Ring first."
     )
-    assert lists_as_html("Take:\n\n- <b>notes</b>\n- a towel\n\n-5 °C") == (
+    assert lists_as_html(Markup("Take:\n\n- <b>notes</b>\n- a towel\n\n-5 °C")) == (
         "Take:<ul><li><b>notes</b></li><li>a towel</li></ul>-5 °C"
     )
     text = "Weeks 24 - 28\n-5 °C\n-"

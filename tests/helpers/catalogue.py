@@ -21,7 +21,7 @@ from .small import ROOT
 
 # What takes a literal message -> the place of the message among its arguments
 PLURALS = {"plural": 0, "translate_plural": 1}
-MARKERS = {"t": 0, "declared": 0, "Message": 0, "warn": 0, "_wrong": 1, "translate": 1, **PLURALS}
+MARKERS = {"t": 0, "tagged": 0, "declared": 0, "Message": 0, "warn": 0, "_wrong": 1, "translate": 1, **PLURALS}
 
 
 def messages() -> dict[str, str]:
@@ -30,13 +30,13 @@ def messages() -> dict[str, str]:
 
 
 def _in_templates() -> Iterator[tuple[str, str]]:
-    """The literal messages of the templates that HTML files are made from."""
-    for call, where in _template_calls("say", "say_plural"):
+    """The literal messages of the templates that HTML is made from."""
+    for call, where in _template_calls("say", "say_plural", "t", "tagged", "plural"):
         yield call.args[0].as_const(), where
 
 
 def _template_calls(*names: str) -> Iterator[tuple[nodes.Call, str]]:
-    for file in sorted((ROOT / "rag_core").rglob("templates/*.html")):
+    for file in sorted(file for part in ("rag_core", "pages") for file in (ROOT / part).rglob("templates/*.html")):
         for call in Environment().parse(file.read_text(encoding="utf-8")).find_all(nodes.Call):
             if isinstance(call.node, nodes.Name) and call.node.name in names:
                 yield call, f"{file.relative_to(ROOT)}:{call.lineno}"
@@ -57,7 +57,7 @@ def plurals() -> dict[str, str]:
         place = PLURALS.get(_name(node.func))
         if place is not None and isinstance(one := node.args[place], ast.Constant):
             found[one.value] = node.args[place + 1].value
-    for call, _ in _template_calls("say_plural"):
+    for call, _ in _template_calls("say_plural", "plural"):
         found[call.args[0].as_const()] = call.args[1].as_const()
     return found
 

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pages.compare.answers import _written
-from pages.compare.passages import _doubts
+from pages.compare.passages import doubts
 from rag_core.cli import show
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
@@ -246,9 +246,10 @@ def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(tra
         ("rl-cite rl-doubt", "Open passage 1, unsupported", "1 <small>unsupported</small>"),
         ("rl-cite rl-doubt", "Open passage 1, unclear", "1 <small>unclear</small>"),
     ]
-    notes = _doubts(trace.answer.citations)
-    assert notes.count("Unsupported citation.") == notes.count("Unclear citation.") == 1
-    assert _doubts([Citation(1, "a", "Cats purr.")]) == ""
+    unsupported, unclear = doubts(trace.answer.citations)
+    assert unsupported.startswith("<b>Unsupported citation.</b>")
+    assert unclear.startswith("<b>Unclear citation.</b>")
+    assert list(doubts([Citation(1, "a", "Cats purr.")])) == []
 
 
 def test_bold_print_is_drawn_and_what_is_in_it_escaped():

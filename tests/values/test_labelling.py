@@ -11,7 +11,8 @@ from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS
 
-from pages.compare.passages import _label
+from pages.compare.passages import Shown, ShownPassage
+from pages.drawing.fragments import render
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.doctor import _labels
 from rag_core.lab.lab import Lab
@@ -239,7 +240,8 @@ def test_the_doctor_says_what_labels_passages(lab, embedder, fitted, said):
 def test_the_page_shows_a_missing_label_as_missing_once_the_strategy_is_done():
     for done in (True, False):
         column = SimpleNamespace(settled=done, trace=None)
-        drawn = _label(hit("a"), SimpleNamespace(blind=False, answer=done, column=column))
+        shown = Shown(column, 0, "", blind=False, hits=[hit("a")])
+        drawn = render("passages.label", one=ShownPassage(hit("a"), shown))
         assert ("No label" in drawn) is done
         assert not any(label in drawn for label in ("High", "Medium", "Low"))
 
