@@ -62,7 +62,7 @@ def test_below_an_answer_each_part_has_its_tokens_its_price_and_its_time():
         rag_core.Step("Generate", "answer", {}, State.start("q"), 1.25, (unread,)),
     )
     trace = rag_core.Trace("q", "multi_query", {}, "0" * 12, steps)
-    drawn = costs.paid(column(trace))
+    drawn = str(costs.paid(column(trace)))
     rows = [re.findall(r">([^<>]+)</t[hd]>", "<i>" + row.partition("</i>")[2]) for row in drawn.split("<tr>")[1:]]
     assert rows == [
         ["Rewriting", "400 → 100 tokens", "$0.002000", "0.50 s"],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import ANSWER_MS, ENGLISH, Visit
-from helpers.in_process import ask, fresh, html, press, visitor
+from helpers.in_process import ask, fresh, html, press, text, visitor
 from helpers.source_files import write
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
@@ -106,7 +106,7 @@ def test_documents_deleted_elsewhere_are_missed_by_name(lab, real_home, tmp_path
     assert "Documents to search" not in [one.label for one in visitor().run().selectbox]  # of one
 
     ask(column, QUESTION)
-    assert "Corpus &#x27;ward&#x27; has no index." in html(column)
+    assert "Corpus 'ward' has no index." in text(html(column))
     ask(whole, QUESTION)
     assert [one.value for one in whole.error] == ["There are no documents 'ward' here. Choose others, then press Run."]
     assert HOURS in html(whole)  # from the history, which has not been told

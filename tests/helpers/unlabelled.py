@@ -27,9 +27,8 @@ OPTIONS = {"pills": LABEL, "segmented_control": LABEL, "radio": LABEL, "selectbo
 ONLY_THE_GATE = {"html", "plotly_chart", "iframe", "components", "latex"}
 TABLES = {"dataframe", "table", "data_editor", "json"}
 NUMERIC = tuple("dfgeGE%,")
-SAFE_KINDS = ("int", "float", "bool", "float | None", "Label")
-NUMBERS = {"len", "round", "int", "sum", "float", "abs", "range"}
-KEPT = {"strip", "removeprefix", "removesuffix", "replace", "join", "get", "items", "values", "keys", "lower"}
+SAFE_KINDS = ("int", "float", "bool", "Label")
+NUMBERS = {"len", "int", "range"}
 
 
 class Pages:
@@ -76,7 +75,7 @@ class _Function:
                 self._bound[one.arg] = [ast.Constant(0) if kind in SAFE_KINDS else None]
             for name, value in _bound(ast.walk(function)):
                 self._bound.setdefault(name, []).append(value)
-        self._asked: set[str] = set()
+        self._asked: set[tuple[str, tuple[str, ...]]] = set()
 
     def unsafe(self, call: ast.Call) -> Iterator[ast.AST]:
         if not isinstance(call.func, ast.Attribute) or self._dotted(call.func.value).startswith(
@@ -110,9 +109,9 @@ class _Function:
             return all(self._safe(part, gates) for part in parts)
 
         match one:
-            case ast.Constant() | ast.Compare():
+            case ast.Constant():
                 return True
-            case ast.JoinedStr(values=parts) | ast.BoolOp(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
+            case ast.JoinedStr(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return all_safe(*parts)
             case ast.Dict(values=parts):
                 return all_safe(*parts)
@@ -122,14 +121,14 @@ class _Function:
                 return all_safe(body, orelse)
             case ast.BinOp(left=left, right=right):
                 return all_safe(left, right)
-            case ast.ListComp(elt=each) | ast.GeneratorExp(elt=each) | ast.Starred(value=each):
+            case ast.ListComp(elt=each) | ast.GeneratorExp(elt=each):
                 return all_safe(each)
-            case ast.Subscript(value=value) | ast.NamedExpr(value=value):
+            case ast.Subscript(value=value):
                 return all_safe(value)
             case ast.Name(id=name) if name in self._bound:
-                if name in self._asked:
+                if (key := (name, gates)) in self._asked:
                     return True
-                self._asked.add(name)
+                self._asked.add(key)
                 return all_safe(*self._bound[name])
             case ast.Name() | ast.Attribute():
                 constant = self._pages.constant(self._module, one)
@@ -150,9 +149,8 @@ class _Function:
             return True
         if dotted in (f"{WORDS}.translated", f"{GATE}.Label", "list"):
             return all(self._safe(part, gates) for part in parts)
-        if isinstance(call.func, ast.Attribute) and call.func.attr in KEPT:
-            return all(self._safe(part, gates) for part in (call.func.value, *parts))
-        return False
+        joined = isinstance(call.func, ast.Attribute) and call.func.attr in ("join", "items")
+        return joined and all(self._safe(part, gates) for part in (call.func.value, *parts))
 
     def _through(self, one: ast.AST, gate: str) -> bool:
         return isinstance(one, ast.Call) and self._dotted(one.func) == f"{GATE}.{gate}"
