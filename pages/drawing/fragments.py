@@ -5,7 +5,7 @@ A text that is no Markup is escaped wherever it goes into Markup: in a template 
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -25,9 +25,7 @@ _NUMBER = re.compile(r"(?<!\w)(\*?\d[\d -]+\d)(?!\w)")
 
 def render(macro: str, /, **values: object) -> Markup:
     """What a macro of a template draws: "answer.support" is `support` of answer.html."""
-    file, _, name = macro.partition(".")
-    drawn: Markup = getattr(_environment().get_template(f"{file}.html").module, name)(**values)
-    return drawn
+    return _macro(macro)(**values)
 
 
 def tagged(message: str, /, **fields: object) -> Markup:
@@ -80,9 +78,17 @@ class _JoinedLines(Extension):
 
 
 @functools.cache
+def _macro(macro: str) -> Callable[..., Markup]:
+    file, _, name = macro.partition(".")
+    found: Callable[..., Markup] = getattr(_environment().get_template(f"{file}.html").module, name)
+    return found
+
+
+@functools.cache
 def _environment() -> Environment:
     made = Environment(
-        autoescape=True, extensions=[_JoinedLines], loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined
+        autoescape=True, auto_reload=False, extensions=[_JoinedLines], loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
     )  # fmt: skip
     del made.filters["safe"]  # only Python makes Markup, where ruff finds it
     made.globals |= {

@@ -77,8 +77,11 @@ def _drawn(document: rag_core.Document, part: str, quotes: Sequence[str], attrib
     """A part of a document, its first quoted sentence with an attribute to be found by."""
     body = _body(document.title, part, document.language, tuple(quotes))
     body = body.replace("<mark>", Markup("<mark {}>").format(attribute), 1)
-    ordered = gives_orders(f"{document.id}\n{document.title}\n{document.text}")
+    ordered = _ordered(f"{document.id}\n{document.title}\n{document.text}")
     return (render("passages.orders") if ordered else Markup()) + body
+
+
+_ordered = functools.lru_cache(maxsize=64)(gives_orders)  # a few milliseconds for a long text
 
 
 def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequence[str]) -> int:
