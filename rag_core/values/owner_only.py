@@ -21,6 +21,7 @@ PARTS = {
     "sweeps",
     "history",
     "uploads",
+    "exams",
     "presets.json",
     "forgotten.json",
     "cookie.key",
