@@ -12,22 +12,18 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import declared, plural, problem, t, translated
+from pages.drawing.translate import plural, problem, t
 from pages.drawing.untrusted import escape
-from pages.shared import rooms
-from pages.shared.whole_document import with_lists
-from rag_core.language.highlight import highlight
+from pages.shared import judging, rooms
 from rag_core.sessions.exam.exam import HARM_CHARACTERS, Exam, ExamQuestion
-from rag_core.sessions.panel.room import token_from
 from rag_core.values.errors import PanelError
 from rag_core.values.message import Message
-from rag_core.values.types import Passage, text_key
+from rag_core.values.types import text_key
 
 if TYPE_CHECKING:
     from rag_core.sessions.exam.store import Exams  # with its database library
 
-JOINED, OPEN = "judge.joined", "judge.open"  # the code that was right, and what stands on the page
-GRADES = (declared("No"), declared("In part"), declared("Answers it"))  # by grade
+TICK_S = 5.0  # between two looks at whether there is more to judge
 Place = tuple[int, str]  # of a passage: the number of its question, and its `text_key`
 
 
@@ -60,10 +56,7 @@ class _Open:
 
 def main() -> None:
     """Draw the page."""
-    with st.container(key="judge"):
-        with st.container(key="unseen" if rooms.PARAMETER in st.query_params else "purpose"):
-            st.header(t("Judge what was found"), anchor=False)
-        rooms.come_in(_exam, t("The exam's code"))
+    rooms.page("judge", t("Judge what was found"), t("The exam's code"), _exam)
 
 
 def _exam(code: str) -> None:
@@ -71,26 +64,21 @@ def _exam(code: str) -> None:
     if kept is None:
         st.info(t("There are no exams here: RAG_HISTORY is off."))
         return
-    mine = rooms.token("judge")
-    if st.session_state.get(JOINED) != code:
-        with rooms.guesses().guess(rooms.address()):
-            kept.exam(code)
-        st.session_state.pop(OPEN, None)
-        st.session_state[JOINED] = code
-    held: _Open = st.session_state.get(OPEN) or _opened(kept, kept.exam(code), mine)
-    st.session_state[OPEN] = held
+    mine = rooms.joined("judge", code, lambda _: kept.exam(code))
+    key = f"judge.open.{code}"
+    held: _Open = st.session_state.get(key) or _opened(kept, kept.exam(code), mine)
+    st.session_state[key] = held
     untrusted.draw(f'<p class="rl-room-line">{escape(held.exam.title)}</p>')
     if held.question:
         _ask(kept, held, held.question)
     else:
         _thank(len(held.said))
-    _ways(held)
+        _watch(kept, key, code, mine)
+    _ways(held, key)
 
 
 def _opened(kept: Exams, exam: Exam, mine: str) -> _Open:
-    person = token_from("judge", exam.code, mine)  # as the ticks name this one
-    own = sorted((one for one in kept.ticks(exam.code) if one.person == person), key=lambda one: one.judged)
-    said = {(one.question, one.passage): (one.grade, one.harm) for one in own}
+    said = {(one.question, one.passage): (one.grade, one.harm) for one in kept.own_ticks(exam.code, mine)}
     questions = {one.number: one for one in kept.questions(exam.code)}
     return _Open(exam, questions, said, kept.next(exam.code, mine))
 
@@ -101,6 +89,22 @@ def _thank(judged: int) -> None:
         words = t("Thank you. Nothing is left for you to judge.")
         count = plural("You judged {count:,} passage.", "You judged {count:,} passages.", judged)
     untrusted.draw(f'<p class="rl-asked-room" data-turn="end">{escape(words)}</p><p>{escape(count)}</p>')
+
+
+@st.fragment(run_every=TICK_S)
+def _watch(kept: Exams, key: str, code: str, mine: str) -> None:
+    """Draw the page again once there is something to judge; until then nothing on it moves."""
+    try:
+        found = kept.next(code, mine)
+    except PanelError:  # the exam was deleted
+        st.session_state.pop(key, None)
+        st.rerun()
+    except rag_core.RagError:  # the database does not answer; what is on screen stays
+        st.caption(t("The server does not answer just now. This page tries again by itself."))
+        return
+    if found:
+        st.session_state.pop(key, None)
+        st.rerun()
 
 
 def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:
@@ -114,14 +118,8 @@ def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:
     )
     for rank, passage in enumerate(question.passages, start=1):
         with st.container(border=True, key=f"judged{rank}"):
-            untrusted.draw(_text(passage))
+            untrusted.draw(judging.card(passage))
             _controls(kept, held, (question.number, text_key(passage)), rank)
-
-
-def _text(passage: Passage) -> str:
-    text = with_lists(highlight(passage.text, "", passage.language))
-    title = f'<h3 class="rl-side">{escape(passage.full_title or passage.doc_id)}</h3>'
-    return f'<div lang="{escape(passage.language)}">{title}<div class="rl-text">{text}</div></div>'
 
 
 def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
@@ -131,11 +129,7 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         st.session_state.setdefault(key, value)
     # on the way back and forth they stay as they were left, with what is not stored yet
     change: dict[str, Any] = {"on_change": _tick, "args": (kept, held, place), "persist_state": "page"}
-    st.segmented_control(
-        t("Does passage {number} answer the question?", number=rank), range(len(GRADES))[::-1], key=grade,
-        format_func=lambda one: translated(GRADES[one]), required=True, label_visibility="collapsed",
-        width="stretch", **change,
-    )  # fmt: skip
+    judging.grade(t("Does passage {number} answer the question?", number=rank), grade, required=True, **change)
     if st.toggle(t("Could harm"), key=harms, **change):
         change |= {"max_chars": HARM_CHARACTERS, "height": 68}
         st.text_area(t("How? It counts once you say so."), key=harm, **change)
@@ -144,7 +138,7 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         st.button(t("Try again"), key=f"again.{grade}", on_click=_tick, args=(kept, held, place))
 
 
-def _ways(held: _Open) -> None:
+def _ways(held: _Open, key: str) -> None:
     question, left = held.question, 0
     with st.container(horizontal=True, key="judge-ways"):
         if held.before:
@@ -153,7 +147,7 @@ def _ways(held: _Open) -> None:
             left = sum((question.number, text_key(one)) not in held.said for one in question.passages)
             st.button(
                 t("Next question"), key="judge.next", type="primary", shortcut="N", disabled=left > 0,
-                on_click=st.session_state.pop, args=(OPEN, None),
+                on_click=st.session_state.pop, args=(key, None),
             )  # fmt: skip
     if left:
         st.caption(plural("{count} passage is left.", "{count} passages are left.", left))

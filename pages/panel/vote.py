@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -31,10 +32,7 @@ WORDS = words_for("choices")
 
 def main() -> None:
     """Draw the page."""
-    with st.container(key="vote"):
-        with st.container(key="unseen" if rooms.PARAMETER in st.query_params else "purpose"):
-            st.header(t("Vote on two answers"), anchor=False)
-        rooms.come_in(_room, t("The room's code, as the presenter shows it"))
+    rooms.page("vote", t("Vote on two answers"), t("The room's code, as the presenter shows it"), _room)
 
 
 def _room(code: str) -> None:
@@ -42,11 +40,7 @@ def _room(code: str) -> None:
     if kept is None:
         st.info(t("There are no rooms here: RAG_HISTORY is off."))
         return
-    mine = rooms.token("voter")
-    if st.session_state.get("vote.joined") != code:
-        with rooms.guesses().guess(rooms.address()):
-            kept.join(code, mine)
-        st.session_state["vote.joined"] = code
+    mine = rooms.joined("voter", code, partial(kept.join, code))
     asked = kept.current(code)
     untrusted.draw(f'<p class="rl-room-line">{escape(t("Room {code}", code=code.upper()))}</p>')
     if refused := st.session_state.pop(REFUSED, None):

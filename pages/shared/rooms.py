@@ -5,12 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+import segno
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, t
+from pages.drawing.untrusted import escape
 from pages.shared.cookie import visitor_of
 from pages.shared.engine import engine
 from rag_core.sessions.panel.room import Guesses, Round, token_from
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from rag_core.sessions.panel.store import Rooms
 
 PARAMETER = "room"  # of the addresses of the pages vote and judge
+HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
 
 
 @st.cache_resource(show_spinner=False)
@@ -46,8 +50,15 @@ def guesses() -> Guesses:
     return Guesses()
 
 
-def come_in(draw: Callable[[str], None], asked: str) -> None:
-    """Draw the room or exam whose code is in the address; without one, or with a wrong one, a form that asks for it."""
+def page(name: str, title: str, asked: str, draw: Callable[[str], None]) -> None:
+    """Draw a page made for phones: the room or exam whose code is in the address, else a form in which its code is `asked`."""
+    with st.container(key=name):
+        with st.container(key="unseen" if PARAMETER in st.query_params else "purpose"):
+            st.header(title, anchor=False)
+        _come_in(draw, asked)
+
+
+def _come_in(draw: Callable[[str], None], asked: str) -> None:
     try:
         if code := st.query_params.get(PARAMETER, ""):
             draw(code)
@@ -63,6 +74,32 @@ def come_in(draw: Callable[[str], None], asked: str) -> None:
     if pressed and typed.strip():
         st.query_params[PARAMETER] = typed.strip().upper()
         st.rerun()
+
+
+def joined(role: str, code: str, join: Callable[[str], object]) -> str:
+    """What this browser is known by in a role, once `join`, which raises PanelError for a wrong code, has taken it."""
+    mine = token(role)
+    if st.session_state.get(f"joined.{role}") != code:
+        with guesses().guess(address()):
+            join(mine)
+        st.session_state[f"joined.{role}"] = code
+    return mine
+
+
+def invitation(page: str, code: str) -> str:
+    """The way into a room or exam, for phones: its address, also as a QR code."""
+    address = f"{(st.context.url or '').rstrip('/')}/{page}?{PARAMETER}={code}"
+    picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
+    warning = ""
+    if (urlsplit(address).hostname or HERE[0]) in HERE:
+        told = t(
+            "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
+        )
+        warning = f'<p class="rl-note rl-strong">{escape(told)}</p>'
+    return (
+        f'<div class="rl-room-code"><img src="{escape(picture)}" alt="{escape(t("The address as a QR code"))}">'
+        f"<div><p>{escape(t('Scan this, or open'))} <b>{escape(code)}</b>{escape(address)}</p>{warning}</div></div>"
+    )
 
 
 def address() -> str:

@@ -106,9 +106,7 @@ def export(
     return folder
 
 
-def as_zip(
-    exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], passages: Iterable[Passage]
-) -> bytes:
+def as_zip(exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], passages: Iterable[Passage]) -> bytes:
     """What `export` writes, as one file; raises InputError as it does."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as packed:

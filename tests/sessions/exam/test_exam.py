@@ -196,7 +196,9 @@ def test_forty_phones_at_once_through_two_apps_lose_no_acknowledged_tick(exams, 
     with ThreadPoolExecutor(40) as phones:
         list(phones.map(phone, range(40)))
     assert len(exams.ticks(exam.code)) == 120
-    assert all([one.question for one in exams.own_ticks(exam.code, token)] == [1 + n % 4] * 3 for n, token in enumerate(tokens))
+    assert all(
+        [one.question for one in exams.own_ticks(exam.code, token)] == [1 + n % 4] * 3 for n, token in enumerate(tokens)
+    )
 
 
 def test_a_process_that_is_killed_while_it_judges_loses_no_acknowledged_tick(exams, address, exam):
