@@ -66,14 +66,15 @@ def _exam(code: str) -> None:
         return
     mine = rooms.joined("judge", code, lambda _: kept.exam(code))
     key = f"judge.open.{code}"
-    held: _Open = st.session_state.get(key) or _opened(kept, kept.exam(code), mine)
-    st.session_state[key] = held
+    held: _Open | None = st.session_state.get(key)
+    if held is None or held.question is None:
+        held = st.session_state[key] = _opened(kept, kept.exam(code), mine)
     untrusted.draw(f'<p class="rl-room-line">{escape(held.exam.title)}</p>')
     if held.question:
         _ask(kept, held, held.question)
     else:
         _thank(len(held.said))
-        _watch(kept, key, code, mine)
+        rooms.watch(lambda: kept.next(code, mine) is not None, TICK_S)
     _ways(held, key)
 
 
@@ -89,22 +90,6 @@ def _thank(judged: int) -> None:
         words = t("Thank you. Nothing is left for you to judge.")
         count = plural("You judged {count:,} passage.", "You judged {count:,} passages.", judged)
     untrusted.draw(f'<p class="rl-asked-room" data-turn="end">{escape(words)}</p><p>{escape(count)}</p>')
-
-
-@st.fragment(run_every=TICK_S)
-def _watch(kept: Exams, key: str, code: str, mine: str) -> None:
-    """Draw the page again once there is something to judge; until then nothing on it moves."""
-    try:
-        found = kept.next(code, mine)
-    except PanelError:  # the exam was deleted
-        st.session_state.pop(key, None)
-        st.rerun()
-    except rag_core.RagError:  # the database does not answer; what is on screen stays
-        st.caption(t("The server does not answer just now. This page tries again by itself."))
-        return
-    if found:
-        st.session_state.pop(key, None)
-        st.rerun()
 
 
 def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:

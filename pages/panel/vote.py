@@ -17,7 +17,6 @@ from pages.drawing.untrusted import bold, escape
 from pages.shared import question_header, rooms
 from rag_core.explain import together
 from rag_core.sessions.panel.room import CHOICES, COMMENT_CHARACTERS, Choice, Pair, Round, Vote
-from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
     from rag_core.sessions.panel.store import Rooms  # with its database library
@@ -55,7 +54,8 @@ def _room(code: str) -> None:
         _wait(t("Voting on this question is closed. The next one will appear here by itself."))
     else:
         _ballot(kept, asked, mine)
-    _watch(kept, code, rooms.standing(asked))
+    shown = rooms.standing(asked)
+    rooms.watch(lambda: rooms.standing(kept.current(code)) != shown, TICK_S)
 
 
 def _outcome(kept: Rooms, asked: Round, mine: str) -> None:
@@ -87,20 +87,6 @@ def _preferred(vote: Vote) -> int | Choice:
 
 def _wait(words: str) -> None:
     untrusted.draw(f'<p class="rl-waiting" role="status"><span class="rl-spin"></span><span>{escape(words)}</span></p>')
-
-
-@st.fragment(run_every=TICK_S)
-def _watch(kept: Rooms, code: str, shown: tuple[int, bool, bool]) -> None:
-    """Draw the page again once the room has gone on; until then nothing on it moves."""
-    try:
-        gone_on = rooms.standing(kept.current(code)) != shown
-    except PanelError:
-        gone_on = True  # the room was deleted
-    except rag_core.RagError:  # the database does not answer; what is on screen stays
-        st.caption(t("The server does not answer just now. This page tries again by itself."))
-        return
-    if gone_on:
-        st.rerun()
 
 
 def _ballot(kept: Rooms, asked: Round, mine: str) -> None:

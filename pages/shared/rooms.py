@@ -86,9 +86,27 @@ def joined(role: str, code: str, join: Callable[[str], object]) -> str:
     return mine
 
 
-def invitation(page: str, code: str) -> str:
-    """The way into a room or exam, for phones: its address, also as a QR code."""
-    address = f"{(st.context.url or '').rstrip('/')}/{page}?{PARAMETER}={code}"
+def watch(gone_on: Callable[[], bool], seconds: float) -> None:
+    """Draw the page again once the room or exam has gone on, looked at every so many seconds; until then nothing on it moves."""
+    st.fragment(_look, run_every=seconds)(gone_on)
+
+
+def _look(gone_on: Callable[[], bool]) -> None:
+    try:
+        again = gone_on()
+    except PanelError:
+        again = True  # it was deleted
+    except rag_core.RagError:  # the database does not answer; what is on screen stays
+        st.caption(t("The server does not answer just now. This page tries again by itself."))
+        return
+    if again:
+        st.rerun()
+
+
+def invitation(page: str, code: str, shown_on: str = "") -> str:
+    """The way into a room or exam, for phones: its address, also as a QR code; `shown_on` is the page that draws it, if not the first."""
+    app = (st.context.url or "").rstrip("/").removesuffix(f"/{shown_on}")
+    address = f"{app}/{page}?{PARAMETER}={code}"
     picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
     warning = ""
     if (urlsplit(address).hostname or HERE[0]) in HERE:

@@ -1,10 +1,13 @@
 """Starts work as background jobs: evaluations, sweeps and pooling for an exam, and adding files to a corpus or indexing it in another way."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..catalog import Recipe, StrategySpec, describe
 from ..documents.benchmark import Benchmark
@@ -24,12 +27,14 @@ from ..lab.engines import Engines
 from ..lab.lab import Lab
 from ..sessions.exam.exam import Exam
 from ..sessions.exam.pooling import left_to_pool, pool
-from ..sessions.exam.store import Exams
 from ..values.errors import Stopped, attach_calls_to_errors
 from ..values.message import Message
 from ..values.settings import Settings
 from ..values.types import ModelCall
 from .job import Job, Jobs, RunningMean
+
+if TYPE_CHECKING:
+    from ..sessions.exam.store import Exams  # with its database library
 
 LabOf = Callable[[Callable[[CostEstimate], None]], Lab]
 PARALLEL = 4  # questions asked at the same time when a provider answers

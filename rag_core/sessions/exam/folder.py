@@ -7,9 +7,10 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...documents.benchmark import EXAM
 from ...values.errors import InputError, unwritable
@@ -17,7 +18,9 @@ from ...values.message import Message
 from ...values.owner_only import write_atomically
 from ...values.types import Passage, text_key
 from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Tick, agreement, disputed, qrels
-from .store import Exams
+
+if TYPE_CHECKING:
+    from .store import Exams  # with its database library
 
 SPLIT = "test"
 FOLDERS = "exams"  # in the state folder: exams as they are measured here, written again whenever one is chosen
@@ -120,7 +123,7 @@ def for_measuring(exams: Exams, exam: Exam, home: Path) -> Path:
 
     Drops what was written of exams that are no longer there.
     """
-    drop_written(home, keep={one.code for one in exams.all()})
+    drop_written(home, keep=[one.code for one in exams.all()])
     questions, folder = exams.questions(exam.code), home / FOLDERS / exam.code
     own = [passage for one in questions for passage in one.passages]
     for name, text in _files(exam, questions, exams.ticks(exam.code), own).items():
@@ -128,8 +131,8 @@ def for_measuring(exams: Exams, exam: Exam, home: Path) -> Path:
     return folder
 
 
-def drop_written(home: Path, keep: Collection[str] = ()) -> None:
-    """Delete the folders that `for_measuring` wrote, but for those of some codes."""
+def drop_written(home: Path, keep: Sequence[str] = ()) -> None:
+    """Delete what `for_measuring` wrote, but for exams of some codes; it is written again when one is chosen."""
     for folder in (home / FOLDERS).glob("*"):
         if folder.name not in keep:
             shutil.rmtree(folder, ignore_errors=True)

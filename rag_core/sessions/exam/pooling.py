@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from ...documents.benchmark import Question
 from ...indexing import Progress, no_progress
@@ -15,7 +16,9 @@ from ...values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ...values.message import Message
 from ...values.types import ModelCall
 from .exam import Exam, ExamQuestion
-from .store import Exams
+
+if TYPE_CHECKING:
+    from .store import Exams  # with its database library
 
 
 def left_to_pool(
