@@ -59,9 +59,11 @@ def draw(corpus: str) -> None:
     found = [one for one in kept.all() if one.corpus == corpus]
     for exam in found:
         questions, ticks = kept.questions(exam.code), kept.ticks(exam.code)
-        title = untrusted.label(f"{exam.title} · {_state(Standing.of(exam, questions, ticks))}")
-        mine = st.session_state.get(MADE) == exam.code
-        box = st.expander(title, expanded=mine, key=f"exam.{exam.code}", on_change="rerun")
+        key, made = f"exam.{exam.code}", st.session_state.get(MADE) == exam.code
+        title = exam.title
+        if not st.session_state.get(key, made):  # an open one says it as it changes
+            title = f"{title} · {_state(Standing.of(exam, questions, ticks))}"
+        box = st.expander(untrusted.label(title), expanded=made, key=key, on_change="rerun")
         if box.open:
             with box:
                 _exam(kept, exam, questions, ticks, lab)
@@ -170,7 +172,7 @@ def _exam(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Seq
     mine = kept.is_owner(exam.code, _token())
     pooled = any(one.passages for one in questions)
     if pooled:
-        _progress(kept, exam, bool(disputed(ticks)))
+        _progress(kept, exam, _news(ticks))
         untrusted.draw(rooms.invitation("judge", exam.code, shown_on="documents"))
     _said(kept, exam, questions, ticks, mine=mine)
     if any(one.grade for one in ticks):
@@ -196,11 +198,13 @@ def _exam(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Seq
 
 
 @st.fragment(run_every=TICK_S)
-def _progress(kept: Exams, exam: Exam, settling: bool) -> None:
+def _progress(kept: Exams, exam: Exam, shown: tuple[bool, ...]) -> None:
+    """How far the judges are; draws the page again when there is something new to do."""
     with untrusted.errors():
-        now = Standing.of(exam, kept.questions(exam.code), kept.ticks(exam.code))
-        if now.disputed and not settling:
+        ticks = kept.ticks(exam.code)
+        if _news(ticks) != shown:
             st.rerun()
+        now = Standing.of(exam, kept.questions(exam.code), ticks)
         st.progress(now.complete / now.questions, untrusted.label(_state(now)))
         told = [
             t("{judged:,} of {cards:,} passages judged", judged=now.judged, cards=now.cards),
@@ -209,6 +213,11 @@ def _progress(kept: Exams, exam: Exam, settling: bool) -> None:
         if now.agreement is not None:
             told.append(t("agreement {alpha:.2f} (1: always, 0: by chance; Krippendorff's alpha)", alpha=now.agreement))
         untrusted.say(" · ".join(told))
+
+
+def _news(ticks: Sequence[Tick]) -> tuple[bool, ...]:
+    """Whether there is something to measure, to settle, and to be warned of."""
+    return any(one.grade for one in ticks), bool(disputed(ticks)), any(one.harm for one in ticks)
 
 
 def _said(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], *, mine: bool) -> None:

@@ -74,8 +74,7 @@ def _of_exam(run: ev.RunFolder, results: ev.Results, names: Mapping[str, str]) -
     metric = ev.parse_metric(results.primary)
     left = ev.unjudged(run, metric)
     if left and (said := ev.in_words(results, names)):
-        told = t("{metric}: {said}", metric=wording.metric(metric.name), said=translated(said))
-        untrusted.say(told, st.success)
+        untrusted.say(f"{wording.metric(metric.name)}: {translated(said)}", st.success)
     for label, one in left.items():
         untrusted.say(translated(one.sentence(names[label], wording.metric(metric.name))))
     if any(one.passages for one in left.values()):
