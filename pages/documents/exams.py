@@ -59,14 +59,14 @@ def draw(corpus: str) -> None:
     found = [one for one in kept.all() if one.corpus == corpus]
     for exam in found:
         questions, ticks = kept.questions(exam.code), kept.ticks(exam.code)
-        key, made = f"exam.{exam.code}", st.session_state.get(MADE) == exam.code
-        title = exam.title
-        if not st.session_state.get(key, made):  # an open one says it as it changes
-            title = f"{title} · {_state(Standing.of(exam, questions, ticks))}"
-        box = st.expander(untrusted.label(title), expanded=made, key=key, on_change="rerun")
+        # an expander whose label changes closes
+        made = st.session_state.get(MADE) == exam.code
+        box = st.expander(untrusted.label(exam.title), expanded=made, key=f"exam.{exam.code}", on_change="rerun")
         if box.open:
             with box:
                 _exam(kept, exam, questions, ticks, lab)
+        else:
+            untrusted.say(_state(Standing.of(exam, questions, ticks)))
     box = st.expander(t("A new exam"), expanded=not found, key=f"exam.new.{len(found):d}", on_change="rerun")
     if box.open:
         with box:
@@ -232,12 +232,12 @@ def _said(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Seq
     cards = {(one.number, text_key(each)): (one.text, each) for one in questions for each in one.passages}
     if not places:
         return
-    left = len(disputed(ticks))
-    title = t("Passages to look at: {count} ({left} to settle)", count=len(places), left=left)
-    with st.expander(title, key=f"exam.said.{exam.code}"):
-        st.caption(
-            t("People disagree on them, and then the lower answer counts until you settle it; or one could harm.")
-        )
+    with st.expander(t("Passages to look at"), key=f"exam.said.{exam.code}"):
+        told = t(
+            "People disagree on a passage, and the lower answer counts until you settle it; or they say that it could harm. "
+            "To settle: {left} of {count}.", left=len(disputed(ticks)), count=len(places),
+        )  # fmt: skip
+        untrusted.say(told)
         for place in sorted(places & cards.keys()):
             question, passage = cards[place]
             key = f"settled.{exam.code}.{place[0]:d}.{place[1]}"

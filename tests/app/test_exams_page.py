@@ -110,7 +110,7 @@ def test_an_owner_makes_an_exam_and_its_passages_are_found(page):
     assert (exam.title, exam.corpus, exam.depth) == ("Our <leaflets>", CORPUS, 5)
     assert [one.text for one in exams().questions(exam.code)] == [*QUESTIONS]
     assert all(one.passages for one in exams().questions(exam.code))
-    assert "Our <leaflets> · 0 of 3 questions judged" in told(page)
+    assert "0 of 3 questions judged" in told(page)
     assert "documents/judge" not in told(page)
     assert f"/judge?room={exam.code}" in told(page)
     assert "passages judged · 0 people" in told(page)
@@ -158,9 +158,9 @@ def test_judged_disputed_settled_measured_and_deleted(page, home):
     judge(exam, people=2)
     cards = sum(len(one.passages) for one in exams().questions(exam.code))
     page.run()
-    assert f"Passages to look at: {cards} ({cards} to settle)" in told(page)
+    assert f"To settle: {cards} of {cards}." in told(page)
     assert settle(page, 2) == [2]
-    assert f"({cards - 1} to settle)" in told(page)
+    assert f"To settle: {cards - 1} of {cards}." in told(page)
     assert settle(page, 1) == [1]  # a slip is put right
     assert "3 of 3 questions judged" in told(page)
     assert "2 people · agreement" in told(page)
@@ -204,7 +204,7 @@ def test_what_could_harm_is_shown_with_the_comment(page):
     first = exams().questions(exam.code)[0]
     exams().tick(exam.code, new_token(), 1, text_key(first.passages[0]), 0, "Three weeks is <wrong>.")
     page.run()
-    assert "Passages to look at: 1 (0 to settle)" in told(page)
+    assert "To settle: 0 of 1." in told(page)
     assert "No · Could harm: Three weeks is <wrong>." in told(page)
 
 
