@@ -246,13 +246,12 @@ def _said(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Seq
             with st.container(border=True, key=f"card.{key}"):
                 untrusted.say(question, st.markdown)
                 untrusted.draw(judging.card(passage))
-                for one in said[place]:
-                    if one.person != OWNER:
-                        untrusted.say(
-                            f"{judging.words(one.grade)} · {t('Could harm')}: {one.harm}"
-                            if one.harm
-                            else judging.words(one.grade)
-                        )
+                people = [one for one in said[place] if one.person != OWNER]
+                answers = ", ".join(judging.words(one.grade) for one in people)
+                untrusted.say(t("People said: {answers}", answers=answers))
+                for one in people:
+                    if one.harm:
+                        untrusted.say(t("Could harm: {how}", how=one.harm), st.warning)
                 judging.grade(
                     t("What counts"), key, required=own is not None, disabled=not mine,
                     on_change=_do, args=(functools.partial(_settle, kept, exam, place, key),),

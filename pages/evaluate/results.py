@@ -75,9 +75,10 @@ def _of_exam(run: ev.RunFolder, results: ev.Results, names: Mapping[str, str]) -
     left = ev.unjudged(run, metric)
     if left and (said := ev.in_words(results, names)):
         untrusted.say(f"{wording.metric(metric.name)}: {translated(said)}", st.success)
-    for label, one in left.items():
+    lacking = {label: one for label, one in left.items() if one.passages}
+    for label, one in lacking.items():
         untrusted.say(translated(one.sentence(names[label], wording.metric(metric.name))))
-    if any(one.passages for one in left.values()):
+    if lacking:
         asked = {"view": "exam", "corpus": corpora.title(run.judged.exam_of)}
         st.page_link("pages/documents/documents.py", label=t("Have more of them judged"), query_params=asked)
 

@@ -205,7 +205,8 @@ def test_what_could_harm_is_shown_with_the_comment(page):
     exams().tick(exam.code, new_token(), 1, text_key(first.passages[0]), 0, "Three weeks is <wrong>.")
     page.run()
     assert "To settle: 0 of 1." in told(page)
-    assert "No · Could harm: Three weeks is <wrong>." in told(page)
+    assert "People said: No" in told(page)
+    assert "Could harm: Three weeks is <wrong>." in told(page)
 
 
 def test_finding_passages_goes_on_after_a_crash_and_adds_a_later_strategy(page):

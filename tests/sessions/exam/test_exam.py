@@ -1,9 +1,11 @@
 """Exams: questions read, passages pooled, judged by several people at once, and measured as any BEIR folder."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,14 +17,14 @@ from sqlalchemy import text
 
 import rag_core
 from rag_core.documents.benchmark import read_beir
-from rag_core.evaluation import build_strategies, open_judged, unjudged
+from rag_core.evaluation import RunFolder, build_strategies, open_judged, unjudged
 from rag_core.evaluation.metrics import parse_metric
 from rag_core.evaluation.once import evaluate
 from rag_core.lab.lab import Lab
 from rag_core.runtime.run import Run
 from rag_core.sessions.exam import store
 from rag_core.sessions.exam.exam import OWNER, Draft, Exam, Tick, agreement, disputed, grades, read_drafts
-from rag_core.sessions.exam.folder import Standing, export
+from rag_core.sessions.exam.folder import Standing, as_zip, drop_written, export, for_measuring
 from rag_core.sessions.exam.pooling import left_to_pool, pool
 from rag_core.sessions.exam.store import Exams
 from rag_core.sessions.history import schema
@@ -315,6 +317,29 @@ def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled
     assert left["bm25"].passages == 4  # BM25 returns five passages a question, and three are judged
     assert left["bm25"].mean == pytest.approx(scores["bm25"])
     assert left["bm25"].mean <= left["bm25"].at_most <= 1
+    assert unjudged(RunFolder.open(results.run.folder), parse_metric("ndcg@5")) == left  # as Evaluate opens it
+
+
+def test_an_exam_is_packed_as_exported_and_written_to_be_measured_until_it_is_gone(own, lab, pooled, tmp_path):
+    for asked in own.questions(pooled.code):
+        own.tick(pooled.code, new_token(), asked.number, text_key(asked.passages[0]), 2)
+    parts = pooled, own.questions(pooled.code), own.ticks(pooled.code), [*lab.passages.values()]
+    folder = export(*parts, tmp_path / "exam")
+    with zipfile.ZipFile(io.BytesIO(as_zip(*parts))) as packed:
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
+        assert {name: packed.read(name) for name in packed.namelist()} == files
+    written = for_measuring(own, pooled, tmp_path)
+    judged = read_beir(written, "test")
+    assert judged.name == pooled.title
+    assert judged.qrels == read_beir(folder, "test").qrels
+    other = own.make(lab.corpus, ASKED)
+    own.forget([pooled.code])
+    own.add_found(other.code, 1, [CATS], ["bm25"])
+    own.tick(other.code, new_token(), 1, text_key(CATS), 1)
+    for_measuring(own, other, tmp_path)
+    assert not written.exists()
+    drop_written(tmp_path)
+    assert [*(tmp_path / "exams").iterdir()] == []
 
 
 def test_known_questions_nearly_equal_to_the_exams_are_left_out_when_it_is_measured(lab):
