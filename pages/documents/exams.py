@@ -75,7 +75,7 @@ def draw(corpus: str) -> None:
 
 def _state(now: Standing) -> str:
     if not now.pooled:
-        return t("no passages found yet")
+        return t("No passages have been found yet.")
     return t("{complete} of {count} questions judged", complete=now.complete, count=now.questions)
 
 
@@ -185,6 +185,8 @@ def _exam(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Seq
             )  # fmt: skip
     elif pooled:
         st.caption(t("It can be measured once somebody says that a passage answers a question, fully or in part."))
+    else:
+        st.caption(t("No passages have been found yet."))
     _more(kept, exam, questions)
     if mine:
         with st.popover(t("Delete this exam")):

@@ -21,7 +21,7 @@ PARTS = {
     "sweeps",
     "history",
     "uploads",
-    "exams",
+    "measured-exams",
     "presets.json",
     "forgotten.json",
     "cookie.key",

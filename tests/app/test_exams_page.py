@@ -174,7 +174,7 @@ def test_judged_disputed_settled_measured_and_deleted(page, home):
 
     data = measuring_on(exam)
     assert data.selectbox(key="run.data").value == f"Exam {exam.code}: leaflets"
-    folder = home / "exams" / exam.code
+    folder = home / "measured-exams" / exam.code
     assert {one.name for one in folder.iterdir()} >= {"queries.jsonl", "corpus.jsonl", "exam.toml", "qrels"}
 
     press(page, "Delete it for good")
@@ -247,7 +247,7 @@ def test_while_passages_are_found_the_page_shows_how_far_and_stops_it(page, monk
     press(page, "Make the exam")
     (job,) = measuring.jobs().all("pool")
     assert "Passages for leaflets" in told(page)
-    assert "no passages found yet" in told(page)
+    assert "No passages have been found yet." in told(page)
     assert "Find their passages" not in labels(page)
     press(page, "Stop")
     held.set()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .store import Exams  # with its database library
 
 SPLIT = "test"
-FOLDERS = "exams"  # in the state folder: exams as they are measured here, written again whenever one is chosen
+FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here, written again whenever one is chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ def for_measuring(exams: Exams, exam: Exam, home: Path) -> Path:
 
 def drop_written(home: Path, keep: Sequence[str] = ()) -> None:
     """Delete what `for_measuring` wrote, but for exams of some codes; it is written again when one is chosen."""
-    for folder in (home / FOLDERS).glob("*"):
-        if folder.name not in keep:
-            shutil.rmtree(folder, ignore_errors=True)
+    for file in (home / FOLDERS).glob(f"*/{EXAM}"):
+        if file.parent.name not in keep:
+            shutil.rmtree(file.parent, ignore_errors=True)
 
 
 def _files(

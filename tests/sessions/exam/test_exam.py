@@ -320,26 +320,30 @@ def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled
     assert unjudged(RunFolder.open(results.run.folder), parse_metric("ndcg@5")) == left  # as Evaluate opens it
 
 
-def test_an_exam_is_packed_as_exported_and_written_to_be_measured_until_it_is_gone(own, lab, pooled, tmp_path):
-    for asked in own.questions(pooled.code):
-        own.tick(pooled.code, new_token(), asked.number, text_key(asked.passages[0]), 2)
-    parts = pooled, own.questions(pooled.code), own.ticks(pooled.code), [*lab.passages.values()]
+def judged_exam(exams: Exams, title: str) -> Exam:
+    """An exam with one passage that answers its first question."""
+    made = exams.make("pets", ASKED, title=title)
+    exams.add_found(made.code, 1, [CATS, DOGS], ["bm25"])
+    exams.tick(made.code, new_token(), 1, text_key(CATS), 2)
+    return made
+
+
+def test_an_exam_is_packed_as_exported_and_written_to_be_measured_until_it_is_gone(own, tmp_path):
+    exam, other = judged_exam(own, "Pets"), judged_exam(own, "Other pets")
+    parts = exam, own.questions(exam.code), own.ticks(exam.code), [CATS, DOGS, FISH]
     folder = export(*parts, tmp_path / "exam")
     with zipfile.ZipFile(io.BytesIO(as_zip(*parts))) as packed:
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
         assert {name: packed.read(name) for name in packed.namelist()} == files
-    written = for_measuring(own, pooled, tmp_path)
+    written = for_measuring(own, exam, tmp_path)
     judged = read_beir(written, "test")
-    assert judged.name == pooled.title
-    assert judged.qrels == read_beir(folder, "test").qrels
-    other = own.make(lab.corpus, ASKED)
-    own.forget([pooled.code])
-    own.add_found(other.code, 1, [CATS], ["bm25"])
-    own.tick(other.code, new_token(), 1, text_key(CATS), 1)
+    assert (judged.name, judged.exam_of) == ("Pets", "pets")
+    assert judged.qrels == read_beir(folder, "test").qrels == {"q001": {text_key(CATS): 2}}
+    own.forget([exam.code])
     for_measuring(own, other, tmp_path)
     assert not written.exists()
     drop_written(tmp_path)
-    assert [*(tmp_path / "exams").iterdir()] == []
+    assert [*(tmp_path / "measured-exams").iterdir()] == []
 
 
 def test_known_questions_nearly_equal_to_the_exams_are_left_out_when_it_is_measured(lab):
