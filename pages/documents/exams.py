@@ -81,7 +81,9 @@ def _state(now: Standing) -> str:
 
 def _new(kept: Exams, corpus: str) -> None:
     turn = st.session_state.setdefault(ROUND, 0)  # counts exams, so that each begins with empty boxes
-    title = st.text_input(t("Name of the exam"), key=f"exam.title.{turn:d}", placeholder=corpora.title(corpus))
+    title = st.text_input(
+        t("Name of the exam"), key=f"exam.title.{turn:d}", placeholder=untrusted.plain(corpora.title(corpus))
+    )
     drafts = _drafts(corpus, turn)
     if drafts:
         pairs = shipped.results().comparisons
