@@ -11,11 +11,14 @@ from .catalog.setup import set_up as set_up
 from .documents.documents import Document as Document
 from .evaluation.once import evaluate as evaluate
 from .evaluation.once import sweep as sweep
+from .evaluation.results import Results as Results
+from .evaluation.sweep import SweepResult as SweepResult
 from .explain.fate import fates as fates
 from .hybrid_rrf import mmr_select as mmr_select
 from .hybrid_rrf import process_hybrid_rrf_query as process_hybrid_rrf_query
 from .hybrid_rrf import reciprocal_rank_fusion as reciprocal_rank_fusion
 from .hybrid_rrf import retrieve_hybrid_rrf as retrieve_hybrid_rrf
+from .indexing.build import Report as Report
 from .lab.lab import Lab as Lab
 from .lab.opening import index as index
 from .lab.opening import open_lab as open_lab

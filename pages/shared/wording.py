@@ -4,6 +4,7 @@ import logging
 
 import rag_core
 from pages.drawing.translate import LANGUAGES, plural, t, translated, words_for
+from rag_core.values.errors import StorageError, in_our_words, whose_fault
 from rag_core.values.pricing import Price
 
 FRESH_MONTHS = 6  # of an older price it is said how old it is
@@ -78,19 +79,23 @@ def unforeseen(error: Exception) -> rag_core.RagError:
     if isinstance(error, rag_core.RagError):
         return error
     _log.error("An unexpected error", exc_info=error)
-    what = _unexpected(error)
-    return rag_core.RagError(what, rag_core.Message("This is a bug; please report it with the server's log."))
+    known = in_our_words(error)
+    if isinstance(known, StorageError):
+        return known
+    step = whose_fault(error) or rag_core.Message("This is a bug; please report it with the server's log.")
+    return rag_core.RagError(_unexpected(error), step)
 
 
 def reason(error: rag_core.RagError) -> str:
     """What went wrong, without the strategy and stage: what shows it says those."""
     cause = error.__cause__
-    if isinstance(cause, rag_core.RagError):
-        return cause.message
-    return error.message if cause is None else _unexpected(cause)
+    if not isinstance(cause, Exception):
+        return error.message
+    known = in_our_words(cause)
+    return known.message if known is cause or isinstance(known, StorageError) else _unexpected(cause)
 
 
-def _unexpected(error: BaseException) -> rag_core.Message:
+def _unexpected(error: Exception) -> rag_core.Message:
     if told := " ".join(str(error).split()):
         return rag_core.Message("Something unexpected went wrong: {reason}", reason=told)
     return rag_core.Message("Something unexpected went wrong.")

@@ -26,7 +26,7 @@ def evaluate(
     data: str | Path = BUILTIN_DATA,
     *,
     split: str = "test",
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     baseline: str = "",
     depth: int | None = None,
     progress: Progress = no_progress,
@@ -49,7 +49,8 @@ def evaluate(
     """
     names = [strategies] if isinstance(strategies, str) else strategies
     chosen = build_strategies(names if isinstance(names, Mapping) else {one: one for one in names}, depth)
-    measured, judged = choose_metrics(metrics, depth), read_judged(str(data), split, lab.settings)
+    measured = choose_metrics([metrics] if isinstance(metrics, str) else metrics, depth)
+    judged = read_judged(str(data), split, lab.settings)
     if baseline and baseline not in chosen:
         raise ConfigError(f"The baseline {baseline!r} is not measured.", f"Choose {', '.join(chosen)}.")
     _check_documents(lab, judged, data)

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from ..values.errors import DataError, RagError
 from ..values.message import Message
 from ..values.trace import Step, Trace
-from ..values.types import Cost, ModelCall, Passage, document_ids, token_counts
+from ..values.types import Cost, Hit, ModelCall, Passage, document_ids, token_counts
 
 JudgedIds = Callable[[Iterable[Passage]], tuple[str, ...]]
 
@@ -72,6 +72,7 @@ class Record:
     """One question put to one strategy; `error` says why it failed or was stopped, else it is empty.
 
     `calls` are those of this attempt, `earlier` those of attempts that failed before it: all were paid for.
+    `scores` are those of `ranked`, each of the document's best passage; empty where they are not known, as in a run file.
     """
 
     question: str
@@ -80,6 +81,7 @@ class Record:
     warnings: tuple[str, ...] = ()
     error: str = ""
     earlier: tuple[Calls, ...] = ()
+    scores: tuple[float, ...] = ()
 
     @property
     def ranked(self) -> tuple[str, ...]:
@@ -105,7 +107,9 @@ class Record:
     @classmethod
     def of(cls, question: str, trace: Trace, judged_ids: JudgedIds = document_ids) -> Record:
         """`judged_ids` names what is judged of passages, as `Benchmark.judged_ids` does."""
-        return cls(question, tuple(_stages(trace.steps, judged_ids)), _summed(trace.calls), trace.warnings)
+        stages, calls = tuple(_stages(trace.steps, judged_ids)), _summed(trace.calls)
+        scores = _judged(next(iter(trace.final.rankings), ()), judged_ids).values()
+        return cls(question, stages, calls, trace.warnings, scores=tuple(scores))
 
     @classmethod
     def failed(cls, question: str, error: RagError) -> Record:
@@ -128,11 +132,20 @@ def _stages(steps: Sequence[Step], judged_ids: JudgedIds) -> Iterator[StageRecor
                 ranking.query.origin,
                 ranking.retriever,
                 ranking.query.text,
-                judged_ids(hit.passage for hit in ranking),
+                tuple(_judged(ranking, judged_ids)),
             )
             for ranking in step.after.rankings
         )
         yield StageRecord(step.stage, step.kind, step.seconds, lanes)
+
+
+def _judged(hits: Iterable[Hit], judged_ids: JudgedIds) -> dict[str, float]:
+    """What is judged of a ranking, best first, with the score of its best passage."""
+    found: dict[str, float] = {}
+    for hit in hits:
+        for name in judged_ids([hit.passage]):
+            found.setdefault(name, float(hit.score))  # a stage's own may be of numpy
+    return found
 
 
 def _summed(calls: Sequence[ModelCall]) -> tuple[Calls, ...]:

@@ -144,13 +144,15 @@ class Results(Stored):
         return {one.id: dict(self.run.judged.qrels[one.id]) for one in self.run.judged.measured}
 
     def runs(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Label -> question -> document -> 1 / rank, likewise."""
-        found: dict[str, dict[str, dict[str, float]]] = {label: {} for label in self.run.labels}
-        for label, records in self.run.records.items():
-            for question, one in records.items():
-                if not one.error:
-                    found[label][question] = {name: 1 / rank for rank, name in enumerate(one.ranked, 1)}
-        return found
+        """Label -> question -> document -> score, likewise, without the questions that failed.
+
+        Tools sort by score: one that does not fall, after a tie or a stage that reorders, is lowered to just below the
+        one before. In a run that an older version began, without scores, it is 1 / rank.
+        """
+        return {
+            label: {name: _falling(one) for name, one in records.items() if not one.error}
+            for label, records in self.run.records.items()
+        }
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -205,6 +207,16 @@ def in_words(results: Results, names: Mapping[str, str]) -> Message | None:
     if not close:
         return ahead
     return Message.joined([ahead, Message("It is not told apart from {others}.", others=close)], " ")
+
+
+def _falling(record: Record) -> dict[str, float]:
+    """Document -> score, each below the one before also in 32 bits, which trec_eval reads."""
+    scores = record.scores or [1 / rank for rank in range(1, len(record.ranked) + 1)]
+    found: dict[str, float] = {}
+    last = math.inf
+    for name, score in zip(record.ranked, scores, strict=True):
+        last = found[name] = min(score, float(np.nextafter(np.float32(last), np.float32(-math.inf))))
+    return found
 
 
 def stored_results(run: RunFolder) -> Results | None:

@@ -91,7 +91,10 @@ def read_path(
         if file.suffix.lower() in SUFFIXES:
             known.append((name, file))
         elif file.name == BESIDE:
-            _add_asked(reading, name, file)
+            try:
+                reading.asked[name] = read_beside(file, name)
+            except DataError as error:
+                reading.failed.append((name, _without_folder(error.message, file)))
         elif name != PROFILE_FILE:
             kind = file.suffix or Message("a file without extension")
             reading.skipped.append((name, Message("{kind} is not supported", kind=kind)))
@@ -143,13 +146,6 @@ def _from_llama_index(given: LlamaDocument) -> Document:
     language = known.get("language") or language_of(given.text)
     own = metadata_of(known, ("title", "language"))
     return Document(given.doc_id, str(title), str(language), given.text, metadata=own)
-
-
-def _add_asked(reading: SourceFiles, name: str, file: Path) -> None:
-    try:
-        reading.asked[name] = read_beside(file, name)
-    except DataError as error:
-        reading.failed.append((name, _without_folder(error.message, file)))
 
 
 def _without_folder(reason: str, file: Path) -> str:

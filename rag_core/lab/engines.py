@@ -74,13 +74,10 @@ class PaidModels:
             if name == OFFLINE_MODEL:
                 found.pop(role, None)
             elif name:
-                found[role] = self._provided(server_of, name)
+                if not self._settings.asks_provider(server_of):
+                    raise SettingsError(Message("The model {name} needs a provider.", name=name), NEEDS)
+                found[role] = self.load(server_of, name)
         return found
-
-    def _provided(self, role: Role, name: str) -> LlamaLlm:
-        if not self._settings.asks_provider(role):
-            raise SettingsError(Message("The model {name} needs a provider.", name=name), NEEDS)
-        return self.load(role, name)
 
     def load(self, role: Role, name: str) -> LlamaLlm:
         """A model of a role's server; it and its connections are kept between calls."""

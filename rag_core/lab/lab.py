@@ -74,6 +74,9 @@ class Lab:
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[tuple[object, ...], Any]] = {}
 
+    def __repr__(self) -> str:
+        return f"<Lab of corpus {self.corpus!r}{f' where {self.where}' if self.where else ''}>"
+
     @property
     def engine(self) -> dict[str, str | None]:
         """Everything that can change a result, by name, as traces carry it."""
@@ -298,15 +301,12 @@ class Lab:
 
     def _known_questions(self, index: CorpusIndex) -> AskedIndex | None:
         """The questions that the passages are known to answer, kept until those or the index change."""
-        return self._once(
-            "asked",
-            (index, asked_state(self.settings, self.corpus)),
-            lambda: self._open_asked(index),
-        )
 
-    def _open_asked(self, index: CorpusIndex) -> AskedIndex | None:
-        asked = open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught)
-        return asked.unlike(self.unasked) if asked and self.unasked else asked
+        def make() -> AskedIndex | None:
+            asked = open_asked(self.settings, self.corpus, index, self.engines, taught=self.taught)
+            return asked.unlike(self.unasked) if asked and self.unasked else asked
+
+        return self._once("asked", (index, asked_state(self.settings, self.corpus)), make)
 
     def _llms(self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
@@ -317,7 +317,7 @@ class Lab:
         return {**dict.fromkeys(ROLES, offline), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
-        """One strategy on one question, with controls and more (`set_up`); raises RagError."""
+        """One strategy on one question; `values` are controls, `where`, `model`, ... (`set_up`); raises RagError."""
         (outcome,) = collect(self.stream(question, [set_up(strategy, **values)]))
         return _trace(outcome)
 

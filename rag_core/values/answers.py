@@ -165,7 +165,8 @@ class Answer:
     sentences: tuple[Grounded, ...] = ()
 
     def __repr__(self) -> str:
-        kind = f"abstained: {self.reason}" if self.abstained else f"{len(self.citations)} citations"
+        reason = shorten(self.reason, 80, placeholder="…")
+        kind = f"abstained: {reason}" if self.abstained else f"{len(self.citations)} citations"
         return f"<Answer, {kind}: {shorten(self.text, 80, placeholder='…')!r}>"
 
     @property

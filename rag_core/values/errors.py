@@ -153,22 +153,21 @@ def in_our_words(error: Exception) -> RagError:
             Message("{file} cannot be used: {reason}.", file=what, reason=error.strerror or error),
             Message("Free disk space or make the folder writable, then try again."),
         )
-    step = Message("This is a bug; please report it with this message.")
-    if theirs := _raised_by(error):
-        step = Message("The fault is in {package}, which is not part of the lab.", package=theirs)
+    step = whose_fault(error) or Message("This is a bug; please report it with this message.")
     return RagError(f"{type(error).__name__}: {error}", step)
 
 
-def _raised_by(error: Exception) -> str:
-    """The package of others that raised an error, such as a strategy's; empty for ours, and for a library that we called."""
+def whose_fault(error: Exception) -> str:
+    """Where the code of others, such as a strategy, raised an error, as a next step; empty for ours, and for a library that we called."""
     plugins = {one.module.partition(".")[0] for one in entry_points(group="rag_core.strategies")}
-    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
         if package in ("rag_core", "pages"):
             break
         library = package in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
         if package in plugins or not library:
-            return package
+            at = {"package": package, "file": Path(frame.f_code.co_filename).name, "line": line}
+            return Message("The fault is in {package} ({file}, line {line}), which is not part of the lab.", **at)
     return ""
 
 

@@ -259,6 +259,9 @@ class Ranking:
     def scale(self) -> Scale | None:
         return self.hits[0].scale if self.hits else None
 
+    def __repr__(self) -> str:
+        return f"<Ranking for {self.query.text!r}: {', '.join(f'{hit.id!r} {hit.score:.4g}' for hit in self.hits) or 'none'}>"
+
     def __len__(self) -> int:
         return len(self.hits)
 

@@ -1,5 +1,6 @@
 """Compare with a model server: columns that fail, prompts that are edited, and questions with private data."""
 
+import errno
 import json
 from collections.abc import Callable
 from html import unescape
@@ -108,9 +109,27 @@ def test_an_unexpected_error_is_told_without_its_class_and_logged(caplog):
     assert str(told).startswith("Something unexpected went wrong: 'weights'")
     assert "KeyError" in caplog.text
     assert str(wording.unforeseen(RuntimeError()).message) == "Something unexpected went wrong."
+    with pytest.raises(rag_core.ConfigError) as ours:
+        rag_core.set_up("bm52")
+    assert wording.unforeseen(ours.value) is ours.value
     failed = rag_core.RagError("bm25: stage Broken failed: RuntimeError: no such thing")
     failed.__cause__ = RuntimeError("no such thing")
     assert wording.reason(failed) == "Something unexpected went wrong: no such thing"
+
+
+def test_the_fault_of_a_disk_or_of_other_code_is_not_called_a_bug():
+    full = OSError(errno.ENOSPC, "No space left on device", "/x")
+    assert str(wording.unforeseen(full)).startswith("/x cannot be used: No space left on device. Free disk space")
+    with pytest.raises(ZeroDivisionError) as theirs:
+        1 / 0  # noqa: B018
+    assert "bug" in str(wording.unforeseen(KeyError("x")))
+    where = f"{__name__} (test_failed_columns.py, line {theirs.value.__traceback__.tb_lineno})"
+    told = wording.unforeseen(theirs.value)
+    assert told.message == "Something unexpected went wrong: division by zero"
+    assert told.next_step == f"The fault is in {where}, which is not part of the lab."
+    failed = rag_core.StageError("mine", "Broken", full)
+    failed.__cause__ = full
+    assert wording.reason(failed) == "/x cannot be used: No space left on device."
 
 
 MINE = "In one sentence: {question}\n\n{sources}"

@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 import pytest
+import typer
 from helpers.small import ROOT
 from llama_index.vector_stores.chroma import ChromaVectorStore
 
 import rag_core
+from rag_core.cli.app import app
 from rag_core.evaluation import once
 from rag_core.indexing.chroma import FOLDER
 from rag_core.testing import check_stage, check_strategy
@@ -30,6 +33,25 @@ def blocks(page: str) -> list[str]:
 
 
 WRITTEN = [page for page in PAGES if blocks(page)]
+
+
+def commands(page: str) -> list[str]:
+    shown = re.findall(r"```bash\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(r"^rag .*", "".join(shown), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
+def test_the_commands_of_a_page_are_read_as_typed(page):
+    """Commands, options and strategies there are; what they do is tested in tests/cli."""
+    rag = typer.main.get_command(app)
+    for line in commands(page):
+        _, *words = shlex.split(line, comments=True)
+        with rag.make_context("rag", words) as context:
+            name, command, rest = rag.resolve_command(context, words)
+            with command.make_context(name, rest, parent=context) as read:
+                listed = read.params.get("strategies") or read.params.get("strategy") or "bm25"
+        for one in listed.split(","):
+            rag_core.set_up(one.rpartition("=")[2])
 
 
 @pytest.fixture

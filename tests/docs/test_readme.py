@@ -106,6 +106,11 @@ def test_a_trace_and_its_answer_are_one_short_line(lab):
     assert repr(Answer("Not known.", abstained=True, reason="no passage")) == (
         "<Answer, abstained: no passage: 'Not known.'>"
     )
+    assert len(repr(Answer("Not known.", abstained=True, reason="as the model said, " * 50))) < 200
+    first, *_ = trace.ranking
+    assert repr(trace.ranking).startswith(f"<Ranking for 'When is anti-D given?': {first.id!r} {first.score:.4g}, ")
+    assert len(repr(trace.ranking)) < 300
+    assert repr(lab) == "<Lab of corpus 'obstetrics'>"
     drawn = trace._repr_html_()
     assert all(hit.passage.title in drawn for hit in trace.ranking)
     assert NOTICE in drawn

@@ -38,6 +38,7 @@ def test_the_figures_are_those_of_the_command(results):
     line = f"<Results of 334 questions of builtin, test: ndcg@10 bm25 {of['mean']:.3f}, three 0."
     assert repr(results).startswith(line)
     assert str(results) == repr(results)
+    assert isinstance(results, rag_core.Results)
     assert "three" in results._repr_html_()
 
 

@@ -2,6 +2,7 @@ import dataclasses
 import json
 import threading
 
+import numpy as np
 import pytest
 from helpers.judged import JUDGED, finish, opened
 from helpers.small import DOCUMENTS
@@ -15,10 +16,10 @@ from rag_core.pipeline.cached_index import without
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
-from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
+from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, Retriever, TransformStage
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import ConfigError, RagError, Stopped
-from rag_core.values.types import Query
+from rag_core.values.types import Hit, Passage, Query
 
 
 def test_every_measured_question_gets_a_record_of_every_stage(tmp_path, services, strategies):
@@ -44,6 +45,70 @@ def test_a_run_read_back_is_the_run_that_was_written(tmp_path, services, strateg
     again = RunFolder.open(tmp_path / "run")
     assert again.records == run.records
     assert again.judged == JUDGED
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed(Retriever):
+    """Finds these passages, "document/passage", with these scores, whatever is asked."""
+
+    found: tuple[tuple[str, float], ...]
+    scale = "external"
+    name = "fixed"
+
+    def search(self, query: Query, ctx: Context) -> list[Hit]:
+        return [Hit(Passage(one, one[0], one, one), score, "external") for one, score in self.found]
+
+
+def runs_of(run):
+    """As `rag_core.evaluate` leaves its results."""
+    results = ev.conclude(run, ev.choose_metrics())
+    results._run = run
+    return results.runs()
+
+
+def rankings(folder, services, found):
+    """`Results.runs` of question q1, by the label of what is found."""
+    fixed = {label: Strategy(label, (Retrieve((Fixed(hits),)),)) for label, hits in found.items()}
+    with opened(folder, fixed) as run:
+        finish(run, fixed, services)
+        runs = runs_of(run)
+    assert all(set(one) == {"q1", "q2", "q3"} for one in runs.values())
+    assert {label: [*one["q1"]] for label, one in runs.items()} == {
+        label: [*records["q1"].ranked] for label, records in run.records.items()
+    }
+    assert RunFolder.open(folder).records == run.records
+    return {label: one["q1"] for label, one in runs.items()}
+
+
+def test_rankings_keep_their_scores_so_that_other_tools_can_fuse_them(tmp_path, services):
+    """As ranx's fuse(norm="min-max", method="sum"): by ranks b would be last of three, by scores it is first."""
+    words = (("a/1", 10.0), ("b/1", 9.0), ("b/2", 8.0), ("c/1", 0.0))
+    vectors = (("c/1", 0.5), ("b/1", 0.4), ("a/1", 0.0))
+    runs = rankings(tmp_path / "run", services, {"words": words, "vectors": vectors})
+    assert runs == {"words": {"a": 10.0, "b": 9.0, "c": 0.0}, "vectors": {"c": 0.5, "b": 0.4, "a": 0.0}}
+    fused = dict.fromkeys("abc", 0.0)
+    for scores in runs.values():
+        low, high = min(scores.values()), max(scores.values())
+        for name, score in scores.items():
+            fused[name] += (score - low) / (high - low)
+    assert fused == pytest.approx({"a": 1 + 0, "b": 9 / 10 + 4 / 5, "c": 0 + 1})
+
+
+def test_equal_scores_and_those_out_of_order_are_lowered_to_keep_the_order(tmp_path, services):
+    """Tools sort by score, and break ties by names, each its own way."""
+    found = (("b/1", 1.0), ("b/2", 0.9), ("c/1", 0.8), ("d/1", 0.8), ("e/1", 0.0))
+    ties = rankings(tmp_path / "ties", services, {"ties": found})["ties"]
+    assert (ties["b"], ties["c"], ties["e"]) == (1.0, 0.8, 0.0)
+    assert np.float32(ties["c"]) > np.float32(ties["d"]) == pytest.approx(0.8)
+    run = opened(tmp_path / "run", {"x": Strategy("x", (Retrieve((Fixed(found),)),))})
+    up = ev.Record.of("q1", Strategy("x", (Retrieve((Fixed((("a/1", 3.0), ("b/1", 2.0))),)),)).run("q", services))
+    for name, scores in (("q1", (2.0, 3.0)), ("q2", ()), ("q3", (3.0, -4.0))):
+        run.append("x", dataclasses.replace(up, question=name, scores=scores))
+    runs = runs_of(run)["x"]
+    assert runs["q1"]["a"] == 2.0
+    assert 2.0 > runs["q1"]["b"] == pytest.approx(2.0)
+    assert runs["q2"] == {"a": 1.0, "b": 0.5}, "a record without scores"
+    assert runs["q3"] == {"a": 3.0, "b": -4.0}
 
 
 def test_no_question_is_asked_twice(tmp_path, services, strategies, embedder):

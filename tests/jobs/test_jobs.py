@@ -146,7 +146,7 @@ def test_one_that_waits_for_consent_too_long_is_dropped():
     ("raised", "says"),
     [
         (RagError("The disk is full.", "Free some space."), "The disk is full. Free some space."),
-        (KeyError("x"), "a run: KeyError: 'x' The fault is in test_jobs, which is not part of the lab."),
+        (KeyError("x"), "a run: KeyError: 'x' The fault is in test_jobs (test_jobs.py, line "),
         (OSError(errno.ENOSPC, "No space left on device"), "a run: the disk cannot be used: No space left"),
         (PermissionError(errno.EACCES, "Permission denied", "/x"), "a run: /x cannot be used: Permission"),
     ],

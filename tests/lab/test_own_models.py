@@ -52,6 +52,18 @@ def test_each_role_has_its_model(settings):
     assert lab.run("Where are the gloves?", "bm25", model="offline").engine["llm"] == "offline-extractive"
 
 
+class Broken(MockLLM):
+    def stream_chat(self, messages, **kwargs):
+        raise KeyError("voice")
+
+
+def test_a_fault_in_the_program_s_model_is_named_with_its_place(settings):
+    lab = rag_core.open_lab("ward", settings=settings, llm=Broken())
+    with pytest.raises(StageError, match=r"Model Broken: the call failed \('voice'\)") as failed:
+        lab.run("Where are the gloves?", "bm25")
+    assert f"The fault is in {__name__} (test_own_models.py, line " in failed.value.next_step
+
+
 def test_what_is_no_model_is_refused(settings):
     with pytest.raises(ConfigError, match="has no stream_chat"):
         rag_core.open_lab("ward", settings=settings, llm=3)

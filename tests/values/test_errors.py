@@ -90,7 +90,8 @@ def test_the_fault_of_another_package_is_no_bug_of_ours(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ValueError, match="Expecting") as fault:
         importlib.import_module("faulty_rag").search()  # by way of a library
-    assert in_our_words(fault.value).next_step == "The fault is in faulty_rag, which is not part of the lab."
+    where = "faulty_rag (faulty_rag.py, line 5)"
+    assert in_our_words(fault.value).next_step == f"The fault is in {where}, which is not part of the lab."
     with pytest.raises(ValueError, match="Expecting") as fault:
         fits(GLOVES, "{")
     assert in_our_words(fault.value).next_step.startswith("This is a bug")

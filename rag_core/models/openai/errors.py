@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...values.errors import LimitReached, ProviderError, RagError
+from ...values.errors import LimitReached, ProviderError, RagError, whose_fault
 from ...values.message import Message
 from ...values.settings import Server
 
@@ -48,7 +48,7 @@ def to_provider_error(
     what: str = Message("the call failed")
     if told_us:
         what = Message("the call failed ({reason})", reason=told_us)
-    step: str = Message("Run `rag doctor`.")
+    step = whose_fault(error) or Message("Run `rag doctor`.")  # theirs: a program's own model
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             what, step = Message("the key was refused"), check(server.key_setting)
