@@ -6,17 +6,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-import segno
 import streamlit as st
-from markupsafe import Markup
 
 import rag_core
 from pages.compare import export, presenter, room_result
 from pages.drawing import untrusted
 from pages.drawing.fragments import render
-from pages.drawing.translate import declared, plural, problem, t, when
+from pages.drawing.translate import plural, problem, t, when
 from pages.shared import rooms
 from pages.shared.live import LETTERS, Comparison
 from rag_core.sessions.panel.room import Room, Round, as_question, can_be_asked
@@ -30,10 +27,6 @@ KEYS = {"open": "O", "ask": "A", "close": "X", "reveal": "W"}  # beside the pres
 ROOM = "panel.room"  # of this session; None if it opened none
 REFUSED = "panel.refused"
 ICON = ":material/groups:"
-UNREACHABLE = declared(
-    "Phones cannot open this address: it names this machine alone. Open the app by a name that they reach."
-)
-HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
 INVITED = "panel.invited"  # the code of the room whose invitation was closed
 OPENED = "panel.opened"  # the file that is shown
 
@@ -85,7 +78,7 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
     ready = shown and not running and not (same and voting) and can_be_asked(shown.traces)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="room"):
         with st.popover(untrusted.label(t("Room {code}", code=room.code)), icon=ICON):
-            untrusted.draw(_invitation(room))
+            untrusted.draw(rooms.invitation("vote", room.code))
             st.caption(t("It closes by itself on {when} UTC.", when=when(room.closes)))
             downloads(kept, room)
             _button(t("Open another room"), "another", partial(_open, kept), width="stretch")
@@ -105,7 +98,7 @@ def _draw(kept: Rooms, room: Room, run: Comparison | None, *, running: bool) -> 
 def _invite(kept: Rooms, room: Room) -> None:
     """The way into the room, over the whole screen, until the presenter begins."""
     with st.container(key="invite"):
-        untrusted.draw(_invitation(room))
+        untrusted.draw(rooms.invitation("vote", room.code))
         _counts(kept, room)
         if st.button(t("Begin"), key="room.begin", type="primary", on_click=_begin(room)):
             st.rerun()
@@ -150,15 +143,6 @@ def _counts(kept: Rooms, room: Room) -> None:
     except rag_core.RagError as error:
         parts = [problem(error)]
     untrusted.draw(render("room.counts", words=" · ".join(parts)))
-
-
-def _invitation(room: Room) -> Markup:
-    address = f"{(st.context.url or '').rstrip('/')}/vote?{rooms.PARAMETER}={room.code}"
-    picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
-    here = (urlsplit(address).hostname or HERE[0]) in HERE
-    return render(
-        "room.invitation", picture=picture, code=room.code, address=address, unreachable=UNREACHABLE if here else ""
-    )  # fmt: skip
 
 
 def _do(what: Callable[[], object]) -> None:

@@ -3,11 +3,11 @@
 import streamlit as st
 
 import rag_core
-from pages.documents import library, questions, uploading, vector_plot
+from pages.documents import exams, library, questions, uploading, vector_plot
 from pages.drawing import untrusted
 from pages.drawing.fragments import render
 from pages.drawing.translate import declared, language, problem, t, translated
-from pages.shared import account, corpora, question_header, whole_document
+from pages.shared import account, corpora, question_header, rooms, whole_document
 from pages.shared.engine import engine
 from pages.shared.history_sync import comparisons, history
 from rag_core.documents.documents import BUILTIN
@@ -17,12 +17,14 @@ from rag_core.lab.browsing import IndexedDocument
 from rag_core.lab.corpora import as_typed
 from rag_core.lab.opening import builtin_files
 from rag_core.language.questions import MAX_QUESTION
+from rag_core.sessions.exam.folder import drop_written
 from rag_core.values.sources import age_years, is_old
 
 VIEWS = {
     "read": declared("Read"),
     "add": declared("Add your own"),
     "map": declared("Map"),
+    "exam": declared("Make an exam"),
     "delete": declared("Delete a collection"),
 }
 NOTES = "documents.notes"  # what to say about the last deletion, until a run of the page has ended
@@ -47,6 +49,8 @@ def main() -> None:
             uploading.draw()
     elif view == "map":
         vector_plot.draw(corpus)
+    elif view == "exam":
+        exams.draw(corpus)
     elif view == "delete":
         if not account.operators_only():
             _delete(corpus)
@@ -148,10 +152,13 @@ def _remove(corpus: str, root: str = "", file: str = "") -> None:
 
 
 def _forget_questions(corpus: str, root: str, file: str) -> list[rag_core.Message]:
-    """Delete the questions whose results have text of what is about to be deleted; says how many the history had."""
+    """Delete the questions that show text of what is about to be deleted, and that text from exams; says how many the history had."""
     kept, settings = history(), engine().settings
     assert settings is not None
     documents = find_file(settings.home, corpus, root, file).documents if file else None
+    if made := rooms.exams():
+        made.take_out(corpus, documents)
+        drop_written(settings.home)
     if kept is None:
         return []
     showing = kept.showing(corpus, documents)

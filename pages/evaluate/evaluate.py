@@ -53,7 +53,7 @@ def _form() -> None:
         )  # fmt: skip
         compared = {**_compared(), **presets.saved()}
         also = st.multiselect(
-            t("As set on the Compare page, or saved"), list(compared), format_func=lambda label: untrusted.plain(_called(label, compared[label])),
+            t("As set on the Compare page, or saved"), list(compared), format_func=lambda label: untrusted.plain(presets.called(label, compared[label])),
             help=t("The columns of the last comparison, with their settings, and settings saved under a name."), key="run.compared",
             placeholder=t("Choose settings") if compared else t("Compare a question first"),
             disabled=not compared, persist_state="session",
@@ -74,12 +74,6 @@ def _form() -> None:
         lab, depth = partial(lab_for, data), 100 if deep else None
         begin = partial(start_run, jobs(), lab, rag_core.read_settings(), data, split, chosen, depth, metrics)
         start("run", begin, t("This measurement is already running on this server; here is its progress."))
-
-
-def _called(label: str, chosen: StrategySpec) -> str:
-    _, at, preset = label.partition("@")
-    title = translated(rag_core.describe(chosen))
-    return f"{preset}: {title}" if at else title
 
 
 def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:

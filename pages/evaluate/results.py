@@ -16,7 +16,7 @@ from pages.drawing.fragments import render
 from pages.drawing.translate import declared, t, translated, words_for
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, runs
-from pages.shared import question_header, shipped, wording
+from pages.shared import corpora, question_header, shipped, wording
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
 
@@ -51,9 +51,7 @@ def _draw(run: ev.RunFolder | None, results: ev.Results) -> None:
     names = runs.strategies(results.manifest)
     _head(results, names)
     if run:
-        metric = ev.parse_metric(results.primary)
-        for label, left in ev.unjudged(run, metric).items():
-            untrusted.say(left.sentence(names[label], wording.metric(metric.name)), st.caption)
+        _of_exam(run, results, names)
     titles = [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]
     figures, groups, *single = st.tabs(
         titles if run else titles[:2],
@@ -70,6 +68,20 @@ def _draw(run: ev.RunFolder | None, results: ev.Results) -> None:
         if run and tab.open:
             with tab:
                 part(run, results, names)
+
+
+def _of_exam(run: ev.RunFolder, results: ev.Results, names: Mapping[str, str]) -> None:
+    """The result of an exam in words, and what of it nobody judged; nothing for other data."""
+    metric = ev.parse_metric(results.primary)
+    left = ev.unjudged(run, metric)
+    if left and (said := ev.in_words(results, names)):
+        untrusted.say(f"{wording.metric(metric.name)}: {translated(said)}", st.success)
+    lacking = {label: one for label, one in left.items() if one.passages}
+    for label, one in lacking.items():
+        untrusted.say(translated(one.sentence(names[label], wording.metric(metric.name))))
+    if lacking:
+        asked = {"view": "exam", "corpus": corpora.title(run.judged.exam_of)}
+        st.page_link("pages/documents/documents.py", label=t("Have more of them judged"), query_params=asked)
 
 
 def _past() -> dict[str, Path]:

@@ -9,26 +9,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.fragments import render
-from pages.drawing.translate import declared, plural, problem, t, translated
-from pages.shared import rooms
-from pages.shared.whole_document import with_lists
-from rag_core.language.highlight import highlight
+from pages.drawing.translate import plural, problem, t
+from pages.shared import judging, rooms
 from rag_core.sessions.exam.exam import HARM_CHARACTERS, Exam, ExamQuestion
-from rag_core.sessions.panel.room import token_from
 from rag_core.values.errors import PanelError
 from rag_core.values.message import Message
-from rag_core.values.types import Passage, text_key
+from rag_core.values.types import text_key
 
 if TYPE_CHECKING:
     from rag_core.sessions.exam.store import Exams  # with its database library
 
-JOINED, OPEN = "judge.joined", "judge.open"  # the code that was right, and what stands on the page
-GRADES = (declared("No"), declared("In part"), declared("Answers it"))  # by grade
+TICK_S = 5.0  # between two looks at whether there is more to judge
 Place = tuple[int, str]  # of a passage: the number of its question, and its `text_key`
 
 
@@ -61,10 +56,7 @@ class _Open:
 
 def main() -> None:
     """Draw the page."""
-    with st.container(key="judge"):
-        with st.container(key="unseen" if rooms.PARAMETER in st.query_params else "purpose"):
-            st.header(t("Judge what was found"), anchor=False)
-        rooms.come_in(_exam, t("The exam's code"))
+    rooms.page("judge", t("Judge what was found"), t("The exam's code"), _exam)
 
 
 def _exam(code: str) -> None:
@@ -72,26 +64,22 @@ def _exam(code: str) -> None:
     if kept is None:
         st.info(t("There are no exams here: RAG_HISTORY is off."))
         return
-    mine = rooms.token("judge")
-    if st.session_state.get(JOINED) != code:
-        with rooms.guesses().guess(rooms.address()):
-            kept.exam(code)
-        st.session_state.pop(OPEN, None)
-        st.session_state[JOINED] = code
-    held: _Open = st.session_state.get(OPEN) or _opened(kept, kept.exam(code), mine)
-    st.session_state[OPEN] = held
+    mine = rooms.joined("judge", code, lambda _: kept.exam(code))
+    key = f"judge.open.{code}"
+    held: _Open | None = st.session_state.get(key)
+    if held is None or held.question is None:
+        held = st.session_state[key] = _opened(kept, kept.exam(code), mine)
     untrusted.draw(render("room.line", words=held.exam.title))
     if held.question:
         _ask(kept, held, held.question)
     else:
         _thank(len(held.said))
-    _ways(held)
+        rooms.watch(lambda: kept.next(code, mine) is not None, TICK_S)
+    _ways(held, key)
 
 
 def _opened(kept: Exams, exam: Exam, mine: str) -> _Open:
-    person = token_from("judge", exam.code, mine)  # as the ticks name this one
-    own = sorted((one for one in kept.ticks(exam.code) if one.person == person), key=lambda one: one.judged)
-    said = {(one.question, one.passage): (one.grade, one.harm) for one in own}
+    said = {(one.question, one.passage): (one.grade, one.harm) for one in kept.own_ticks(exam.code, mine)}
     questions = {one.number: one for one in kept.questions(exam.code)}
     return _Open(exam, questions, said, kept.next(exam.code, mine))
 
@@ -111,13 +99,8 @@ def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:
     untrusted.draw(render("room.to_judge", question=question, where=where, judged=judged, turn=turn))
     for rank, passage in enumerate(question.passages, start=1):
         with st.container(border=True, key=f"judged{rank}"):
-            untrusted.draw(_text(passage))
+            untrusted.draw(judging.card(passage))
             _controls(kept, held, (question.number, text_key(passage)), rank)
-
-
-def _text(passage: Passage) -> Markup:
-    text = with_lists(highlight(passage.text, "", passage.language))
-    return render("room.passage", passage=passage, text=text)
 
 
 def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
@@ -127,11 +110,7 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         st.session_state.setdefault(key, value)
     # on the way back and forth they stay as they were left, with what is not stored yet
     change: dict[str, Any] = {"on_change": _tick, "args": (kept, held, place), "persist_state": "page"}
-    st.segmented_control(
-        t("Does passage {number} answer the question?", number=rank), range(len(GRADES))[::-1], key=grade,
-        format_func=lambda one: translated(GRADES[one]), required=True, label_visibility="collapsed",
-        width="stretch", **change,
-    )  # fmt: skip
+    judging.grade(t("Does passage {number} answer the question?", number=rank), grade, required=True, **change)
     if st.toggle(t("Could harm"), key=harms, **change):
         change |= {"max_chars": HARM_CHARACTERS, "height": 68}
         st.text_area(t("How? It counts once you say so."), key=harm, **change)
@@ -140,7 +119,7 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         st.button(t("Try again"), key=f"again.{grade}", on_click=_tick, args=(kept, held, place))
 
 
-def _ways(held: _Open) -> None:
+def _ways(held: _Open, key: str) -> None:
     question, left = held.question, 0
     with st.container(horizontal=True, key="judge-ways"):
         if held.before:
@@ -149,7 +128,7 @@ def _ways(held: _Open) -> None:
             left = sum((question.number, text_key(one)) not in held.said for one in question.passages)
             st.button(
                 t("Next question"), key="judge.next", type="primary", shortcut="N", disabled=left > 0,
-                on_click=st.session_state.pop, args=(OPEN, None),
+                on_click=st.session_state.pop, args=(key, None),
             )  # fmt: skip
     if left:
         st.caption(plural("{count} passage is left.", "{count} passages are left.", left))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -17,7 +18,6 @@ from pages.drawing.translate import declared, problem, t, translated, words_for
 from pages.shared import question_header, rooms
 from rag_core.explain import together
 from rag_core.sessions.panel.room import CHOICES, COMMENT_CHARACTERS, Choice, Pair, Round, Vote
-from rag_core.values.errors import PanelError
 
 if TYPE_CHECKING:
     from rag_core.sessions.panel.store import Rooms  # with its database library
@@ -32,10 +32,7 @@ WORDS = words_for("choices")
 
 def main() -> None:
     """Draw the page."""
-    with st.container(key="vote"):
-        with st.container(key="unseen" if rooms.PARAMETER in st.query_params else "purpose"):
-            st.header(t("Vote on two answers"), anchor=False)
-        rooms.come_in(_room, t("The room's code, as the presenter shows it"))
+    rooms.page("vote", t("Vote on two answers"), t("The room's code, as the presenter shows it"), _room)
 
 
 def _room(code: str) -> None:
@@ -43,11 +40,7 @@ def _room(code: str) -> None:
     if kept is None:
         st.info(t("There are no rooms here: RAG_HISTORY is off."))
         return
-    mine = rooms.token("voter")
-    if st.session_state.get("vote.joined") != code:
-        with rooms.guesses().guess(rooms.address()):
-            kept.join(code, mine)
-        st.session_state["vote.joined"] = code
+    mine = rooms.joined("voter", code, partial(kept.join, code))
     asked = kept.current(code)
     untrusted.draw(render("room.line", words=t("Room {code}", code=code.upper())))
     if refused := st.session_state.pop(REFUSED, None):
@@ -62,7 +55,8 @@ def _room(code: str) -> None:
         _wait(t("Voting on this question is closed. The next one will appear here by itself."))
     else:
         _ballot(kept, asked, mine)
-    _watch(kept, code, rooms.standing(asked))
+    shown = rooms.standing(asked)
+    rooms.watch(lambda: rooms.standing(kept.current(code)) != shown, TICK_S)
 
 
 def _outcome(kept: Rooms, asked: Round, mine: str) -> None:
@@ -91,20 +85,6 @@ def _preferred(vote: Vote) -> int | Choice:
 
 def _wait(words: str) -> None:
     untrusted.draw(render("room.waiting", words=words))
-
-
-@st.fragment(run_every=TICK_S)
-def _watch(kept: Rooms, code: str, shown: tuple[int, bool, bool]) -> None:
-    """Draw the page again once the room has gone on; until then nothing on it moves."""
-    try:
-        gone_on = rooms.standing(kept.current(code)) != shown
-    except PanelError:
-        gone_on = True  # the room was deleted
-    except rag_core.RagError:  # the database does not answer; what is on screen stays
-        st.caption(t("The server does not answer just now. This page tries again by itself."))
-        return
-    if gone_on:
-        st.rerun()
 
 
 def _ballot(kept: Rooms, asked: Round, mine: str) -> None:

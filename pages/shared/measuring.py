@@ -15,11 +15,13 @@ from pages.drawing import untrusted
 from pages.drawing.fragments import listed, render
 from pages.drawing.translate import declared, plural, problem, t, translated, words_for
 from pages.drawing.untrusted import Label, label
-from pages.shared import account, controls, corpora, permalink, setups, wording
+from pages.shared import account, controls, corpora, permalink, rooms, setups, wording
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
 from rag_core.lab.adding import FileOutcome
+from rag_core.sessions.exam.exam import Exam
+from rag_core.sessions.exam.folder import for_measuring
 from rag_core.values.types import spent_so_far
 
 BUILTIN_LABEL = declared("Built-in questions")
@@ -207,16 +209,27 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
 
     A choice in the address survives a reload; not for a page that calls `st.switch_page`, which cannot leave it.
     """
+    settings = rag_core.read_settings()
     # named by the operator: a visitor's path would tell which folders exist, and index them
-    folders = {**rag_core.read_settings().benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}
+    folders = {**settings.benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}
+    kept = rooms.exams() if in_address else None  # an exam has no questions to tune on
+    exams = {exam_title(one): one for one in kept.all()} if kept else {}
     chosen = st.selectbox(
-        t("Questions"), sorted(folders, key=lambda name: (name != ev.BUILTIN_DATA, name)), key=f"{key}.data",
+        t("Questions"), [*sorted(folders, key=lambda name: (name != ev.BUILTIN_DATA, name)), *exams], key=f"{key}.data",
         format_func=lambda name: translated(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else untrusted.plain(name),
         persist_state="session", bind="query-params" if in_address else None,
-        help=t("Measuring needs questions with judgements. To measure on your own documents, put them and your "
-        "judged questions into a BEIR folder, and name it in RAG_BENCHMARKS or run `rag eval --data FOLDER`."),
+        help=t("Measuring needs questions with judgements. To measure on your own documents, make an exam on the page "
+        "Documents; or put them and your judged questions into a BEIR folder, and name it in RAG_BENCHMARKS or run "
+        "`rag eval --data FOLDER`."),
     )  # fmt: skip
+    if kept and chosen in exams:
+        return str(for_measuring(kept, exams[chosen], settings.home))
     return str(folders[chosen])
+
+
+def exam_title(exam: Exam) -> str:
+    """What an exam is called among the questions to measure on, and in the address of Evaluate."""
+    return t("Exam {code}: {title}", code=exam.code, title=exam.title)
 
 
 def judged_by(data: str, split: str) -> None:

@@ -10,7 +10,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import problem, t, translated, words_for
 from pages.drawing.untrusted import Label, label, plain
 from pages.shared import account
-from rag_core.catalog import Preset, presets_of, saved_presets, spelled
+from rag_core.catalog import Preset, StrategySpec, presets_of, saved_presets, spelled
 from rag_core.catalog.presets import MOST_LETTERS
 
 Values = Mapping[str, object]
@@ -40,6 +40,13 @@ def saved() -> dict[str, tuple[str, Values]]:
     for told in dict.fromkeys(problems):
         untrusted.say(told, st.warning)
     return found
+
+
+def called(name: str, chosen: StrategySpec) -> str:
+    """What a strategy is called on screen; a saved preset, as `saved` has it, by its name first."""
+    _, at, preset = name.partition("@")
+    described = translated(rag_core.describe(chosen))
+    return f"{preset}: {described}" if at else described
 
 
 def title(name: str) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+import segno
 import streamlit as st
+from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import problem, t
 from pages.shared.cookie import visitor_of
 from pages.shared.engine import engine
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from rag_core.sessions.panel.store import Rooms
 
 PARAMETER = "room"  # of the addresses of the pages vote and judge
+HERE = ("localhost", "127.0.0.1", "::1")  # hosts that name the machine of whoever uses them
 
 
 @st.cache_resource(show_spinner=False)
@@ -46,8 +51,15 @@ def guesses() -> Guesses:
     return Guesses()
 
 
-def come_in(draw: Callable[[str], None], asked: str) -> None:
-    """Draw the room or exam whose code is in the address; without one, or with a wrong one, a form that asks for it."""
+def page(name: str, title: str, asked: str, draw: Callable[[str], None]) -> None:
+    """Draw a page made for phones: the room or exam whose code is in the address, else a form in which its code is `asked`."""
+    with st.container(key=name):
+        with st.container(key="unseen" if PARAMETER in st.query_params else "purpose"):
+            st.header(title, anchor=False)
+        _come_in(draw, asked)
+
+
+def _come_in(draw: Callable[[str], None], asked: str) -> None:
     try:
         if code := st.query_params.get(PARAMETER, ""):
             draw(code)
@@ -63,6 +75,42 @@ def come_in(draw: Callable[[str], None], asked: str) -> None:
     if pressed and typed.strip():
         st.query_params[PARAMETER] = typed.strip().upper()
         st.rerun()
+
+
+def joined(role: str, code: str, join: Callable[[str], object]) -> str:
+    """What this browser is known by in a role, once `join`, which raises PanelError for a wrong code, has taken it."""
+    mine = token(role)
+    if st.session_state.get(f"joined.{role}") != code:
+        with guesses().guess(address()):
+            join(mine)
+        st.session_state[f"joined.{role}"] = code
+    return mine
+
+
+def watch(gone_on: Callable[[], bool], seconds: float) -> None:
+    """Draw the page again once the room or exam has gone on, looked at every so many seconds; until then nothing on it moves."""
+    st.fragment(_look, run_every=seconds)(gone_on)
+
+
+def _look(gone_on: Callable[[], bool]) -> None:
+    try:
+        again = gone_on()
+    except PanelError:
+        again = True  # it was deleted
+    except rag_core.RagError:  # the database does not answer; what is on screen stays
+        st.caption(t("The server does not answer just now. This page tries again by itself."))
+        return
+    if again:
+        st.rerun()
+
+
+def invitation(page: str, code: str, shown_on: str = "") -> Markup:
+    """The way into a room or exam, for phones: its address, also as a QR code; `shown_on` is the page that draws it, if not the first."""
+    app = (st.context.url or "").rstrip("/").removesuffix(f"/{shown_on}")
+    address = f"{app}/{page}?{PARAMETER}={code}"
+    picture = segno.make(address, error="m").svg_data_uri(scale=8, border=3, light="#fff")
+    here = (urlsplit(address).hostname or HERE[0]) in HERE
+    return render("room.invitation", picture=picture, code=code, address=address, here=here)
 
 
 def address() -> str:

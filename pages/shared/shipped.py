@@ -34,6 +34,7 @@ ROLES = ("embedding_model", "reranker_model", "index_content")  # of an engine, 
 CALLED = {"rewrite": "rewriter", "judge": "judge"}
 
 
+@functools.cache
 def results() -> ev.Results:
     """The stored result of `make results`, whole."""
     from rag_core import evaluation as ev

@@ -58,7 +58,7 @@ def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False
     with interruptible() as stop:
         lab = open_lab(made.corpus, progress=progress)
         with attach_calls_to_errors(lab.calls):
-            planned = [ev.Workload([asked], left) for asked, left in pooling.left_to_pool(kept, made, chosen)]
+            planned = [ev.Workload(asked, left) for asked, left in pooling.left_to_pool(kept, made, chosen)]
             confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
             pooling.pool(lab, kept, made, chosen, progress=progress, stop=stop)
     progress("ready", 1, 1)
@@ -78,7 +78,7 @@ def judge(
     kept, token = _kept(), token_from("terminal", name.strip().casefold())
     skipped: set[int] = set()
     while (asked := kept.next(code, token)) and asked.number not in skipped:
-        said = kept.own_ticks(code, token, asked.number)
+        said = {one.passage for one in kept.own_ticks(code, token) if one.question == asked.number}
         say(f"\n{asked.number}. {asked.text}", bold=True)
         paragraph(KEYS)
         for passage in asked.passages:

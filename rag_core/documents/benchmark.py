@@ -150,7 +150,7 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     also_documents = frozenset(one for one in qrels if one in documents and one not in qrels[one])
     notes = _notes(judgements, rows, documents, len(also_documents))
     return Benchmark(
-        folder.resolve().name,
+        _sentence(folder / EXAM, "title") or folder.resolve().name,
         split,
         tuple(_question(row) for identity, row in rows.items() if identity in qrels),
         qrels,

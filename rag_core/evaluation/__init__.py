@@ -28,6 +28,7 @@ from .results import (
     choose_metrics,
     compare_runs,
     conclude,
+    in_words,
     on_front,
     pareto_front,
     scores,

@@ -12,6 +12,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from ..documents.benchmark import trec_lines
 from ..values.errors import DataError, InputError
+from ..values.message import Message
 from ..values.owner_only import write_atomically
 from ..values.types import Cost
 from ..values.visible import as_json
@@ -186,6 +187,26 @@ class Results(Stored):
                 scores[kind] = mean.mean - (base.mean if base else 0.0)
         best = max(scores, key=scores.__getitem__, default=None)
         return None if best is None else (best, scores[best])
+
+
+def in_words(results: Results, names: Mapping[str, str]) -> Message | None:
+    """Which strategy, by its name, is ahead of which, and which it is not told apart from; None if nothing was compared."""
+    leader, means = results.leader, results.primary_means
+    pairs = [pair for pair in results.comparisons if leader in (pair.a, pair.b) and {pair.a, pair.b} <= means.keys()]
+    if leader is None or not pairs:
+        return None
+    behind: dict[bool, list[str]] = {True: [], False: []}
+    for pair in pairs:
+        other = pair.b if pair.a == leader else pair.a
+        behind[pair.different].append(f"{names[other]} ({means[other]:.2f})")
+    first = {"first": f"{names[leader]} ({means[leader]:.2f})"}
+    apart, close = (", ".join(behind[different]) for different in (True, False))
+    if not apart:
+        return Message("{first} has the highest figure, but is not told apart from {others}.", **first, others=close)
+    ahead = Message("{first} is ahead of {others}.", **first, others=apart)
+    if not close:
+        return ahead
+    return Message.joined([ahead, Message("It is not told apart from {others}.", others=close)], " ")
 
 
 def _falling(record: Record) -> dict[str, float]:

@@ -114,6 +114,7 @@ class RunFolder:
                 {row["question"]["id"]: row["grades"] for row in rows},
                 manifest.checksum,
                 manifest.judged_by,
+                exam_of=next((row.get("exam_of", "") for row in rows), ""),
             )
             return cls(folder, manifest, judged)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -190,7 +191,11 @@ def _runs_folder(settings: Settings) -> Path:
 
 
 def _questions(judged: Benchmark) -> str:
-    rows = [{"question": asdict(question), "grades": dict(judged.qrels[question.id])} for question in judged.questions]
+    more = {"exam_of": judged.exam_of} if judged.exam_of else {}
+    rows = [
+        {"question": asdict(question), "grades": dict(judged.qrels[question.id]), **more}
+        for question in judged.questions
+    ]
     return "".join(f"{as_json(row, indent=None)}\n" for row in rows)
 
 

@@ -20,7 +20,7 @@ from ..values.message import Message
 from ..values.types import ModelCall
 
 Phase = Literal["running", "asking", "done", "stopped", "failed"]
-JobKind = Literal["run", "sweep", "index", "reindex"]
+JobKind = Literal["run", "sweep", "index", "reindex", "pool"]
 
 PATIENCE = 1800.0  # seconds a paid job waits for consent before it is dropped
 KEPT = 20  # finished jobs to keep
@@ -154,7 +154,7 @@ class Job:
                 )
         self.report(phase="running", doing=doing)
 
-    def run(self, task: Callable[[Job], Path], before: Job | None) -> None:
+    def run(self, task: Callable[[Job], Path | None], before: Job | None) -> None:
         """Do the task on this thread, after the previous job with its key has ended."""
         try:
             while before and not before.wait(0.1):
@@ -183,8 +183,8 @@ class Jobs:
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
 
-    def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path]) -> Job:
-        """Start a job on a thread, or join the one with this key; `task` reports to it, and returns the result's path."""
+    def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path | None]) -> Job:
+        """Start a job on a thread, or join the one with this key; `task` reports to it, and returns the result's path, if it has one."""
         with self._lock:
             before = self._jobs.get(key)
             if before and not before.over and not before.stopping:

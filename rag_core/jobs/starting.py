@@ -1,14 +1,17 @@
-"""Starts work as background jobs: evaluations and sweeps, and adding files to a corpus or indexing it in another way."""
+"""Starts work as background jobs: evaluations, sweeps and pooling for an exam, and adding files to a corpus or indexing it in another way."""
+
+from __future__ import annotations
 
 import hashlib
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..catalog import Recipe, StrategySpec, describe
 from ..documents.benchmark import Benchmark
-from ..evaluation.cost_estimate import CostEstimate, estimate, plan_of
+from ..evaluation.cost_estimate import CostEstimate, Workload, estimate, plan_of
 from ..evaluation.datasets import read_judged, source_of
 from ..evaluation.manifest import data_title, describe_run, titles
 from ..evaluation.metrics import parse_metric
@@ -22,11 +25,16 @@ from ..indexing import UPLOADS, Chunking, EnrichmentEstimate, Progress, Upload
 from ..lab.adding import add_files, own_corpus, reindex
 from ..lab.engines import Engines
 from ..lab.lab import Lab
+from ..sessions.exam.exam import Exam
+from ..sessions.exam.pooling import left_to_pool, pool
 from ..values.errors import Stopped, attach_calls_to_errors
 from ..values.message import Message
 from ..values.settings import Settings
 from ..values.types import ModelCall
 from .job import Job, Jobs, RunningMean
+
+if TYPE_CHECKING:
+    from ..sessions.exam.store import Exams  # with its database library
 
 LabOf = Callable[[Callable[[CostEstimate], None]], Lab]
 PARALLEL = 4  # questions asked at the same time when a provider answers
@@ -132,6 +140,25 @@ def start_sweep(
         ),
         job,
     )
+
+
+def start_pooling(
+    jobs: Jobs, lab_of: Callable[[], Lab], exams: Exams, exam: Exam, chosen: Mapping[str, StrategySpec]
+) -> Job:
+    """Start to find an exam's passages with strategies, or join what finds some for it; what is found stays when it ends early.
+
+    `lab_of` opens the lab over its documents, on the job's thread. Raises ConfigError, with nothing started.
+    """
+    strategies = build_strategies(chosen)
+
+    def task(job: Job) -> None:
+        job.report(doing="opening the documents")
+        lab = lab_of()
+        planned = [Workload(questions, left) for questions, left in left_to_pool(exams, exam, strategies)]
+        job.ask(estimate(planned, lab.rehearsal()))
+        pool(lab, exams, exam, strategies, progress=_progress(job), stop=job.stop_requested)
+
+    return jobs.start(f"pool {exam.code}", "pool", Message("Passages for {exam}", exam=exam.title), task)
 
 
 def _opened(job: Job, lab_of: LabOf) -> Lab:

@@ -15,6 +15,7 @@ from ..indexing.forgetting import Forgettable
 from ..lab.adding import check_own_corpus
 from ..lab.engines import load_engines
 from ..values.settings import Settings, read_settings
+from .exam.folder import drop_written
 from .exam.store import Exams
 from .history.store import History
 from .panel.store import Rooms
@@ -89,6 +90,7 @@ class Removal:
             yield f"rooms deleted: {rooms.forget(self.rooms)}."
         if exams := Exams.opened(self.settings):
             touched = [exams.take_out(one.corpus, one.documents if one.others else None) for one in self.found]
+            drop_written(self.settings.home)
             if any(touched):
                 yield f"exams that lost passages or went: {sum(touched)}."
         home, stores = self.settings.home, indexing.stores_of(self.settings)

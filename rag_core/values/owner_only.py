@@ -21,6 +21,7 @@ PARTS = {
     "sweeps",
     "history",
     "uploads",
+    "measured-exams",
     "presets.json",
     "forgotten.json",
     "cookie.key",

@@ -20,13 +20,21 @@ MAIN = "document.querySelector('[data-testid=stMain]')"
 
 
 def heading_of(script: str) -> str:
-    found = re.search(r'st\.header\((?:label\(|t\()*"([^"]+)"', (ROOT / script).read_text(encoding="utf-8"))
+    found = re.search(
+        r'(?:st\.header\(|rooms\.page\("\w+", )(?:label\(|t\()*"([^"]+)"', (ROOT / script).read_text(encoding="utf-8")
+    )
     assert found, script
     return found[1]
 
 
 HEADINGS = {path: heading_of(script) for path, script, _ in PAGES}
-VIEWS = ("evaluate?view=results", "evaluate?view=search-settings", "evaluate?view=runs", "documents?view=add")
+VIEWS = (
+    "evaluate?view=results",
+    "evaluate?view=search-settings",
+    "evaluate?view=runs",
+    "documents?view=add",
+    "documents?view=exam",
+)
 
 
 def violations(page: Page) -> list[str]:

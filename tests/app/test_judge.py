@@ -202,7 +202,11 @@ def test_a_wrong_code_is_told_kindly_and_the_right_one_leads_in(exam):
 
 def test_an_exam_without_passages_has_nothing_to_judge_yet(exam):
     empty = exams().make("leaflets", [Draft(QUESTIONS[0])])
-    assert "There is nothing to judge in this exam just now.Come back later." in told(phone(empty.code))
+    page = phone(empty.code)
+    assert "There is nothing to judge in this exam just now.Come back later." in told(page)
+    exams().add_found(empty.code, 1, [passage(TEXTS[1][0])], ["bm25"])
+    page.run()  # as its watching fragment does
+    assert QUESTIONS[0] in told(page)
 
 
 def test_a_browser_without_our_cookie_cannot_judge_and_is_told_why(exam):

@@ -140,6 +140,33 @@ def test_a_verdict_is_said_in_another_language_from_stored_figures():
     assert ev.verdict(stored).template == "too few to conclude: 1 question."
 
 
+def said(scores: Mapping[str, float], different: Mapping[tuple[str, str], bool]) -> str | None:
+    """What `in_words` says of strategies with these means of nDCG@10 and these pairs."""
+    results = ev.Results.read(FILE)
+    row = next(iter(results.strategies.values()))
+    score = row.metrics["ndcg@10"]
+    assert score
+    strategies = {
+        name: row.model_copy(update={"metrics": {"ndcg@10": score.model_copy(update={"mean": mean})}})
+        for name, mean in scores.items()
+    }
+    pairs = [
+        dataclasses.replace(results.comparisons[0], a=a, b=b, different=apart) for (a, b), apart in different.items()
+    ]
+    changed = results.model_copy(update={"strategies": strategies, "comparisons": pairs})
+    return ev.in_words(changed, {name: name.upper() for name in scores})
+
+
+def test_a_result_in_words_says_what_is_ahead_and_what_is_not_told_apart():
+    scores = {"a": 0.64, "b": 0.81, "c": 0.79}
+    assert said(scores, {}) is None
+    assert said(scores, {("a", "b"): True}) == "B (0.81) is ahead of A (0.64)."
+    both = said(scores, {("a", "b"): True, ("b", "c"): False, ("a", "c"): True})
+    assert both == "B (0.81) is ahead of A (0.64). It is not told apart from C (0.79)."
+    close = said(scores, {("a", "b"): False, ("c", "b"): False})
+    assert close == "B (0.81) has the highest figure, but is not told apart from A (0.64), C (0.79)."
+
+
 def run_of(folder: Path, chosen: Mapping[str, StrategySpec], ranked: Mapping[str, tuple[str, ...]]) -> RunFolder:
     run = RunFolder.create(folder, manifest_of(chosen), JUDGED)
     for label in chosen:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...documents.benchmark import EXAM
 from ...values.errors import InputError, unwritable
 from ...values.message import Message
+from ...values.owner_only import write_atomically
 from ...values.types import Passage, text_key
 from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Tick, agreement, disputed, qrels
 
+if TYPE_CHECKING:
+    from .store import Exams  # with its database library
+
 SPLIT = "test"
+FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here, written again whenever one is chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,28 +99,54 @@ def export(
 
     Raises InputError if nothing is judged to answer, and StorageError if the folder cannot be written.
     """
-    judged = qrels(questions, ticks)
-    if not any(grade for grades in judged.values() for grade in grades.values()):
-        raise InputError(
-            Message("No passage of exam {code} is judged to answer anything yet.", code=exam.code),
-            Message("Judge some."),
-        )
+    files = _files(exam, questions, ticks, passages)
     try:
         (folder / "qrels").mkdir(parents=True, exist_ok=True)
-        for name, text in _files(exam, questions, ticks, passages, judged).items():
+        for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise unwritable(folder, error, Message("Choose another folder.")) from error
     return folder
 
 
+def as_zip(exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], passages: Iterable[Passage]) -> bytes:
+    """What `export` writes, as one file; raises InputError as it does."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, text in _files(exam, questions, ticks, passages).items():
+            packed.writestr(name, text)
+    return written.getvalue()
+
+
+def for_measuring(exams: Exams, exam: Exam, home: Path) -> Path:
+    """Write an exam, with no other passages than its own, to be measured here; returns its folder. Raises as `export`.
+
+    Drops what was written of exams that are no longer there.
+    """
+    drop_written(home, keep=[one.code for one in exams.all()])
+    questions, folder = exams.questions(exam.code), home / FOLDERS / exam.code
+    own = [passage for one in questions for passage in one.passages]
+    for name, text in _files(exam, questions, exams.ticks(exam.code), own).items():
+        write_atomically(folder / name, text)  # another may be reading it
+    return folder
+
+
+def drop_written(home: Path, keep: Sequence[str] = ()) -> None:
+    """Delete what `for_measuring` wrote, but for exams of some codes; it is written again when one is chosen."""
+    for file in (home / FOLDERS).glob(f"*/{EXAM}"):
+        if file.parent.name not in keep:
+            shutil.rmtree(file.parent, ignore_errors=True)
+
+
 def _files(
-    exam: Exam,
-    questions: Sequence[ExamQuestion],
-    ticks: Sequence[Tick],
-    passages: Iterable[Passage],
-    judged: Mapping[str, Mapping[str, int]],
+    exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], passages: Iterable[Passage]
 ) -> dict[str, str]:
+    judged = qrels(questions, ticks)
+    if not any(grade for grades in judged.values() for grade in grades.values()):
+        raise InputError(
+            Message("No passage of exam {code} is judged to answer anything yet.", code=exam.code),
+            Message("Judge some."),
+        )
     names = {one.number: one.id for one in questions}
     people = {person: f"person {place}" for place, person in enumerate(dict.fromkeys(t.person for t in ticks), start=1)}
     people[OWNER] = OWNER

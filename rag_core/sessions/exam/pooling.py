@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from ...documents.benchmark import Question
 from ...indexing import Progress, no_progress
@@ -15,16 +16,21 @@ from ...values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ...values.message import Message
 from ...values.types import ModelCall
 from .exam import Exam, ExamQuestion
-from .store import Exams
+
+if TYPE_CHECKING:
+    from .store import Exams  # with its database library
 
 
-def left_to_pool(exams: Exams, exam: Exam, strategies: Mapping[str, Strategy]) -> list[tuple[Question, list[Strategy]]]:
-    """The questions with the strategies that `pool` has yet to run on each, to estimate its cost."""
-    return [
-        (Question(one.id, one.text, one.language, "", ""), left)
-        for one in exams.questions(exam.code)
-        if (left := _left(one, strategies))
-    ]
+def left_to_pool(
+    exams: Exams, exam: Exam, strategies: Mapping[str, Strategy]
+) -> list[tuple[list[Question], list[Strategy]]]:
+    """Questions with the strategies that `pool` has yet to run on each of them, to estimate its cost."""
+    found: dict[tuple[str, ...], tuple[list[Question], list[Strategy]]] = {}
+    for one in exams.questions(exam.code):
+        if left := _left(one, strategies):
+            questions, _ = found.setdefault(tuple(strategy.fingerprint for strategy in left), ([], left))
+            questions.append(Question(one.id, one.text, one.language, "", ""))
+    return [*found.values()]
 
 
 def pool(

@@ -135,10 +135,16 @@ class Exams(Kept):
         with self._begin() as connection:
             return tuple(_ticks(connection, _known(connection, code).code))
 
-    def own_ticks(self, code: str, token: str, number: int) -> dict[str, Tick]:
-        """What this person said of the passages of a question, by `text_key`."""
-        person = _person(code, token)
-        return {one.passage: one for one in self.ticks(code) if (one.person, one.question) == (person, number)}
+    def own_ticks(self, code: str, token: str) -> tuple[Tick, ...]:
+        """What this person said, the first first."""
+        with self._begin() as connection:
+            own = _ticks(connection, _known(connection, code).code, _person(code, token))
+            return tuple(sorted(own, key=lambda one: one.judged))
+
+    def is_owner(self, code: str, owner_token: str) -> bool:
+        with self._begin() as connection:
+            found = _found(connection, code)
+        return found is not None and hmac.compare_digest(found.owner, codes.digest(owner_token))
 
     def delete_exam(self, code: str, owner_token: str) -> None:
         self.forget([self._owned(code, owner_token).code])
@@ -182,12 +188,10 @@ class Exams(Kept):
             connection.execute(row.on_conflict_do_update(index_elements=[*key], set_=said))
 
     def _owned(self, code: str, owner_token: str) -> Exam:
-        with self._begin() as connection:
-            found = _found(connection, code)
-        if found is None or not hmac.compare_digest(found.owner, codes.digest(owner_token)):
+        if not self.is_owner(code, owner_token):
             said = Message("Only the owner of exam {code} can do that.", code=code)
             raise PanelError(said, Message("Use the browser that made the exam."))
-        return _exam(found)
+        return self.exam(code)
 
     @staticmethod
     def _corpora(stored: bytes) -> set[str]:
@@ -249,8 +253,10 @@ def _question(row: Row[Any]) -> ExamQuestion:
     )
 
 
-def _ticks(connection: Connection, code: str) -> list[Tick]:
+def _ticks(connection: Connection, code: str, person: str | None = None) -> list[Tick]:
     chosen = select(EXAM_TICKS).where(EXAM_TICKS.c.exam == code)
+    if person is not None:
+        chosen = chosen.where(EXAM_TICKS.c.person == person)
     rows = connection.execute(chosen.order_by(EXAM_TICKS.c.question, EXAM_TICKS.c.judged, EXAM_TICKS.c.passage))
     return [
         Tick(row.question, row.passage, row.person, row.grade, row.harm, datetime.fromisoformat(row.judged))

@@ -1,9 +1,11 @@
 """Exams: questions read, passages pooled, judged by several people at once, and measured as any BEIR folder."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,14 +17,14 @@ from sqlalchemy import text
 
 import rag_core
 from rag_core.documents.benchmark import read_beir
-from rag_core.evaluation import build_strategies, open_judged, unjudged
+from rag_core.evaluation import RunFolder, build_strategies, open_judged, unjudged
 from rag_core.evaluation.metrics import parse_metric
 from rag_core.evaluation.once import evaluate
 from rag_core.lab.lab import Lab
 from rag_core.runtime.run import Run
 from rag_core.sessions.exam import store
 from rag_core.sessions.exam.exam import OWNER, Draft, Exam, Tick, agreement, disputed, grades, read_drafts
-from rag_core.sessions.exam.folder import Standing, export
+from rag_core.sessions.exam.folder import Standing, as_zip, drop_written, export, for_measuring
 from rag_core.sessions.exam.pooling import left_to_pool, pool
 from rag_core.sessions.exam.store import Exams
 from rag_core.sessions.history import schema
@@ -156,7 +158,7 @@ def test_a_tick_is_changed_kept_with_its_harm_and_settled_by_the_owner_alone(exa
     token, other, key = new_token(), new_token(), text_key(CATS)
     exams.tick(exam.code, token, 4, key, 2, "  too late\0" + "x" * 999)
     exams.tick(exam.code, token, 4, key, 1, "  too late\0" + "x" * 999)
-    kept = exams.own_ticks(exam.code, token, 4)[key]
+    kept = next(one for one in exams.own_ticks(exam.code, token) if one.passage == key)
     assert (kept.grade, kept.harm[:9], len(kept.harm)) == (1, "too late\ufffd", 500)
     exams.tick(exam.code, other, 4, key, 2)
     assert grades(exams.ticks(exam.code)) == {(4, key): 1}  # the lower one, until it is settled
@@ -196,7 +198,9 @@ def test_forty_phones_at_once_through_two_apps_lose_no_acknowledged_tick(exams, 
     with ThreadPoolExecutor(40) as phones:
         list(phones.map(phone, range(40)))
     assert len(exams.ticks(exam.code)) == 120
-    assert all(len(exams.own_ticks(exam.code, token, 1 + n % 4)) == 3 for n, token in enumerate(tokens))
+    assert all(
+        [one.question for one in exams.own_ticks(exam.code, token)] == [1 + n % 4] * 3 for n, token in enumerate(tokens)
+    )
 
 
 def test_a_process_that_is_killed_while_it_judges_loses_no_acknowledged_tick(exams, address, exam):
@@ -210,7 +214,7 @@ def test_a_process_that_is_killed_while_it_judges_loses_no_acknowledged_tick(exa
     assert process.wait() == -signal.SIGKILL
     for line in acknowledged:
         token, number = line.split()
-        assert len(exams.own_ticks(exam.code, token, int(number))) == 1
+        assert [one.question for one in exams.own_ticks(exam.code, token)] == [int(number)]
 
 
 def test_agreement_is_krippendorffs_ordinal_alpha():
@@ -265,7 +269,7 @@ def test_pooling_keeps_what_is_done_and_adds_only_what_other_strategies_find(own
     assert pool(lab, own, pooled, build_strategies({"again": "bm25"})) == ()
     assert own.questions(pooled.code) == before
     both = build_strategies({"bm25": "bm25", "dense": "simple_semantic"})
-    assert [len(left) for _, left in left_to_pool(own, pooled, both)] == [1, 1]
+    assert [(len(asked), len(left)) for asked, left in left_to_pool(own, pooled, both)] == [(2, 1)]
     pool(lab, own, pooled, both)
     for old, new in zip(before, own.questions(pooled.code), strict=True):
         found = both["dense"].run(new.text, lab.untaught([one.text for one in before]).services(), Run()).ranking
@@ -313,6 +317,33 @@ def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled
     assert left["bm25"].passages == 4  # BM25 returns five passages a question, and three are judged
     assert left["bm25"].mean == pytest.approx(scores["bm25"])
     assert left["bm25"].mean <= left["bm25"].at_most <= 1
+    assert unjudged(RunFolder.open(results.run.folder), parse_metric("ndcg@5")) == left  # as Evaluate opens it
+
+
+def judged_exam(exams: Exams, title: str) -> Exam:
+    """An exam with one passage that answers its first question."""
+    made = exams.make("pets", ASKED, title=title)
+    exams.add_found(made.code, 1, [CATS, DOGS], ["bm25"])
+    exams.tick(made.code, new_token(), 1, text_key(CATS), 2)
+    return made
+
+
+def test_an_exam_is_packed_as_exported_and_written_to_be_measured_until_it_is_gone(own, tmp_path):
+    exam, other = judged_exam(own, "Pets"), judged_exam(own, "Other pets")
+    parts = exam, own.questions(exam.code), own.ticks(exam.code), [CATS, DOGS, FISH]
+    folder = export(*parts, tmp_path / "exam")
+    with zipfile.ZipFile(io.BytesIO(as_zip(*parts))) as packed:
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
+        assert {name: packed.read(name) for name in packed.namelist()} == files
+    written = for_measuring(own, exam, tmp_path)
+    judged = read_beir(written, "test")
+    assert (judged.name, judged.exam_of) == ("Pets", "pets")
+    assert judged.qrels == read_beir(folder, "test").qrels == {"q001": {text_key(CATS): 2}}
+    own.forget([exam.code])
+    for_measuring(own, other, tmp_path)
+    assert not written.exists()
+    drop_written(tmp_path)
+    assert [*(tmp_path / "measured-exams").iterdir()] == []
 
 
 def test_known_questions_nearly_equal_to_the_exams_are_left_out_when_it_is_measured(lab):

@@ -1,0 +1,300 @@
+"""An exam on a collection, by its owner: made, its passages found, followed while people judge, settled, measured, deleted."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+import rag_core
+from pages.drawing import untrusted
+from pages.drawing.translate import plural, problem, t
+from pages.shared import account, corpora, country, judging, measuring, presets, rooms, shipped
+from pages.shared.engine import engine
+from pages.shared.history_sync import history
+from rag_core import evaluation as ev
+from rag_core.catalog import StrategySpec
+from rag_core.jobs import start_pooling
+from rag_core.safety import privacy
+from rag_core.sessions.exam.exam import OWNER, Draft, Exam, ExamQuestion, Tick, disputed, read_drafts
+from rag_core.sessions.exam.folder import Standing, as_zip, drop_written
+from rag_core.sessions.panel.room import token_from
+from rag_core.values.types import text_key
+
+if TYPE_CHECKING:
+    from rag_core.sessions.exam.store import Exams  # with its database library
+
+TICK_S = 3.0  # between two looks at how far the judges are
+FIRST = ("bm25", "simple_semantic", "hybrid_rrf", "ensemble")  # chosen at first: words, vectors, both, and more
+DEPTHS = (5, 10)
+FINER = 0.08  # a difference between strategies that is worth telling apart
+RECENT = 50  # questions of the history that are offered
+ROUND, REFUSED, MADE = "exam.round", "exam.refused", "exam.made"
+
+
+@untrusted.errors()
+def draw(corpus: str) -> None:
+    """Draw the exams of a collection and the form of a new one."""
+    if account.operators_only():
+        return
+    kept = rooms.exams()
+    if kept is None:
+        st.info(t("There are no exams here: RAG_HISTORY is off."))
+        return
+    st.markdown(
+        t(
+            "An exam finds out which strategy works on these documents. You write questions; people say on their phones "
+            "which passages answer them; Evaluate then compares the strategies by what they said."
+        )
+    )
+    if refused := st.session_state.pop(REFUSED, None):
+        untrusted.say(problem(refused), st.error)
+    if not engine().settled.is_set():
+        st.info(t("One moment: the models are loading."))
+        return
+    measuring.under_way("pool")
+    lab = engine().wait(corpus)
+    found = [one for one in kept.all() if one.corpus == corpus]
+    for exam in found:
+        questions, ticks = kept.questions(exam.code), kept.ticks(exam.code)
+        # an expander whose label changes closes
+        made = st.session_state.get(MADE) == exam.code
+        box = st.expander(untrusted.label(exam.title), expanded=made, key=f"exam.{exam.code}", on_change="rerun")
+        if box.open:
+            with box:
+                _exam(kept, exam, questions, ticks, lab)
+        else:
+            untrusted.say(_state(Standing.of(exam, questions, ticks)))
+    box = st.expander(t("A new exam"), expanded=not found, key=f"exam.new.{len(found):d}", on_change="rerun")
+    if box.open:
+        with box:
+            _new(kept, corpus)
+
+
+def _state(now: Standing) -> str:
+    if not now.pooled:
+        return t("No passages have been found yet.")
+    return t("{complete} of {count} questions judged", complete=now.complete, count=now.questions)
+
+
+def _new(kept: Exams, corpus: str) -> None:
+    turn = st.session_state.setdefault(ROUND, 0)  # counts exams, so that each begins with empty boxes
+    title = st.text_input(
+        t("Name of the exam"), key=f"exam.title.{turn:d}", placeholder=untrusted.plain(corpora.title(corpus))
+    )
+    drafts = _drafts(corpus, turn)
+    if drafts:
+        pairs = shipped.results().comparisons
+        count = plural("{count} question", "{count} questions", len(drafts))
+        told = t(
+            "{count}: enough to tell strategies apart that differ by {difference:.2f} on a scale from 0 to 1 (nDCG@10); for "
+            "{finer:.2f} it takes {needed}. Estimated from the built-in questions.",
+            count=count, difference=ev.detectable(len(drafts), pairs), finer=FINER,
+            needed=ev.questions_for(FINER, pairs),
+        )  # fmt: skip
+        untrusted.say(told, st.info)
+    chosen = _strategies(f"exam.strategies.{turn:d}", [name for name in FIRST if name in rag_core.RECIPES])
+    depth = st.segmented_control(
+        t("First passages of each strategy that are judged"), DEPTHS, default=DEPTHS[0], key=f"exam.depth.{turn:d}",
+        required=True, help=t("Equal passages are judged once. Ten take up to twice the time of five."),
+    )  # fmt: skip
+    st.caption(
+        t(
+            "One question in four goes to two people, to see how far they agree. If finding passages costs money, you see "
+            "how much and agree before anything is sent."
+        )
+    )
+    if st.button(t("Make the exam"), type="primary", disabled=not (drafts and chosen)):
+        exam = kept.make(
+            corpus, drafts, title=title.strip() or corpora.title(corpus), depth=depth, owner_token=_token()
+        )
+        st.session_state.update({MADE: exam.code, ROUND: turn + 1})
+        _pool(kept, exam, chosen)
+
+
+def _drafts(corpus: str, turn: int) -> list[Draft]:
+    """The questions that were written, uploaded, and agreed to from the history, without private data, each once."""
+    typed = st.text_area(
+        t("Questions, one a line"), key=f"exam.typed.{turn:d}", height=180,
+        help=t("As people ask them, also in their own words and with their mistakes. Private data is taken out."),
+    )  # fmt: skip
+    file = st.file_uploader(
+        t("Or a file: one question a line, a CSV with a column “question”, or a queries.jsonl"),
+        ["csv", "tsv", "txt", "jsonl"], key=f"exam.file.{turn:d}",
+    )  # fmt: skip
+    written: list[Draft] = []
+    with untrusted.errors():
+        for text in (typed, file.getvalue().decode("utf-8-sig", "replace") if file else ""):
+            written += read_drafts(text) if text.strip() else []
+    box = st.expander(t("Questions that were asked of this collection"), key=f"exam.asked.{turn:d}", on_change="rerun")
+    if box.open:
+        with box:
+            written += _agreed(corpus, turn)
+    clean = [one._replace(text=privacy.redact(one.text, country.chosen())) for one in written]
+    return list({one.text.casefold(): one for one in reversed(clean)}.values())[::-1]
+
+
+def _agreed(corpus: str, turn: int) -> list[Draft]:
+    kept = history()
+    here = set(kept.showing(corpus)) if kept else set()
+    asked = [one.question for one in kept.search() if one.id in here] if kept else []
+    offered = list(dict.fromkeys(privacy.redact(one, country.chosen()) for one in asked))[:RECENT]
+    if not offered:
+        st.caption(t("The history has none."))
+        return []
+    st.caption(t("Private data is taken out. Choose those that people may see who judge."))
+    return [
+        Draft(one, "history") for one in offered if st.checkbox(untrusted.label(one), key=f"exam.agreed.{turn:d}.{one}")
+    ]
+
+
+def _strategies(key: str, first: Sequence[str]) -> Mapping[str, StrategySpec]:
+    offered = _offered()
+    chosen = st.multiselect(
+        t("Strategies whose passages are judged"), list(offered), default=first, key=key, placeholder=t("Choose"),
+        format_func=lambda name: untrusted.plain(presets.called(name, offered[name])),
+        help=t("A strategy that is not among them can be added later: only what it alone finds is then to be judged."),
+    )  # fmt: skip
+    return {label: offered[label] for label in chosen}
+
+
+def _offered() -> dict[str, StrategySpec]:
+    return {**{name: name for name in rag_core.RECIPES}, **presets.saved()}
+
+
+def _pool(kept: Exams, exam: Exam, chosen: Mapping[str, StrategySpec]) -> None:
+    lab_of = functools.partial(engine().wait, exam.corpus)
+    begin = functools.partial(start_pooling, measuring.jobs(), lab_of, kept, exam, chosen)
+    measuring.start("pool", begin, t("Passages of this exam are already being found; here is the progress."))
+
+
+def _exam(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], lab: rag_core.Lab) -> None:
+    mine = kept.is_owner(exam.code, _token())
+    pooled = any(one.passages for one in questions)
+    if pooled:
+        _progress(kept, exam, _news(ticks))
+        untrusted.draw(rooms.invitation("judge", exam.code, shown_on="documents"))
+    _said(kept, exam, questions, ticks, mine=mine)
+    if any(one.grade for one in ticks):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            data = {"run.data": measuring.exam_title(exam)}
+            st.page_link("pages/evaluate/evaluate.py", label=t("Measure on it"), icon="📊", query_params=data)
+            st.download_button(
+                t("Download (BEIR folder)"), functools.partial(as_zip, exam, questions, ticks, list(lab.passages.values())),
+                f"exam-{exam.code}.zip", "application/zip", key=f"exam.download.{exam.code}", on_click="ignore",
+            )  # fmt: skip
+    elif pooled:
+        st.caption(t("It can be measured once somebody says that a passage answers a question, fully or in part."))
+    else:
+        st.caption(t("No passages have been found yet."))
+    _more(kept, exam, questions)
+    if mine:
+        with st.popover(t("Delete this exam")):
+            untrusted.say(t("Its questions and what people said of them are deleted for good."), st.markdown)
+            gone = functools.partial(_delete, kept, exam, lab)
+            st.button(
+                t("Delete it for good"), type="primary", key=f"exam.delete.{exam.code}", on_click=_do, args=(gone,)
+            )
+    else:
+        st.caption(t("Only who made this exam, in the same browser, can settle disagreements and delete it."))
+
+
+@st.fragment(run_every=TICK_S)
+def _progress(kept: Exams, exam: Exam, shown: tuple[bool, ...]) -> None:
+    """How far the judges are; draws the page again when there is something new to do."""
+    with untrusted.errors():
+        ticks = kept.ticks(exam.code)
+        if _news(ticks) != shown:
+            st.rerun()
+        now = Standing.of(exam, kept.questions(exam.code), ticks)
+        st.progress(now.complete / now.questions, untrusted.label(_state(now)))
+        told = [
+            t("{judged:,} of {cards:,} passages judged", judged=now.judged, cards=now.cards),
+            plural("{count} person", "{count} people", now.people),
+        ]
+        if now.agreement is not None:
+            told.append(t("agreement {alpha:.2f} (1: always, 0: by chance; Krippendorff's alpha)", alpha=now.agreement))
+        untrusted.say(" · ".join(told))
+
+
+def _news(ticks: Sequence[Tick]) -> tuple[bool, ...]:
+    """Whether there is something to measure, to settle, and to be warned of."""
+    return any(one.grade for one in ticks), bool(disputed(ticks)), any(one.harm for one in ticks)
+
+
+def _said(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], *, mine: bool) -> None:
+    """The passages on which people disagree, which the owner settles, and those that somebody says could harm."""
+    said: dict[tuple[int, str], list[Tick]] = {}
+    for one in ticks:
+        said.setdefault((one.question, one.passage), []).append(one)
+    places = {
+        *disputed(one for one in ticks if one.person != OWNER),
+        *(key for key, each in said.items() if any(one.harm for one in each)),
+    }
+    cards = {(one.number, text_key(each)): (one.text, each) for one in questions for each in one.passages}
+    if not places:
+        return
+    with st.expander(t("Passages to look at"), key=f"exam.said.{exam.code}"):
+        told = t(
+            "People disagree on a passage, and the lower answer counts until you settle it; or they say that it could harm. "
+            "To settle: {left} of {count}.", left=len(disputed(ticks)), count=len(places),
+        )  # fmt: skip
+        untrusted.say(told)
+        for place in sorted(places & cards.keys()):
+            question, passage = cards[place]
+            key = f"settled.{exam.code}.{place[0]:d}.{place[1]}"
+            own = next((one.grade for one in said[place] if one.person == OWNER), None)
+            st.session_state.setdefault(key, own)
+            with st.container(border=True, key=f"card.{key}"):
+                untrusted.say(question, st.markdown)
+                untrusted.draw(judging.card(passage))
+                people = [one for one in said[place] if one.person != OWNER]
+                answers = ", ".join(judging.words(one.grade) for one in people)
+                untrusted.say(t("People said: {answers}", answers=answers))
+                for one in people:
+                    if one.harm:
+                        untrusted.say(t("Could harm: {how}", how=one.harm), st.warning)
+                judging.grade(
+                    t("What counts"), key, required=own is not None, disabled=not mine,
+                    on_change=_do, args=(functools.partial(_settle, kept, exam, place, key),),
+                )  # fmt: skip
+
+
+def _more(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion]) -> None:
+    """The strategies whose passages are judged: goes on where finding them stopped, and adds others."""
+    if any(job.key == f"pool {exam.code}" and not job.over for job in measuring.jobs().all("pool")):
+        return
+    begun = frozenset[str]().union(*(one.pooled for one in questions))
+    names = {one.fingerprint: label for label, one in ev.build_strategies(_offered()).items()}
+    pooled = [names[one] for one in names if one in begun]
+    left = sum(one.pooled != begun for one in questions) if begun else len(questions)
+    with st.expander(t("Strategies"), expanded=left > 0, key=f"exam.more.{exam.code}.{left > 0}"):
+        if left:
+            st.caption(t("Questions whose passages are still to be found: {count}.", count=left))
+        chosen = _strategies(f"exam.also.{exam.code}.{len(pooled):d}", pooled or FIRST)
+        nothing = not (chosen if left else chosen.keys() - {*pooled})
+        if st.button(t("Find their passages"), key=f"exam.pool.{exam.code}", disabled=nothing):
+            _pool(kept, exam, chosen)
+
+
+def _token() -> str:
+    return token_from("exam", account.visitor())
+
+
+def _do(what: Callable[[], object]) -> None:
+    """Do what a button says; why it was refused stands on the page then."""
+    try:
+        what()
+    except rag_core.RagError as error:
+        st.session_state[REFUSED] = error
+
+
+def _settle(kept: Exams, exam: Exam, place: tuple[int, str], key: str) -> None:
+    kept.settle(exam.code, _token(), *place, st.session_state[key])
+
+
+def _delete(kept: Exams, exam: Exam, lab: rag_core.Lab) -> None:
+    kept.delete_exam(exam.code, _token())
+    drop_written(lab.settings.home)
