@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, problem, t
+from pages.drawing.translate import plural, t
 from pages.shared import account, corpora, country, judging, measuring, presets, rooms, shipped
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
@@ -18,10 +18,11 @@ from rag_core import evaluation as ev
 from rag_core.catalog import StrategySpec
 from rag_core.jobs import start_pooling
 from rag_core.safety import privacy
-from rag_core.sessions.exam.exam import OWNER, Draft, Exam, ExamQuestion, Tick, disputed, read_drafts
-from rag_core.sessions.exam.folder import Standing, as_zip, drop_written
+from rag_core.sessions.exam.exam import Draft, Exam, ExamQuestion, read_drafts
+from rag_core.sessions.exam.folder import as_zip, drop_written
+from rag_core.sessions.exam.judgements import Card, Judgements, Standing
+from rag_core.sessions.exam.pooling import left_to_pool
 from rag_core.sessions.panel.room import token_from
-from rag_core.values.types import text_key
 
 if TYPE_CHECKING:
     from rag_core.sessions.exam.store import Exams  # with its database library
@@ -31,7 +32,7 @@ FIRST = ("bm25", "simple_semantic", "hybrid_rrf", "ensemble")  # chosen at first
 DEPTHS = (5, 10)
 FINER = 0.08  # a difference between strategies that is worth telling apart
 RECENT = 50  # questions of the history that are offered
-ROUND, REFUSED, MADE = "exam.round", "exam.refused", "exam.made"
+ROUND = "exam.round"  # how many exams were made, so that each begins with empty boxes
 
 
 @untrusted.errors()
@@ -49,8 +50,6 @@ def draw(corpus: str) -> None:
             "which passages answer them; Evaluate then compares the strategies by what they said."
         )
     )
-    if refused := st.session_state.pop(REFUSED, None):
-        untrusted.say(problem(refused), st.error)
     if not engine().settled.is_set():
         st.info(t("One moment: the models are loading."))
         return
@@ -58,15 +57,15 @@ def draw(corpus: str) -> None:
     lab = engine().wait(corpus)
     found = [one for one in kept.all() if one.corpus == corpus]
     for exam in found:
-        questions, ticks = kept.questions(exam.code), kept.ticks(exam.code)
+        judged = kept.judgements(exam.code)
+        latest = exam == found[0]
         # an expander whose label changes closes
-        made = st.session_state.get(MADE) == exam.code
-        box = st.expander(untrusted.label(exam.title), expanded=made, key=f"exam.{exam.code}", on_change="rerun")
+        box = st.expander(untrusted.label(exam.title), expanded=latest, key=f"exam.{exam.code}", on_change="rerun")
         if box.open:
             with box:
-                _exam(kept, exam, questions, ticks, lab)
+                _exam(kept, judged, lab)
         else:
-            untrusted.say(_state(Standing.of(exam, questions, ticks)))
+            untrusted.say(_state(judged.standing))
     box = st.expander(t("A new exam"), expanded=not found, key=f"exam.new.{len(found):d}", on_change="rerun")
     if box.open:
         with box:
@@ -80,7 +79,7 @@ def _state(now: Standing) -> str:
 
 
 def _new(kept: Exams, corpus: str) -> None:
-    turn = st.session_state.setdefault(ROUND, 0)  # counts exams, so that each begins with empty boxes
+    turn = st.session_state.setdefault(ROUND, 0)
     title = st.text_input(
         t("Name of the exam"), key=f"exam.title.{turn:d}", placeholder=untrusted.plain(corpora.title(corpus))
     )
@@ -110,7 +109,7 @@ def _new(kept: Exams, corpus: str) -> None:
         exam = kept.make(
             corpus, drafts, title=title.strip() or corpora.title(corpus), depth=depth, owner_token=_token()
         )
-        st.session_state.update({MADE: exam.code, ROUND: turn + 1})
+        st.session_state[ROUND] = turn + 1
         _pool(kept, exam, chosen)
 
 
@@ -170,131 +169,102 @@ def _pool(kept: Exams, exam: Exam, chosen: Mapping[str, StrategySpec]) -> None:
     measuring.start("pool", begin, t("Passages of this exam are already being found; here is the progress."))
 
 
-def _exam(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], lab: rag_core.Lab) -> None:
+def _exam(kept: Exams, judged: Judgements, lab: rag_core.Lab) -> None:
+    exam, now = judged.exam, judged.standing
     mine = kept.is_owner(exam.code, _token())
-    pooled = any(one.passages for one in questions)
-    if pooled:
-        _progress(kept, exam, _news(ticks))
-        untrusted.draw(rooms.invitation("judge", exam.code, shown_on="documents"))
-    _said(kept, exam, questions, ticks, mine=mine)
-    if any(one.grade for one in ticks):
+    if now.pooled:
+        _progress(kept, exam, now)
+    else:
+        st.caption(_state(now))
+    if judged.to_look_at:
+        _look_at(kept, judged, mine=mine)
+    if judged.measurable:
         with st.container(horizontal=True, vertical_alignment="center"):
-            data = {"run.data": measuring.exam_title(exam)}
+            strategies = [label for label in judged.strategies if label in rag_core.RECIPES]
+            data = {"run.data": measuring.exam_title(exam), "strategies": strategies}
             st.page_link("pages/evaluate/evaluate.py", label=t("Measure on it"), icon="📊", query_params=data)
             st.download_button(
-                t("Download (BEIR folder)"), functools.partial(as_zip, exam, questions, ticks, list(lab.passages.values())),
+                t("Download (BEIR folder)"), functools.partial(as_zip, judged, list(lab.passages.values())),
                 f"exam-{exam.code}.zip", "application/zip", key=f"exam.download.{exam.code}", on_click="ignore",
             )  # fmt: skip
-    elif pooled:
+    elif now.pooled:
         st.caption(t("It can be measured once somebody says that a passage answers a question, fully or in part."))
-    else:
-        st.caption(t("No passages have been found yet."))
-    _more(kept, exam, questions)
-    if mine:
-        with st.popover(t("Delete this exam")):
-            untrusted.say(t("Its questions and what people said of them are deleted for good."), st.markdown)
-            gone = functools.partial(_delete, kept, exam, lab)
-            st.button(
-                t("Delete it for good"), type="primary", key=f"exam.delete.{exam.code}", on_click=_do, args=(gone,)
-            )
-    else:
+    _more(kept, judged)
+    if not mine:
         st.caption(t("Only who made this exam, in the same browser, can settle disagreements and delete it."))
-
-
-@st.fragment(run_every=TICK_S)
-def _progress(kept: Exams, exam: Exam, shown: tuple[bool, ...]) -> None:
-    """How far the judges are; draws the page again when there is something new to do."""
-    with untrusted.errors():
-        ticks = kept.ticks(exam.code)
-        if _news(ticks) != shown:
-            st.rerun()
-        now = Standing.of(exam, kept.questions(exam.code), ticks)
-        st.progress(now.complete / now.questions, untrusted.label(_state(now)))
-        told = [
-            t("{judged:,} of {cards:,} passages judged", judged=now.judged, cards=now.cards),
-            plural("{count} person", "{count} people", now.people),
-        ]
-        if now.agreement is not None:
-            told.append(t("agreement {alpha:.2f} (1: always, 0: by chance; Krippendorff's alpha)", alpha=now.agreement))
-        untrusted.say(" · ".join(told))
-
-
-def _news(ticks: Sequence[Tick]) -> tuple[bool, ...]:
-    """Whether there is something to measure, to settle, and to be warned of."""
-    return any(one.grade for one in ticks), bool(disputed(ticks)), any(one.harm for one in ticks)
-
-
-def _said(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion], ticks: Sequence[Tick], *, mine: bool) -> None:
-    """The passages on which people disagree, which the owner settles, and those that somebody says could harm."""
-    said: dict[tuple[int, str], list[Tick]] = {}
-    for one in ticks:
-        said.setdefault((one.question, one.passage), []).append(one)
-    places = {
-        *disputed(one for one in ticks if one.person != OWNER),
-        *(key for key, each in said.items() if any(one.harm for one in each)),
-    }
-    cards = {(one.number, text_key(each)): (one.text, each) for one in questions for each in one.passages}
-    if not places:
         return
-    with st.expander(t("Passages to look at"), key=f"exam.said.{exam.code}"):
+    with st.popover(t("Delete this exam")):
+        untrusted.say(t("Its questions and what people said of them are deleted for good."), st.markdown)
+        if st.button(t("Delete it for good"), type="primary", key=f"exam.delete.{exam.code}"):
+            kept.delete_exam(exam.code, _token())
+            drop_written(lab.settings.home)
+            st.rerun()
+
+
+def _progress(kept: Exams, exam: Exam, now: Standing) -> None:
+    """How far the judges are, and the way in for others; the page is drawn again when they go on."""
+    st.progress(now.complete / now.questions, untrusted.label(_state(now)))
+    told = [
+        t("{judged:,} of {cards:,} passages judged", judged=now.judged, cards=now.cards),
+        plural("{count} person", "{count} people", now.people),
+    ]
+    if now.agreement is not None:
+        told.append(t("agreement {alpha:.2f} (1: always, 0: by chance; Krippendorff's alpha)", alpha=now.agreement))
+    untrusted.say(" · ".join(told))
+    untrusted.draw(rooms.invitation("judge", exam.code, shown_on="documents"))
+    rooms.watch(lambda: kept.judgements(exam.code).standing != now, TICK_S)
+
+
+def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
+    """The passages on which people disagree, which the owner settles, and those that somebody says could harm."""
+    with st.expander(t("Passages to look at"), key=f"exam.said.{judged.exam.code}"):
         told = t(
             "People disagree on a passage, and the lower answer counts until you settle it; or they say that it could harm. "
-            "To settle: {left} of {count}.", left=len(disputed(ticks)), count=len(places),
+            "To settle: {left} of {count}.", left=len(judged.unsettled), count=len(judged.to_look_at),
         )  # fmt: skip
         untrusted.say(told)
-        for place in sorted(places & cards.keys()):
-            question, passage = cards[place]
-            key = f"settled.{exam.code}.{place[0]:d}.{place[1]}"
-            own = next((one.grade for one in said[place] if one.person == OWNER), None)
-            st.session_state.setdefault(key, own)
+        for card in judged.to_look_at:
+            number, passage = card.place
+            key = f"settled.{judged.exam.code}.{number:d}.{passage}"
+            st.session_state.setdefault(key, card.settled)
             with st.container(border=True, key=f"card.{key}"):
-                untrusted.say(question, st.markdown)
-                untrusted.draw(judging.card(passage))
-                people = [one for one in said[place] if one.person != OWNER]
-                answers = ", ".join(judging.words(one.grade) for one in people)
+                untrusted.say(card.question.text, st.markdown)
+                untrusted.draw(judging.card(card.passage))
+                answers = ", ".join(judging.words(one.grade) for one in card.people)
                 untrusted.say(t("People said: {answers}", answers=answers))
-                for one in people:
-                    if one.harm:
-                        untrusted.say(t("Could harm: {how}", how=one.harm), st.warning)
+                for how in card.harms:
+                    untrusted.say(t("Could harm: {how}", how=how), st.warning)
                 judging.grade(
-                    t("What counts"), key, required=own is not None, disabled=not mine,
-                    on_change=_do, args=(functools.partial(_settle, kept, exam, place, key),),
+                    t("What counts"), key, required=card.settled is not None, disabled=not mine,
+                    on_change=_settle, args=(kept, judged.exam, card, key),
                 )  # fmt: skip
 
 
-def _more(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion]) -> None:
+def _more(kept: Exams, judged: Judgements) -> None:
     """The strategies whose passages are judged: goes on where finding them stopped, and adds others."""
-    if any(job.key == f"pool {exam.code}" and not job.over for job in measuring.jobs().all("pool")):
+    code, questions = judged.exam.code, judged.questions
+    if any(job.key == f"pool {code}" and not job.over for job in measuring.jobs().all("pool")):
         return
-    begun = frozenset[str]().union(*(one.pooled for one in questions))
-    names = {one.fingerprint: label for label, one in ev.build_strategies(_offered()).items()}
-    pooled = [names[one] for one in names if one in begun]
-    left = sum(one.pooled != begun for one in questions) if begun else len(questions)
-    with st.expander(t("Strategies"), expanded=left > 0, key=f"exam.more.{exam.code}.{left > 0}"):
+    offered = _offered()
+    before = {label: offered[label] for label in judged.strategies if label in offered}
+    left = _left(questions, before) or sum(not one.pooled for one in questions)
+    with st.expander(t("Strategies"), expanded=left > 0, key=f"exam.more.{code}.{left > 0}"):
         if left:
             st.caption(t("Questions whose passages are still to be found: {count}.", count=left))
-        chosen = _strategies(f"exam.also.{exam.code}.{len(pooled):d}", pooled or FIRST)
-        nothing = not (chosen if left else chosen.keys() - {*pooled})
-        if st.button(t("Find their passages"), key=f"exam.pool.{exam.code}", disabled=nothing):
-            _pool(kept, exam, chosen)
+        chosen = _strategies(f"exam.also.{code}.{len(before):d}", [*before] or FIRST)
+        if st.button(t("Find their passages"), key=f"exam.pool.{code}", disabled=not _left(questions, chosen)):
+            _pool(kept, judged.exam, chosen)
+
+
+def _left(questions: Sequence[ExamQuestion], chosen: Mapping[str, StrategySpec]) -> int:
+    """For how many questions these strategies have yet to find passages."""
+    return sum(len(asked) for asked, _ in left_to_pool(questions, ev.build_strategies(chosen)))
 
 
 def _token() -> str:
     return token_from("exam", account.visitor())
 
 
-def _do(what: Callable[[], object]) -> None:
-    """Do what a button says; why it was refused stands on the page then."""
-    try:
-        what()
-    except rag_core.RagError as error:
-        st.session_state[REFUSED] = error
-
-
-def _settle(kept: Exams, exam: Exam, place: tuple[int, str], key: str) -> None:
-    kept.settle(exam.code, _token(), *place, st.session_state[key])
-
-
-def _delete(kept: Exams, exam: Exam, lab: rag_core.Lab) -> None:
-    kept.delete_exam(exam.code, _token())
-    drop_written(lab.settings.home)
+@untrusted.errors()
+def _settle(kept: Exams, exam: Exam, card: Card, key: str) -> None:
+    kept.settle(exam.code, _token(), *card.place, st.session_state[key])

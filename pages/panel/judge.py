@@ -80,7 +80,7 @@ def _exam(code: str) -> None:
 
 def _opened(kept: Exams, exam: Exam, mine: str) -> _Open:
     said = {(one.question, one.passage): (one.grade, one.harm) for one in kept.own_ticks(exam.code, mine)}
-    questions = {one.number: one for one in kept.questions(exam.code)}
+    questions = {one.number: one for one in kept.judgements(exam.code).questions}
     return _Open(exam, questions, said, kept.next(exam.code, mine))
 
 

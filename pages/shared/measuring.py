@@ -223,7 +223,9 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
         "`rag eval --data FOLDER`."),
     )  # fmt: skip
     if kept and chosen in exams:
-        return str(for_measuring(kept, exams[chosen], settings.home))
+        exam = exams[chosen]
+        passages = engine().wait(exam.corpus).passages.values()
+        return str(for_measuring(kept, exam, passages, settings.home))
     return str(folders[chosen])
 
 

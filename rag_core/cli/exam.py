@@ -1,5 +1,7 @@
 """`rag exam`: which strategy works on an owner's documents, by questions and people who say which passages answer."""
 
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +11,13 @@ from ..values.errors import InputError, Stopped, attach_calls_to_errors
 from ..values.types import text_key
 from .evaluate import confirm
 from .interrupt import at_a_prompt, interruptible
-from .layout import paragraph, progress, questions, say, say_json, several_lines, typed
+from .layout import agreed, paragraph, progress, questions, say, say_json, several_lines, typed
 from .options import AsJson, Sets, Strategies, Yes, a_path, parse_strategies, read_text
 
 exam = typer.Typer(no_args_is_help=True, help="Find out which strategy works on your own documents.")
 Code = Annotated[str, typer.Argument(help="The exam's code, as `rag exam make` printed it.", show_default=False)]
 KEYS = "2 answers it, 1 in part, 0 no; h before it: it could harm; s skip this question, q stop"
+SETTLING_KEYS = "What counts? 2 answers it, 1 in part, 0 no; s skip it, q stop"
 
 
 @exam.command()
@@ -36,8 +39,8 @@ def make(
     from ..values.settings import read_settings
 
     pairs = ev.Results.read(read_settings().data / "results.json").comparisons
-    made = _kept().make(corpus, read_drafts(read_text(file)), title=title, depth=depth, twice=twice)
-    count = len(_kept().questions(made.code))
+    drafts = read_drafts(read_text(file))
+    made, count = _kept().make(corpus, drafts, title=title, depth=depth, twice=twice), len(drafts)
     say(f"Exam {made.code}: {questions(count)} about {corpus}.")
     say(
         f"{questions(count)} tell a difference of {ev.detectable(count, pairs):.2f} nDCG@10 apart, as on the built-in "
@@ -54,15 +57,17 @@ def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False
     from ..sessions.exam import pooling
 
     kept = _kept()
-    made, chosen = kept.exam(code), ev.build_strategies(parse_strategies(strategies, set_ or []))
+    asked, chosen = kept.judgements(code), ev.build_strategies(parse_strategies(strategies, set_ or []))
+    made = asked.exam
+    kept.choose(code, chosen)
     with interruptible() as stop:
         lab = open_lab(made.corpus, progress=progress)
         with attach_calls_to_errors(lab.calls):
-            planned = [ev.Workload(asked, left) for asked, left in pooling.left_to_pool(kept, made, chosen)]
+            planned = [ev.Workload(*each) for each in pooling.left_to_pool(asked.questions, chosen)]
             confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
             pooling.pool(lab, kept, made, chosen, progress=progress, stop=stop)
     progress("ready", 1, 1)
-    standing = _standing(kept, made)
+    standing = kept.judgements(code).standing
     say(f"{standing.cards - standing.judged} of {standing.cards} passages are to be judged.")
     say(f"Next: rag exam judge {made.code}, or the page /judge?room={made.code} of the app.")
 
@@ -84,27 +89,38 @@ def judge(
         for passage in asked.passages:
             if text_key(passage) in said:
                 continue
-            say(f"\n{passage.full_title}")
-            several_lines(passage.text)
-            if (grade := _grade()) is None:
+            if (key := _key(passage, KEYS)) == "s":
                 skipped.add(asked.number)
                 break
-            kept.tick(code, token, asked.number, text_key(passage), *grade)
+            with at_a_prompt():
+                harm = typed("How could it harm?") if key.startswith("h") else ""
+            kept.tick(code, token, asked.number, text_key(passage), int(key[-1]), harm)
     say("\nNothing is left for you." if asked is None else "\nThe rest stays open.")
 
 
-def _grade() -> tuple[int, str] | None:
-    """A grade, and how the passage could harm; None to skip the question. Raises Stopped to stop."""
+@exam.command()
+def settle(code: Code) -> None:
+    """Say what counts where people disagree; until then the lower grade does."""
+    kept = _kept()
+    for card in kept.judgements(code).unsettled:
+        say(f"\n{card.question.number}. {card.question.text}", bold=True)
+        paragraph(f"People said: {', '.join(str(one.grade) for one in card.people)}. {SETTLING_KEYS}")
+        if (key := _key(card.passage, SETTLING_KEYS)) != "s":
+            kept.settle(code, None, *card.place, int(key))
+    say(f"\nDisagreements not settled: {len(kept.judgements(code).unsettled)}.")
+
+
+def _key(passage: Any, keys: str) -> str:
+    """The key that is pressed for a passage: s, or a grade, after an h if `keys` has that. Raises Stopped for q."""
+    say(f"\n{passage.full_title}")
+    several_lines(passage.text)
+    grades = ["0", "1", "2"] + ["h0", "h1", "h2"] * (keys == KEYS)
     with at_a_prompt():
-        while True:
-            key = typed(">").casefold()
+        while (key := typed(">").casefold()) not in ("s", *grades):
             if key == "q":
                 raise Stopped
-            if key == "s":
-                return None
-            if key.removeprefix("h") in ("0", "1", "2"):
-                return int(key[-1]), typed("How could it harm?") if key.startswith("h") else ""
-            paragraph(KEYS)
+            paragraph(keys)
+    return key
 
 
 @exam.command()
@@ -115,13 +131,12 @@ def status(
     """Say how far exams are."""
     kept = _kept()
     found = [kept.exam(code)] if code else kept.all()
-    standings = {one.code: _standing(kept, one) for one in found}
+    standings = [(one, kept.judgements(one.code).standing) for one in found]
     if as_json:
         known = {one.code: {"title": one.title, "corpus": one.corpus, "depth": one.depth} for one in found}
-        say_json({"exams": {code: {**known[code], **one.as_json()} for code, one in standings.items()}})
+        say_json({"exams": {one.code: known[one.code] | asdict(now) for one, now in standings}})
         return
-    for one in found:
-        now = standings[one.code]
+    for one, now in standings:
         alpha = "not defined yet" if now.agreement is None else f"{now.agreement:.2f}"
         say(f"{one.code} {one.title} (corpus {one.corpus}, {one.opened:%Y-%m-%d})")
         paragraph(f"{now.complete} of {questions(now.questions)} complete, {now.judged} of {now.cards} passages judged")
@@ -137,12 +152,28 @@ def export(code: Code, folder: Annotated[Path, typer.Argument(help="Folder to wr
     from ..sessions.exam import folder as files
 
     kept = _kept()
-    made = kept.exam(code)
-    passages = open_lab(made.corpus, progress=progress).passages.values()
+    judged = kept.judgements(code)
+    passages = open_lab(judged.exam.corpus, progress=progress).passages.values()
     progress("ready", 1, 1)
-    files.export(made, kept.questions(code), kept.ticks(code), passages, folder)
-    say(f"Exam {made.code} is in {folder}.")
+    files.export(judged, passages, folder)
+    say(f"Exam {judged.exam.code} is in {folder}.")
     say(f"Next: rag eval --data {folder} --strategies bm25,hybrid_rrf,ensemble")
+
+
+@exam.command()
+def delete(code: Code, yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False) -> None:
+    """Delete an exam for good: its questions, and what people said of them."""
+    from ..sessions.exam.folder import drop_written
+    from ..values.settings import read_settings
+
+    kept = _kept()
+    made = kept.exam(code)
+    with at_a_prompt():
+        if not yes and not (sys.stdin.isatty() and agreed(f"Delete exam {made.code} ({made.title}) for good?")):
+            raise InputError("Nothing was deleted.", "Add --yes to delete it.")
+    kept.delete_exam(code, None)
+    drop_written(read_settings().home)
+    say(f"Exam {made.code} is deleted.")
 
 
 def _kept() -> Any:
@@ -152,9 +183,3 @@ def _kept() -> Any:
     if (kept := Exams.opened(read_settings())) is None:
         raise InputError("No exams are kept: RAG_HISTORY is off.", "Set RAG_HISTORY=on.")
     return kept
-
-
-def _standing(kept: Any, made: Any) -> Any:
-    from ..sessions.exam.folder import Standing
-
-    return Standing.of(made, kept.questions(made.code), kept.ticks(made.code))

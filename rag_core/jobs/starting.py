@@ -150,11 +150,15 @@ def start_pooling(
     `lab_of` opens the lab over its documents, on the job's thread. Raises ConfigError, with nothing started.
     """
     strategies = build_strategies(chosen)
+    exams.choose(exam.code, chosen)
 
     def task(job: Job) -> None:
         job.report(doing="opening the documents")
         lab = lab_of()
-        planned = [Workload(questions, left) for questions, left in left_to_pool(exams, exam, strategies)]
+        planned = [
+            Workload(questions, left)
+            for questions, left in left_to_pool(exams.judgements(exam.code).questions, strategies)
+        ]
         job.ask(estimate(planned, lab.rehearsal()))
         pool(lab, exams, exam, strategies, progress=_progress(job), stop=job.stop_requested)
 

@@ -1,10 +1,14 @@
 """Documents, "Make an exam": what its owner does, from the questions to the measurement, without a terminal."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from shutil import copytree
 from threading import Event
+from urllib.parse import parse_qs
+from zipfile import ZipFile
 
 import pytest
 from helpers.in_process import html, press, text, visitor
@@ -13,16 +17,19 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import measuring
 from pages.shared import rooms as shared
+from pages.shared.engine import engine
+from rag_core import evaluation as ev
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
 from rag_core.sessions.exam.exam import OWNER, Draft, Exam
+from rag_core.sessions.exam.folder import as_zip
 from rag_core.sessions.exam.store import Exams
 from rag_core.sessions.history.record import Asked, AskedColumn
 from rag_core.sessions.history.store import History
 from rag_core.sessions.panel.room import new_token, token_from
 from rag_core.values.errors import StorageError
 from rag_core.values.message import Message
-from rag_core.values.types import text_key
+from rag_core.values.types import Passage, text_key
 
 CORPUS, VISITOR = "leaflets", "somebody"
 LEAFLETS = {
@@ -90,7 +97,7 @@ def make(app: AppTest, questions: str = "\n".join(QUESTIONS)) -> Exam:
 def judge(exam: Exam, judged: int = 2, people: int = 1) -> None:
     """Everybody says the same of all passages, but the last person says no."""
     tokens = [new_token() for _ in range(people)]
-    for one in exams().questions(exam.code):
+    for one in exams().judgements(exam.code).questions:
         for passage in one.passages:
             for place, token in enumerate(tokens):
                 last = people > 1 and place == people - 1
@@ -108,8 +115,8 @@ def test_an_owner_makes_an_exam_and_its_passages_are_found(page):
     box(page, "exam.title").set_value("Our <leaflets>")
     exam = make(page)
     assert (exam.title, exam.corpus, exam.depth) == ("Our <leaflets>", CORPUS, 5)
-    assert [one.text for one in exams().questions(exam.code)] == [*QUESTIONS]
-    assert all(one.passages for one in exams().questions(exam.code))
+    assert [one.text for one in exams().judgements(exam.code).questions] == [*QUESTIONS]
+    assert all(one.passages for one in exams().judgements(exam.code).questions)
     assert "0 of 3 questions judged" in told(page)
     assert "documents/judge" not in told(page)
     assert f"/judge?room={exam.code}" in told(page)
@@ -129,8 +136,6 @@ def test_what_a_number_of_questions_can_tell_is_said_before(page):
 
 
 def test_questions_of_the_history_are_agreed_to_one_by_one_without_private_data(page, tmp_path, start):
-    from pages.shared.engine import engine
-
     kept, lab = History.opened(engine().settings), engine().wait(CORPUS)
     for number, question in enumerate((PRIVATE, QUESTIONS[0])):
         trace = lab.run(question, "bm25")
@@ -147,7 +152,7 @@ def test_questions_of_the_history_are_agreed_to_one_by_one_without_private_data(
     assert not any(one.value for one in page.checkbox)
     page.checkbox[1].check().run()
     made = make(page, "My e-mail is ana@gil.es, how do I book a room?")
-    first, second = exams().questions(made.code)
+    first, second = exams().judgements(made.code).questions
     assert "ana@gil.es" not in first.text
     assert "612" not in second.text
     assert (first.origin, second.origin) == ("written", "history")
@@ -156,7 +161,7 @@ def test_questions_of_the_history_are_agreed_to_one_by_one_without_private_data(
 def test_judged_disputed_settled_measured_and_deleted(page, home):
     exam = make(page)
     judge(exam, people=2)
-    cards = sum(len(one.passages) for one in exams().questions(exam.code))
+    cards = sum(len(one.passages) for one in exams().judgements(exam.code).questions)
     page.run()
     assert f"To settle: {cards} of {cards}." in told(page)
     assert settle(page, 2) == [2]
@@ -187,7 +192,7 @@ def settle(app: AppTest, grade: int) -> list[int]:
     next(one for one in app.button_group if one.key.startswith("settled.")).set_value(grade).run()
     assert not app.exception
     (exam,) = exams().all()
-    return [one.grade for one in exams().ticks(exam.code) if one.person == OWNER]
+    return [one.grade for one in exams().judgements(exam.code).ticks if one.person == OWNER]
 
 
 def measuring_on(exam: Exam) -> AppTest:
@@ -199,9 +204,51 @@ def measuring_on(exam: Exam) -> AppTest:
     return app
 
 
+def test_the_downloaded_folder_and_evaluate_give_the_same_figures(page, rag, tmp_path):
+    exam = make(page)
+    box(page, f"exam.also.{exam.code}").set_value(["bm25", "simple_semantic"]).run()
+    press(page, "Find their passages")
+    finish(page)
+    for asked in exams().judgements(exam.code).questions:
+        for place, passage in enumerate(asked.passages):
+            exams().tick(exam.code, new_token(), asked.number, text_key(passage), (asked.number + place) % 3)
+    page.run()
+    (link,) = [one.proto for one in page.get("page_link") if one.proto.label == "Measure on it"]
+    evaluate = visitor().run()
+    evaluate.query_params.update(parse_qs(link.query_string))  # as the link opens it
+    evaluate.switch_page("pages/evaluate/evaluate.py").run()
+    assert evaluate.multiselect(key="strategies").value == ["bm25", "simple_semantic"]
+    press(evaluate, "Measure")
+    (job,) = measuring.jobs().all("run")
+    assert job.wait(120)
+    assert job.status.phase == "done", job.status.error
+    here = ev.stored_results(ev.RunFolder.open(job.status.result))
+    assert here
+
+    judged, passages = exams().judgements(exam.code), engine().wait(CORPUS).passages.values()
+    with ZipFile(BytesIO(as_zip(judged, passages))) as packed:  # what the button gives
+        packed.extractall(tmp_path / "downloaded")
+    ran = rag("eval", "--data", str(tmp_path / "downloaded"), "--strategies", "bm25,simple_semantic", "--json")
+    assert ran.code == 0, ran.err
+    there = json.loads(ran.out)["strategies"]
+    for label, row in here.strategies.items():
+        figures = {name: score.mean for name, score in row.metrics.items() if score}
+        assert {name: there[label]["metrics"][name]["mean"] for name in figures} == pytest.approx(figures)
+        assert 0 < figures["ndcg@10"] < 1
+
+
+def test_a_judged_passage_that_left_the_collection_is_noted_where_it_is_measured(page):
+    exam = make(page)
+    gone = Passage("gone:0:1", "gone", "Gone", "This leaflet was replaced.")
+    exams().add_found(exam.code, 1, [gone], ["bm25 of an earlier index"])
+    judge(exam, people=2)
+    settle(page, 2)
+    assert "Judged documents that corpus.jsonl does not have: 1" in told(measuring_on(exam))
+
+
 def test_what_could_harm_is_shown_with_the_comment(page):
     exam = make(page)
-    first = exams().questions(exam.code)[0]
+    first = exams().judgements(exam.code).questions[0]
     exams().tick(exam.code, new_token(), 1, text_key(first.passages[0]), 0, "Three weeks is <wrong>.")
     page.run()
     assert "To settle: 0 of 1." in told(page)
@@ -212,20 +259,21 @@ def test_what_could_harm_is_shown_with_the_comment(page):
 def test_finding_passages_goes_on_after_a_crash_and_adds_a_later_strategy(page):
     exam = make(page)
     left = exams().make(CORPUS, [Draft(one) for one in QUESTIONS[:2]], title="Cut short", owner_token=owner_token())
-    found = exams().questions(exam.code)[0]
+    found = exams().judgements(exam.code).questions[0]
+    exams().choose(left.code, ["bm25"])
     exams().add_found(left.code, 1, found.passages[:1], found.pooled)  # the app ended here
     page.session_state[f"exam.{left.code}"] = True
     page.run()
     assert "Questions whose passages are still to be found: 1." in told(page)
     press(page, "Find their passages")
     finish(page)
-    assert [one.pooled for one in exams().questions(left.code)] == [found.pooled] * 2
+    assert [one.pooled for one in exams().judgements(left.code).questions] == [found.pooled] * 2
     assert "still to be found" not in told(page)
     assert next(one for one in page.button if one.label == "Find their passages").disabled
     box(page, f"exam.also.{left.code}").set_value(["bm25", "simple_semantic"]).run()
     press(page, "Find their passages")
     finish(page)
-    assert [len(one.pooled) for one in exams().questions(left.code)] == [2, 2]
+    assert [len(one.pooled) for one in exams().judgements(left.code).questions] == [2, 2]
 
 
 def owner_token() -> str:

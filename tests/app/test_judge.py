@@ -75,11 +75,11 @@ def can_go_on(app: AppTest) -> bool:
 
 
 def stored(exam: Exam) -> dict[tuple[int, str], tuple[int, str]]:
-    return {(one.question, one.passage): (one.grade, one.harm) for one in exams().ticks(exam.code)}
+    return {(one.question, one.passage): (one.grade, one.harm) for one in exams().judgements(exam.code).ticks}
 
 
 def shown_texts(exam: Exam, number: int) -> list[str]:
-    return [text_key(one) for one in exams().questions(exam.code)[number - 1].passages]
+    return [text_key(one) for one in exams().judgements(exam.code).questions[number - 1].passages]
 
 
 def fail(*_: object) -> None:
@@ -160,7 +160,7 @@ def test_a_tick_that_the_database_refuses_is_told_beside_it_and_can_be_sent_agai
     choose(page, 0, 2)
     with monkeypatch.context() as broken:
         broken.setattr(Exams, "tick", fail)
-        broken.setattr(Exams, "ticks", fail)
+        broken.setattr(Exams, "judgements", fail)
         choose(page, 1, 1)
         assert "This is not kept. The disk is full. Free some of it." in told(page)
         assert chosen(page) == [2, 1]
@@ -182,7 +182,7 @@ def test_a_tick_that_the_database_refuses_is_told_beside_it_and_can_be_sent_agai
 def test_a_passage_that_was_taken_out_is_told_and_gone_after_a_reload(exam):
     browser = secrets.token_hex()
     page = phone(exam.code, browser)
-    first, second = exams().questions(exam.code)[0].passages
+    first, second = exams().judgements(exam.code).questions[0].passages
     exams().take_out("leaflets", {first.doc_id})
     choose(page, 0, 2)
     assert "This passage is no longer in the exam. Open the page again." in told(page)

@@ -6,14 +6,11 @@ import csv
 import io
 import json
 import random
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from ...documents.benchmark import Qrels
-from ...language.analysis import language_of
 from ...language.questions import check_question
 from ...values.errors import DataError, InputError
 from ...values.message import Message
@@ -41,6 +38,7 @@ class ExamQuestion:
     Args:
         language: ISO 639-1 code.
         pooled: the fingerprints of the strategies whose first passages these are.
+        strategies: the labels of those that were chosen for it, pooled or not.
     """
 
     number: int
@@ -49,6 +47,7 @@ class ExamQuestion:
     origin: Origin
     passages: tuple[Passage, ...] = ()
     pooled: frozenset[str] = frozenset()
+    strategies: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -60,14 +59,7 @@ class ExamQuestion:
         new = {text_key(one): one for one in found}
         fresh = [one for key, one in sorted(new.items()) if key not in here]
         random.Random(f"{exam} {self.number}").shuffle(fresh)  # the order says nothing of who found what
-        return ExamQuestion(
-            self.number,
-            self.text,
-            self.language,
-            self.origin,
-            (*self.passages, *fresh),
-            self.pooled.union(by),
-        )
+        return replace(self, passages=(*self.passages, *fresh), pooled=self.pooled.union(by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,56 +143,3 @@ def _text_of(number: int, line: str) -> str:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         what = Message("Line {number} is not a question of a queries.jsonl.", number=number)
         raise DataError(what, Message('Write {"_id": "1", "text": "..."} on each line.')) from error
-
-
-def numbered(drafts: Sequence[Draft]) -> list[ExamQuestion]:
-    """Drafts as questions of an exam."""
-    return [
-        ExamQuestion(number, one.text, language_of(one.text), one.origin) for number, one in enumerate(drafts, start=1)
-    ]
-
-
-def grades(ticks: Iterable[Tick]) -> dict[tuple[int, str], int]:
-    """(question, passage) -> grade: what the owner settled, else the lower of two people's."""
-    said: dict[tuple[int, str], list[Tick]] = defaultdict(list)
-    for tick in ticks:
-        said[tick.question, tick.passage].append(tick)
-    return {
-        key: next((one.grade for one in each if one.person == OWNER), min(one.grade for one in each))
-        for key, each in said.items()
-    }
-
-
-def qrels(questions: Iterable[ExamQuestion], ticks: Iterable[Tick]) -> Qrels:
-    """Question id -> `text_key` -> grade, of what is judged."""
-    names = {one.number: one.id for one in questions}
-    found: dict[str, dict[str, int]] = {}
-    for (number, passage), grade in grades(ticks).items():
-        found.setdefault(names[number], {})[passage] = grade
-    return found
-
-
-def disputed(ticks: Iterable[Tick]) -> list[tuple[int, str]]:
-    """(question, passage) on which people disagree and the owner has not settled it, in order."""
-    said: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
-    for tick in ticks:
-        said[tick.question, tick.passage][tick.person] = tick.grade
-    return sorted(key for key, by in said.items() if OWNER not in by and len({*by.values()}) > 1)
-
-
-def agreement(ticks: Iterable[Tick]) -> float | None:
-    """Krippendorff's alpha over the grades, ordinal: 1 for full agreement, 0 for chance; None if it is not defined.
-
-    Of passages that two people judged; what the owner settled does not count.
-    """
-    said: dict[str, dict[str, int]] = defaultdict(dict)
-    for tick in ticks:
-        if tick.person != OWNER:
-            said[f"{tick.question} {tick.passage}"][tick.person] = tick.grade
-    twice: Mapping[str, Mapping[str, int]] = {key: by for key, by in said.items() if len(by) > 1}
-    if len({grade for by in twice.values() for grade in by.values()}) < 2:
-        return None
-    from evalica import alpha
-    from pandas import DataFrame
-
-    return float(alpha(DataFrame(twice), distance="ordinal").alpha)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def left_to_pool(
-    exams: Exams, exam: Exam, strategies: Mapping[str, Strategy]
+    questions: Iterable[ExamQuestion], strategies: Mapping[str, Strategy]
 ) -> list[tuple[list[Question], list[Strategy]]]:
     """Questions with the strategies that `pool` has yet to run on each of them, to estimate its cost."""
     found: dict[tuple[str, ...], tuple[list[Question], list[Strategy]]] = {}
-    for one in exams.questions(exam.code):
+    for one in questions:
         if left := _left(one, strategies):
-            questions, _ = found.setdefault(tuple(strategy.fingerprint for strategy in left), ([], left))
-            questions.append(Question(one.id, one.text, one.language, "", ""))
+            asked, _ = found.setdefault(tuple(strategy.fingerprint for strategy in left), ([], left))
+            asked.append(Question(one.id, one.text, one.language, "", ""))
     return [*found.values()]
 
 
@@ -50,7 +50,7 @@ def pool(
     if lab.corpus != exam.corpus:
         what = Message("Exam {code} is about corpus {corpus!r}.", code=exam.code, corpus=exam.corpus)
         raise ConfigError(what, Message("Open that."))
-    questions, calls = exams.questions(exam.code), list[ModelCall]()
+    questions, calls = exams.judgements(exam.code).questions, list[ModelCall]()
     lab = lab.untaught([one.text for one in questions])
     with attach_calls_to_errors(calls):
         for done, one in enumerate(questions):

@@ -6,11 +6,13 @@ import hmac
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
+from ...language.analysis import language_of
 from ...values.errors import PanelError, StorageError
 from ...values.message import Message
 from ...values.packed import pack, unpack
@@ -18,8 +20,9 @@ from ...values.types import Passage, text_key
 from ..history.database import Kept, moment, storable
 from ..history.schema import EXAM_QUESTIONS, EXAM_SHARES, EXAM_TICKS, EXAMS
 from ..panel import room as codes
-from ..panel.store import TITLE_CHARACTERS, upsert
-from .exam import ANSWERS, HARM_CHARACTERS, OWNER, Draft, Exam, ExamQuestion, Tick, check_drafts, numbered
+from ..panel.store import TITLE_CHARACTERS, put
+from .exam import ANSWERS, HARM_CHARACTERS, OWNER, Draft, Exam, ExamQuestion, Tick, check_drafts
+from .judgements import Judgements
 
 LEASE = timedelta(minutes=20)  # that a question stays with who opened it; a phone may sleep
 
@@ -59,8 +62,10 @@ class Exams(Kept):
                     owner=codes.digest(token), depth=depth, twice=twice,
                 )
             )  # fmt: skip
-            rows = [_row(exam, one) for one in numbered([one._replace(text=storable(one.text)) for one in drafts])]
-            connection.execute(insert(EXAM_QUESTIONS), rows)
+            for number, one in enumerate(drafts, start=1):
+                asked = ExamQuestion(number, storable(one.text), language_of(one.text), one.origin)
+                same = {"exam": code, "number": number, "text": asked.text, "language": asked.language}
+                connection.execute(insert(EXAM_QUESTIONS).values(same | {"record": _record(exam, asked)}))
         return exam
 
     def exam(self, code: str) -> Exam:
@@ -72,9 +77,18 @@ class Exams(Kept):
         with self._begin() as connection:
             return [_exam(row) for row in connection.execute(select(EXAMS).order_by(EXAMS.c.opened.desc()))]
 
-    def questions(self, code: str) -> tuple[ExamQuestion, ...]:
+    def judgements(self, code: str) -> Judgements:
+        """An exam with its questions and all that was said."""
         with self._begin() as connection:
-            return tuple(_questions(connection, _known(connection, code).code))
+            exam = _known(connection, code)
+            return Judgements(exam, tuple(_questions(connection, exam.code)), tuple(_ticks(connection, exam.code)))
+
+    def choose(self, code: str, strategies: Collection[str]) -> None:
+        """Note the labels of strategies that are about to be pooled, with those before: a crash does not lose them."""
+        with self._write() as connection:
+            exam = _known(connection, code)
+            for one in _questions(connection, exam.code):
+                _keep(connection, exam, replace(one, strategies=tuple(dict.fromkeys((*one.strategies, *strategies)))))
 
     def add_found(self, code: str, number: int, found: Collection[Passage], by: Collection[str]) -> None:
         """Keep what strategies, by fingerprint, found for a question, with what others did."""
@@ -88,20 +102,17 @@ class Exams(Kept):
 
         A question that somebody has in front of them counts as theirs for LEASE.
         """
+        now = datetime.now(UTC)
         with self._write() as connection:
             exam, person = _known(connection, code), _person(code, token)
-            questions = [one for one in _questions(connection, exam.code) if one.passages]
-            ticks = _ticks(connection, exam.code)
-            shares = select(EXAM_SHARES).where(EXAM_SHARES.c.exam == exam.code)
-            begun = {row.person: row for row in connection.execute(shares)}
-            since = moment(datetime.now(UTC) - LEASE)
+            shares = connection.execute(select(EXAM_SHARES).where(EXAM_SHARES.c.exam == exam.code)).all()
+            started = next((row.question for row in shares if row.person == person), 0)
+            holding = [row for row in shares if row.begun > moment(now - LEASE) and row.person != person]
             said: dict[tuple[int, str], set[str]] = defaultdict(set)  # question and person -> passages
-            for tick in ticks:
+            for tick in _ticks(connection, exam.code):
                 said[tick.question, tick.person].add(tick.passage)
-            holding = [one for one in begun.values() if one.begun > since and one.person != person]
-            started = begun[person].question if person in begun else 0
-            open_to: list[tuple[bool, bool, int, ExamQuestion]] = []
-            for one in questions:
+            open_to: list[tuple[bool, bool, int, int, ExamQuestion]] = []
+            for one in _questions(connection, exam.code):
                 cards = {text_key(passage) for passage in one.passages}
                 if cards <= said[one.number, person]:
                     continue
@@ -109,14 +120,13 @@ class Exams(Kept):
                 others = (whole | {row.person for row in holding if row.question == one.number}) - {OWNER}
                 if len(others) < exam.judges(one.number):
                     untouched = not said[one.number, person]
-                    open_to.append((one.number != started, untouched, len(others), one))
-            fair = [one for *_, one in sorted(open_to, key=lambda each: each[:3])]
-            if not fair:
+                    open_to.append((one.number != started, untouched, len(others), one.number, one))
+            if not open_to:
                 return None
-            share = {"question": fair[0].number, "begun": moment(datetime.now(UTC))}
-            row = upsert(connection, EXAM_SHARES).values(exam=exam.code, person=person, **share)
-            connection.execute(row.on_conflict_do_update(index_elements=["exam", "person"], set_=share))
-        return fair[0]
+            *_, number, chosen = min(open_to, key=lambda each: each[:-1])
+            key = {"exam": exam.code, "person": person}
+            put(connection, EXAM_SHARES, key, {"question": number, "begun": moment(now)})
+        return chosen
 
     def tick(self, code: str, token: str, number: int, passage: str, grade: int, harm: str = "") -> None:
         """Count what this person says of a passage, by its `text_key`, in place of what they said; what returns is stored.
@@ -125,15 +135,9 @@ class Exams(Kept):
         """
         self._tick(code, _person(code, token), number, passage, grade, harm)
 
-    def settle(self, code: str, owner_token: str, number: int, passage: str, grade: int) -> None:
-        """Say as the owner what counts where people disagree."""
-        self._owned(code, owner_token)
-        self._tick(code, OWNER, number, passage, grade, "")
-
-    def ticks(self, code: str) -> tuple[Tick, ...]:
-        """By question and then by time."""
-        with self._begin() as connection:
-            return tuple(_ticks(connection, _known(connection, code).code))
+    def settle(self, code: str, owner_token: str | None, number: int, passage: str, grade: int) -> None:
+        """Say as the owner what counts where people disagree; whoever runs the server needs no token."""
+        self._tick(self._owned(code, owner_token), OWNER, number, passage, grade, "")
 
     def own_ticks(self, code: str, token: str) -> tuple[Tick, ...]:
         """What this person said, the first first."""
@@ -146,8 +150,9 @@ class Exams(Kept):
             found = _found(connection, code)
         return found is not None and hmac.compare_digest(found.owner, codes.digest(owner_token))
 
-    def delete_exam(self, code: str, owner_token: str) -> None:
-        self.forget([self._owned(code, owner_token).code])
+    def delete_exam(self, code: str, owner_token: str | None) -> None:
+        """Delete an exam with all that is in it; whoever runs the server needs no token."""
+        self.forget([self._owned(code, owner_token)])
 
     def take_out(self, corpus: str, documents: Collection[str] | None = None) -> int:
         """Forget the passages of documents of a corpus with their ticks; for None its exams. Returns how many exams."""
@@ -158,19 +163,16 @@ class Exams(Kept):
         return sum(self._take_out(exam, gone) for exam in mine)
 
     def _take_out(self, exam: Exam, documents: Collection[str]) -> bool:
-        touched = False
         with self._write() as connection:
-            for one in _questions(connection, exam.code):
-                kept = tuple(p for p in one.passages if p.doc_id not in documents)
-                if len(kept) == len(one.passages):
-                    continue
-                touched = True
-                lost = {text_key(p) for p in one.passages} - {text_key(p) for p in kept}
+            asked = _questions(connection, exam.code)
+            touched = [one for one in asked if any(passage.doc_id in documents for passage in one.passages)]
+            for one in touched:
+                kept = tuple(passage for passage in one.passages if passage.doc_id not in documents)
+                lost = {*map(text_key, one.passages)} - {*map(text_key, kept)}
                 same = (EXAM_TICKS.c.exam == exam.code, EXAM_TICKS.c.question == one.number)
                 connection.execute(delete(EXAM_TICKS).where(*same, EXAM_TICKS.c.passage.in_(lost)))
-                left = ExamQuestion(one.number, one.text, one.language, one.origin, kept, one.pooled)
-                _keep(connection, exam, left)
-        return touched
+                _keep(connection, exam, replace(one, passages=kept))
+        return bool(touched)
 
     def _tick(self, code: str, person: str, number: int, passage: str, grade: int, harm: str) -> None:
         if grade not in range(len(ANSWERS)):
@@ -181,17 +183,14 @@ class Exams(Kept):
             if passage not in {text_key(p) for one in asked for p in one.passages}:
                 raise ValueError(f"no passage {passage} of question {number}")
             key = {"exam": exam.code, "question": number, "passage": passage, "person": person}
-            said = {
-                "grade": grade, "harm": storable(harm).strip()[:HARM_CHARACTERS], "judged": moment(datetime.now(UTC)),
-            }  # fmt: skip
-            row = upsert(connection, EXAM_TICKS).values(key | said)
-            connection.execute(row.on_conflict_do_update(index_elements=[*key], set_=said))
+            harm = storable(harm).strip()[:HARM_CHARACTERS]
+            put(connection, EXAM_TICKS, key, {"grade": grade, "harm": harm, "judged": moment(datetime.now(UTC))})
 
-    def _owned(self, code: str, owner_token: str) -> Exam:
-        if not self.is_owner(code, owner_token):
+    def _owned(self, code: str, owner_token: str | None) -> str:
+        if owner_token is not None and not self.is_owner(code, owner_token):
             said = Message("Only the owner of exam {code} can do that.", code=code)
             raise PanelError(said, Message("Use the browser that made the exam."))
-        return self.exam(code)
+        return self.exam(code).code
 
     @staticmethod
     def _corpora(stored: bytes) -> set[str]:
@@ -205,12 +204,7 @@ class Exams(Kept):
 
 
 def _found(connection: Connection, code: str) -> Row[Any] | None:
-    return connection.execute(select(EXAMS).where(EXAMS.c.code == _typed(code))).one_or_none()
-
-
-def _typed(code: str) -> str:
-    """A code without what people add to it or type small."""
-    return "".join(letter for letter in code.upper() if letter in codes.LETTERS)
+    return connection.execute(select(EXAMS).where(EXAMS.c.code == codes.as_code(code))).one_or_none()
 
 
 def _known(connection: Connection, code: str) -> Exam:
@@ -223,20 +217,17 @@ def _exam(row: Row[Any]) -> Exam:
     return Exam(row.code, row.title, row.corpus, datetime.fromisoformat(row.opened), row.depth, row.twice)
 
 
-def _row(exam: Exam, question: ExamQuestion) -> dict[str, Any]:
+def _record(exam: Exam, question: ExamQuestion) -> bytes:
     record = {
         "corpus": exam.corpus, "origin": question.origin, "passages": question.passages,
-        "pooled": tuple(sorted(question.pooled)),
+        "pooled": tuple(sorted(question.pooled)), "strategies": question.strategies,
     }  # fmt: skip
-    return {
-        "exam": exam.code, "number": question.number, "text": question.text, "language": question.language,
-        "record": zlib.compress(pack(record).encode()),
-    }  # fmt: skip
+    return zlib.compress(pack(record).encode())
 
 
 def _keep(connection: Connection, exam: Exam, question: ExamQuestion) -> None:
     same = (EXAM_QUESTIONS.c.exam == exam.code, EXAM_QUESTIONS.c.number == question.number)
-    connection.execute(update(EXAM_QUESTIONS).where(*same).values(record=_row(exam, question)["record"]))
+    connection.execute(update(EXAM_QUESTIONS).where(*same).values(record=_record(exam, question)))
 
 
 def _questions(connection: Connection, code: str, number: int | None = None) -> list[ExamQuestion]:
@@ -249,8 +240,9 @@ def _questions(connection: Connection, code: str, number: int | None = None) -> 
 def _question(row: Row[Any]) -> ExamQuestion:
     read = unpack(zlib.decompress(row.record))
     return ExamQuestion(
-        row.number, row.text, row.language, read["origin"], tuple(read["passages"]), frozenset(read["pooled"])
-    )
+        row.number, row.text, row.language, read["origin"], tuple(read["passages"]), frozenset(read["pooled"]),
+        tuple(read.get("strategies", ())),
+    )  # fmt: skip
 
 
 def _ticks(connection: Connection, code: str, person: str | None = None) -> list[Tick]:
@@ -268,4 +260,4 @@ def _person(code: str, token: str) -> str:
     if not codes.is_token(token):
         said = Message("This browser has not joined the exam.")
         raise PanelError(said, Message("Type the exam's code again."))
-    return codes.token_from("judge", _typed(code), token)
+    return codes.token_from("judge", codes.as_code(code), token)

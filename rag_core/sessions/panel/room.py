@@ -165,6 +165,11 @@ def new_code() -> str:
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_CHARACTERS))
 
 
+def as_code(typed: str) -> str:
+    """A code without what people add to it or type small."""
+    return "".join(letter for letter in typed.upper() if letter in LETTERS)
+
+
 def new_token() -> str:
     """A random token: 128 bits."""
     return secrets.token_hex(TOKEN_CHARACTERS // 2)

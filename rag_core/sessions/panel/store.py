@@ -146,8 +146,7 @@ class Rooms(Kept):
                 "comment": storable(comment).strip()[: values.COMMENT_CHARACTERS],
             }  # fmt: skip
             key = {"room": asked.room, "round": asked.number, "person": person, "pair": pair.key}
-            added = upsert(connection, VOTES).values(key | row)
-            connection.execute(added.on_conflict_do_update(index_elements=[*key], set_=row))
+            put(connection, VOTES, key, row)
 
     def people(self, code: str) -> int:
         with self._begin() as connection:
@@ -240,9 +239,7 @@ def _found(connection: Connection, code: str, *, alone: bool = False) -> Row[Any
 
 
 def _known(connection: Connection, typed: str, *, alone: bool = False) -> Row[Any]:
-    """The room with this code; what people add or type small does not matter."""
-    code = "".join(letter for letter in typed.upper() if letter in values.LETTERS)
-    if (found := _found(connection, code, alone=alone)) is None:
+    if (found := _found(connection, values.as_code(typed), alone=alone)) is None:
         raise PanelError(Message("There is no room with this code."), Message("Check it with the presenter."))
     return found
 
@@ -279,11 +276,17 @@ def _joined(connection: Connection, room: str) -> int:
 
 
 def _admit(connection: Connection, room: str, person: str) -> None:
-    row = upsert(connection, PEOPLE).values(room=room, person=person, joined=moment(datetime.now(UTC)))
+    row = _upsert(connection, PEOPLE).values(room=room, person=person, joined=moment(datetime.now(UTC)))
     connection.execute(row.values(round=0, left=0, right=0).on_conflict_do_nothing())
 
 
-def upsert(connection: Connection, table: Table) -> Any:
+def put(connection: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Write a row, in place of the one with its key."""
+    row = _upsert(connection, table).values({**key, **values})
+    connection.execute(row.on_conflict_do_update(index_elements=[*key], set_=values))
+
+
+def _upsert(connection: Connection, table: Table) -> Any:
     """An insert that can say what to do on a conflict; both databases have it in their own words."""
     return _UPSERTS[connection.dialect.name](table)
 

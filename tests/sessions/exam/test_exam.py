@@ -23,8 +23,9 @@ from rag_core.evaluation.once import evaluate
 from rag_core.lab.lab import Lab
 from rag_core.runtime.run import Run
 from rag_core.sessions.exam import store
-from rag_core.sessions.exam.exam import OWNER, Draft, Exam, Tick, agreement, disputed, grades, read_drafts
-from rag_core.sessions.exam.folder import Standing, as_zip, drop_written, export, for_measuring
+from rag_core.sessions.exam.exam import Draft, Exam, Tick, read_drafts
+from rag_core.sessions.exam.folder import as_zip, drop_written, export, for_measuring
+from rag_core.sessions.exam.judgements import agreement
 from rag_core.sessions.exam.pooling import left_to_pool, pool
 from rag_core.sessions.exam.store import Exams
 from rag_core.sessions.history import schema
@@ -123,10 +124,12 @@ def test_each_question_goes_to_one_person_and_its_share_to_two(exams, exam):
     assert sorted(judge(exams, exam.code, first)) == [1, 2, 3, 4]
     assert judge(exams, exam.code, second, 1) == [4]
     assert judge(exams, exam.code, third) == []
-    standing = Standing.of(exam, exams.questions(exam.code), exams.ticks(exam.code))
+    standing = exams.judgements(exam.code).standing
     assert (standing.complete, standing.judged, standing.cards, standing.people) == (4, 12, 12, 2)
     assert standing.disputed == 3
-    assert disputed(exams.ticks(exam.code)) == sorted((4, text_key(one)) for one in (CATS, DOGS, FISH))
+    assert {one.place for one in exams.judgements(exam.code).unsettled} == {
+        (4, text_key(one)) for one in (CATS, DOGS, FISH)
+    }
 
 
 def test_a_question_that_somebody_opened_is_theirs_for_a_while(exams, exam, monkeypatch):
@@ -161,17 +164,17 @@ def test_a_tick_is_changed_kept_with_its_harm_and_settled_by_the_owner_alone(exa
     kept = next(one for one in exams.own_ticks(exam.code, token) if one.passage == key)
     assert (kept.grade, kept.harm[:9], len(kept.harm)) == (1, "too late\ufffd", 500)
     exams.tick(exam.code, other, 4, key, 2)
-    assert grades(exams.ticks(exam.code)) == {(4, key): 1}  # the lower one, until it is settled
+    assert exams.judgements(exam.code).qrels == {"q004": {key: 1}}  # the lower one, until it is settled
     with pytest.raises(PanelError, match="Only the owner"):
         exams.settle(exam.code, token, 4, key, 2)
     exams.settle(exam.code, exam.owner_token, 4, key, 2)
-    assert grades(exams.ticks(exam.code)) == {(4, key): 2}
-    assert disputed(exams.ticks(exam.code)) == []
+    assert exams.judgements(exam.code).qrels == {"q004": {key: 2}}
+    assert exams.judgements(exam.code).unsettled == []
     with pytest.raises(PanelError, match="Only the owner"):
         exams.delete_exam(exam.code, "")
     exams.delete_exam(exam.code, exam.owner_token)
     with pytest.raises(PanelError, match="no exam with this code"):
-        exams.ticks(exam.code)
+        exams.judgements(exam.code)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +185,7 @@ def test_a_tick_on_nothing_is_refused(exams, exam, number, passage, grade):
         exams.tick(exam.code, new_token(), number, passage, grade)
     with pytest.raises(PanelError, match="has not joined"):
         exams.tick(exam.code, "nobody", 1, text_key(CATS), 1)
-    assert exams.ticks(exam.code) == ()
+    assert exams.judgements(exam.code).ticks == ()
 
 
 def test_forty_phones_at_once_through_two_apps_lose_no_acknowledged_tick(exams, address, exam):
@@ -197,7 +200,7 @@ def test_forty_phones_at_once_through_two_apps_lose_no_acknowledged_tick(exams, 
 
     with ThreadPoolExecutor(40) as phones:
         list(phones.map(phone, range(40)))
-    assert len(exams.ticks(exam.code)) == 120
+    assert len(exams.judgements(exam.code).ticks) == 120
     assert all(
         [one.question for one in exams.own_ticks(exam.code, token)] == [1 + n % 4] * 3 for n, token in enumerate(tokens)
     )
@@ -222,14 +225,16 @@ def test_agreement_is_krippendorffs_ordinal_alpha():
     # d01 = (3/2 + 2/2)^2 = 6.25, d12 the same, d02 = (3/2 + 2 + 3/2)^2 = 25. Observed: the one pair of 0 and 2, both ways,
     # 2 * 25 / 8 = 6.25. Expected: 2 * (3*2*6.25 + 2*3*6.25 + 3*3*25) / (8 * 7) = 600 / 56. alpha = 1 - 6.25 * 56 / 600.
     said = [(0, 0), (1, 1), (2, 2), (0, 2)]
-    ticks = [
-        Tick(n, "p", person, grade, "", datetime(2026, 11, 30, tzinfo=UTC))
+    pairs = [
+        [
+            Tick(n, "p", person, grade, "", datetime(2026, 11, 30, tzinfo=UTC))
+            for person, grade in zip("ab", pair, strict=True)
+        ]
         for n, pair in enumerate(said)
-        for person, grade in zip("ab", pair, strict=True)
     ]
-    assert agreement(ticks) == pytest.approx(1 - 6.25 * 56 / 600)
-    assert agreement(ticks[:2]) is None
-    assert agreement([replace(one, person=OWNER) for one in ticks]) is None
+    assert agreement(pairs) == pytest.approx(1 - 6.25 * 56 / 600)
+    assert agreement(pairs[:1]) is None
+    assert agreement([pair[:1] for pair in pairs]) is None
 
 
 def test_rooms_of_a_database_of_the_first_version_stay(address, owner):
@@ -263,15 +268,15 @@ def pooled(own: Exams, lab: Lab) -> Exam:
 
 
 def test_pooling_keeps_what_is_done_and_adds_only_what_other_strategies_find(own, lab, pooled):
-    before = own.questions(pooled.code)
+    before = own.judgements(pooled.code).questions
     assert [len(one.passages) for one in before] == [3, 3]
-    assert left_to_pool(own, pooled, build_strategies({"again": "bm25"})) == []
+    assert left_to_pool(before, build_strategies({"again": "bm25"})) == []
     assert pool(lab, own, pooled, build_strategies({"again": "bm25"})) == ()
-    assert own.questions(pooled.code) == before
+    assert own.judgements(pooled.code).questions == before
     both = build_strategies({"bm25": "bm25", "dense": "simple_semantic"})
-    assert [(len(asked), len(left)) for asked, left in left_to_pool(own, pooled, both)] == [(2, 1)]
+    assert [(len(asked), len(left)) for asked, left in left_to_pool(before, both)] == [(2, 1)]
     pool(lab, own, pooled, both)
-    for old, new in zip(before, own.questions(pooled.code), strict=True):
+    for old, new in zip(before, own.judgements(pooled.code).questions, strict=True):
         found = both["dense"].run(new.text, lab.untaught([one.text for one in before]).services(), Run()).ranking
         assert new.passages[:3] == old.passages  # what was shown keeps its place
         firsts = {text_key(hit.passage) for hit in list(found)[:3]} | {text_key(one) for one in old.passages}
@@ -283,8 +288,8 @@ def test_pooling_keeps_what_is_done_and_adds_only_what_other_strategies_find(own
 def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled, tmp_path):
     token = new_token()
     with pytest.raises(InputError, match="judged to answer"):
-        export(pooled, own.questions(pooled.code), (), lab.passages.values(), tmp_path / "exam")
-    for asked in own.questions(pooled.code):
+        export(own.judgements(pooled.code), lab.passages.values(), tmp_path / "exam")
+    for asked in own.judgements(pooled.code).questions:
         for rank, passage in enumerate(asked.passages):
             own.tick(
                 pooled.code,
@@ -294,9 +299,7 @@ def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled
                 2 - min(rank, 2),
                 "dose" if rank == 2 else "",
             )
-    folder = export(
-        pooled, own.questions(pooled.code), own.ticks(pooled.code), lab.passages.values(), tmp_path / "exam"
-    )
+    folder = export(own.judgements(pooled.code), lab.passages.values(), tmp_path / "exam")
     judged = read_beir(folder, "test")
     assert judged.exam_of == lab.corpus
     assert "judged by 1 people: 6 of 6 passages of 2 questions" in judged.judged_by
@@ -330,17 +333,17 @@ def judged_exam(exams: Exams, title: str) -> Exam:
 
 def test_an_exam_is_packed_as_exported_and_written_to_be_measured_until_it_is_gone(own, tmp_path):
     exam, other = judged_exam(own, "Pets"), judged_exam(own, "Other pets")
-    parts = exam, own.questions(exam.code), own.ticks(exam.code), [CATS, DOGS, FISH]
+    parts = own.judgements(exam.code), [CATS, DOGS, FISH]
     folder = export(*parts, tmp_path / "exam")
     with zipfile.ZipFile(io.BytesIO(as_zip(*parts))) as packed:
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
         assert {name: packed.read(name) for name in packed.namelist()} == files
-    written = for_measuring(own, exam, tmp_path)
+    written = for_measuring(own, exam, [CATS, DOGS, FISH], tmp_path)
     judged = read_beir(written, "test")
     assert (judged.name, judged.exam_of) == ("Pets", "pets")
     assert judged.qrels == read_beir(folder, "test").qrels == {"q001": {text_key(CATS): 2}}
     own.forget([exam.code])
-    for_measuring(own, other, tmp_path)
+    for_measuring(own, other, [CATS], tmp_path)
     assert not written.exists()
     drop_written(tmp_path)
     assert [*(tmp_path / "measured-exams").iterdir()] == []
@@ -363,9 +366,14 @@ def test_a_forgotten_document_takes_its_passages_and_ticks_and_a_changed_one_kee
     judge(exams, exam.code, token)
     moved = replace(DOGS, id="b:7:9", title="Dogs, second edition")
     exams.add_found(exam.code, 1, [moved], ["bm25 of the next generation"])
-    assert len(exams.questions(exam.code)[0].passages) == 3  # the text is known, and so is what was said of it
+    assert (
+        len(exams.judgements(exam.code).questions[0].passages) == 3
+    )  # the text is known, and so is what was said of it
     assert exams.take_out("animals", ["f"]) == 1
-    assert {key for _, key in grades(exams.ticks(exam.code))} == {text_key(CATS), text_key(DOGS)}
+    assert {key for found in exams.judgements(exam.code).qrels.values() for key in found} == {
+        text_key(CATS),
+        text_key(DOGS),
+    }
     assert exams.take_out("plants", None) == 0
     assert exams.take_out("animals", None) == 1
     assert exams.all() == []
