@@ -10,7 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import plural, t
+from pages.drawing.translate import plural, t, translated
 from pages.shared import account, corpora, country, judging, measuring, presets, rooms, shipped
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
@@ -180,9 +180,10 @@ def _exam(kept: Exams, judged: Judgements, lab: rag_core.Lab) -> None:
         _look_at(kept, judged, mine=mine)
     if judged.measurable:
         with st.container(horizontal=True, vertical_alignment="center"):
-            strategies = [label for label in judged.strategies if label in rag_core.RECIPES]
-            data = {"run.data": measuring.exam_title(exam), "strategies": strategies}
-            st.page_link("pages/evaluate/evaluate.py", label=t("Measure on it"), icon="📊", query_params=data)
+            recipes = [rag_core.RECIPES[label] for label in judged.strategies if label in rag_core.RECIPES]
+            titles = [untrusted.plain(translated(one.title)) for one in recipes]  # as the form there has them
+            chosen = {"run.data": measuring.exam_title(exam), "strategies": titles}
+            st.page_link("pages/evaluate/evaluate.py", label=t("Measure on it"), icon="📊", query_params=chosen)
             st.download_button(
                 t("Download (BEIR folder)"), functools.partial(as_zip, judged, list(lab.passages.values())),
                 f"exam-{exam.code}.zip", "application/zip", key=f"exam.download.{exam.code}", on_click="ignore",

@@ -155,10 +155,7 @@ def start_pooling(
     def task(job: Job) -> None:
         job.report(doing="opening the documents")
         lab = lab_of()
-        planned = [
-            Workload(questions, left)
-            for questions, left in left_to_pool(exams.judgements(exam.code).questions, strategies)
-        ]
+        planned = [Workload(*each) for each in left_to_pool(exams.judgements(exam.code).questions, strategies)]
         job.ask(estimate(planned, lab.rehearsal()))
         pool(lab, exams, exam, strategies, progress=_progress(job), stop=job.stop_requested)
 

@@ -242,6 +242,7 @@ def test_a_judged_passage_that_left_the_collection_is_noted_where_it_is_measured
     gone = Passage("gone:0:1", "gone", "Gone", "This leaflet was replaced.")
     exams().add_found(exam.code, 1, [gone], ["bm25 of an earlier index"])
     judge(exam, people=2)
+    page.run()
     settle(page, 2)
     assert "Judged documents that corpus.jsonl does not have: 1" in told(measuring_on(exam))
 

@@ -22,6 +22,7 @@ Origin: TypeAlias = Literal["written", "history", "model"]
 OWNER = "owner"  # judges last: what the owner says settles what others disagree on
 MOST_QUESTIONS = 500
 HARM_CHARACTERS = 500
+MAX_HEADER = 1000  # characters of a table's first line
 
 
 class Draft(NamedTuple):
@@ -122,18 +123,21 @@ def check_drafts(drafts: Collection[Draft]) -> None:
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    lines = [(number, line.strip()) for number, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1)]
-    lines = [(number, line) for number, line in lines if line]
-    if not lines:
-        return []
-    if lines[0][1].startswith("{"):
+    text = text.lstrip("\ufeff")
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    first = lines[0][1][:MAX_HEADER] if lines else ""
+    if first.startswith("{"):
         return [(number, _text_of(number, line)) for number, line in lines]
     for delimiter in "\t,;":
-        head = next(csv.reader([lines[0][1]], delimiter=delimiter))
+        head = next(csv.reader([first], delimiter=delimiter), [])
         at = next((head.index(one) for one in ("question", "text") if one in head), None)
         if at is not None:
-            rows = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter)
-            return [(rows.line_num, row[at].strip()) for row in rows if len(row) > at and row[at].strip()][1:]
+            rows = csv.reader(io.StringIO(text), delimiter=delimiter)
+            try:
+                return [(rows.line_num, row[at].strip()) for row in rows if len(row) > at and row[at].strip()][1:]
+            except csv.Error as error:
+                what = Message("Line {number} of the table cannot be read.", number=rows.line_num)
+                raise DataError(what, Message("Write one question a line.")) from error
     return lines
 
 

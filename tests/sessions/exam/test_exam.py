@@ -102,6 +102,8 @@ def test_questions_are_read_from_lines_tables_and_a_queries_file(written, read):
         ("  \n", InputError, "no questions"),
         ("When?\n" + "x" * 100_000, DataError, "Line 2"),
         ('{"_id": "1", "text": "When?"}\n{"_id": "2"}', DataError, "Line 2"),
+        ("x" * 140_000, DataError, "Line 1"),  # longer than a field of a table may be
+        ("question\n" + "x" * 140_000, DataError, "Line 2 of the table"),
         ("\n".join(f"Why {n}?" for n in range(501)), InputError, "501 questions"),
     ],
 )
