@@ -175,7 +175,7 @@ def _exam(kept: Exams, judged: Judgements, lab: rag_core.Lab) -> None:
     if now.pooled:
         _progress(kept, exam, now)
     else:
-        st.caption(_state(now))
+        untrusted.say(_state(now))
     if judged.to_look_at:
         _look_at(kept, judged, mine=mine)
     if judged.measurable:
@@ -229,7 +229,7 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
             key = f"settled.{judged.exam.code}.{number:d}.{passage}"
             st.session_state.setdefault(key, card.settled)
             with st.container(border=True, key=f"card.{key}"):
-                untrusted.say(card.question.text, st.markdown)
+                st.markdown(f"**{untrusted.label(card.question.text)}**")
                 untrusted.draw(judging.card(card.passage))
                 answers = ", ".join(judging.words(one.grade) for one in card.people)
                 untrusted.say(t("People said: {answers}", answers=answers))
