@@ -251,7 +251,7 @@ def _more(kept: Exams, judged: Judgements) -> None:
     left = _left(questions, before) or sum(not one.pooled for one in questions)
     with st.expander(t("Strategies"), expanded=left > 0, key=f"exam.more.{code}.{left > 0}"):
         if left:
-            st.caption(t("Questions whose passages are still to be found: {count}.", count=left))
+            untrusted.say(t("Questions whose passages are still to be found: {count}.", count=left))
         chosen = _strategies(f"exam.also.{code}.{len(before):d}", [*before] or FIRST)
         if st.button(t("Find their passages"), key=f"exam.pool.{code}", disabled=not _left(questions, chosen)):
             _pool(kept, judged.exam, chosen)
