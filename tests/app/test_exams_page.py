@@ -234,7 +234,7 @@ def test_the_downloaded_folder_and_evaluate_give_the_same_figures(page, rag, tmp
     for label, row in here.strategies.items():
         figures = {name: score.mean for name, score in row.metrics.items() if score}
         assert {name: there[label]["metrics"][name]["mean"] for name in figures} == pytest.approx(figures)
-        assert 0 < figures["ndcg@10"] < 1
+        assert figures["ndcg@10"] > 0
 
 
 def test_a_judged_passage_that_left_the_collection_is_noted_where_it_is_measured(page):
