@@ -73,10 +73,9 @@ def _draw(run: ev.RunFolder | None, results: ev.Results) -> None:
 def _of_exam(run: ev.RunFolder, results: ev.Results, names: Mapping[str, str]) -> None:
     """The result of an exam in words, and what of it nobody judged; nothing for other data."""
     metric = ev.parse_metric(results.primary)
-    left = ev.unjudged(run, metric)
-    if left and (said := ev.in_words(results, names)):
+    if run.judged.exam_of and (said := ev.in_words(results, names)):
         untrusted.say(f"{wording.metric(metric.name)}: {translated(said)}", st.success)
-    lacking = {label: one for label, one in left.items() if one.passages}
+    lacking = ev.unjudged(run, metric)
     for label, one in lacking.items():
         untrusted.say(translated(one.sentence(names[label], wording.metric(metric.name))))
     if lacking:

@@ -190,23 +190,34 @@ class Results(Stored):
 
 
 def in_words(results: Results, names: Mapping[str, str]) -> Message | None:
-    """Which strategy, by its name, is ahead of which, and which it is not told apart from; None if nothing was compared."""
+    """Which strategies, by name, are ahead of which, and which the leader is not told apart from; None if nothing was compared."""
     leader, means = results.leader, results.primary_means
-    pairs = [pair for pair in results.comparisons if leader in (pair.a, pair.b) and {pair.a, pair.b} <= means.keys()]
+    pairs = [pair for pair in results.comparisons if {pair.a, pair.b} <= means.keys()]
     if leader is None or not pairs:
         return None
-    behind: dict[bool, list[str]] = {True: [], False: []}
+    named = {one: f"{names[one]} ({mean:.2f})" for one, mean in means.items()}
+    behind: dict[str, list[str]] = {}
+    close = []
     for pair in pairs:
-        other = pair.b if pair.a == leader else pair.a
-        behind[pair.different].append(f"{names[other]} ({means[other]:.2f})")
-    first = {"first": f"{names[leader]} ({means[leader]:.2f})"}
-    apart, close = (", ".join(behind[different]) for different in (True, False))
-    if not apart:
-        return Message("{first} has the highest figure, but is not told apart from {others}.", **first, others=close)
-    ahead = Message("{first} is ahead of {others}.", **first, others=apart)
-    if not close:
-        return ahead
-    return Message.joined([ahead, Message("It is not told apart from {others}.", others=close)], " ")
+        first, second = sorted((pair.a, pair.b), key=lambda one: (one != leader, -means[one]))
+        if pair.different:
+            behind.setdefault(first, []).append(named[second])
+        elif first == leader:
+            close.append(named[second])
+    told = [
+        Message("{first} is ahead of {others}.", first=named[one], others=", ".join(behind[one]))
+        for one in sorted(behind, key=lambda one: (one != leader, -means[one]))
+    ]
+    if close and leader in behind:
+        told.insert(1, Message("It is not told apart from {others}.", others=", ".join(close)))
+    elif close:
+        highest = Message(
+            "{first} has the highest figure, but is not told apart from {others}.",
+            first=named[leader],
+            others=", ".join(close),
+        )
+        told.insert(0, highest)
+    return Message.joined(told, " ")
 
 
 def _falling(record: Record) -> dict[str, float]:

@@ -34,7 +34,7 @@ class Unjudged:
 
 
 def unjudged(run: RunFolder, metric: Metric) -> dict[str, Unjudged]:
-    """What is left to judge of an exam, by label; empty for other data, whose unjudged documents were left out for good."""
+    """What is left to judge of an exam, by label, if anything is; empty for other data, whose unjudged documents were left out for good."""
     if not run.judged.exam_of:
         return {}
     found = {}
@@ -50,6 +50,6 @@ def unjudged(run: RunFolder, metric: Metric) -> dict[str, Unjudged]:
             first, missing = first + len(shown), missing + len(lacking)
             now.append(metric(record.ranked, grades))
             then.append(max(now[-1], metric(record.ranked, {**grades, **lacking})))
-        if now:
+        if missing:
             found[label] = Unjudged(first, missing, float(np.mean(now)), float(np.mean(then)))
     return found
