@@ -13,7 +13,7 @@ from .enrich import (
     write_questions,
 )
 from .forgetting import find_documents, find_file, find_forgettable, forget_corpus, forget_documents
-from .readers import SourceFiles, cut_by, read_given, read_path
+from .readers import SourceFiles, cut_by, read_given, read_path, state_of
 from .store import CorpusIndex
 from .stores import stores_of
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused

@@ -71,7 +71,7 @@ class Wording:
     def __init__(self, questions: Iterable[str]) -> None:
         places: dict[str, int] = {}
         read: dict[str, list[int]] = {}  # most words are in many questions
-        found, sizes = array("q"), array("q")
+        found, sizes = array("i"), array("i")
         for question in questions:
             before = len(found)
             for word in without_accents(question).split():
@@ -80,9 +80,12 @@ class Wording:
                 found.extend(read[word])
             sizes.append(len(found) - before)
         self._places, self._size = places, len(sizes)
-        rows = np.repeat(np.arange(self._size), sizes)
-        pairs, counts = np.unique(np.array(found) * self._size + rows, return_counts=True)
-        column, self._rows = np.divmod(pairs, max(self._size, 1))  # a gram's questions side by side
+        pairs = np.multiply(found, self._size, dtype=np.int64)
+        pairs += np.repeat(np.arange(self._size), sizes)
+        pairs.sort()  # a gram's questions side by side
+        first = np.flatnonzero(np.diff(pairs, prepend=-1))
+        counts = np.diff(first, append=len(pairs))
+        column, self._rows = np.divmod(pairs[first], max(self._size, 1))
         containing = np.bincount(column, minlength=len(places))
         self._idf = 1 + np.log((1 + self._size) / (1 + containing))
         weights = (1 + np.log(counts)) * self._idf[column]
