@@ -1,20 +1,19 @@
-"""simplemma's English and Spanish dictionaries, unpacked once, and then read line by line from the state folder."""
+"""simplemma's English and Spanish dictionaries, unpacked once, and then read word by word from the state folder."""
 
 from __future__ import annotations
 
 import functools
-import os
+import sqlite3
 import threading
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from .unpacked import unpacked
 
-LINES, LAST = "words.tsv", b"\n\xff\t\n"
-LONGEST = 1024  # bytes of two lines
+NAME = "forms.sqlite"
 
 _lock = threading.Lock()  # one thread unpacks or loads a dictionary
 
@@ -34,30 +33,23 @@ def lemma(word: str) -> str | None:
 
 
 class StoredDictionary:
-    """Words and their dictionary forms, in a file that `write` made, of which a look-up reads some thirty lines."""
+    """Words and their dictionary forms, in a database that `write` made. A thread at a time."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = os.open(folder / LINES, os.O_RDONLY)
-        self._last = os.fstat(self._file).st_size - len(LAST)
+        where = f"{(folder / NAME).resolve().as_uri()}?immutable=1"  # is never written again, so needs no locks
+        self._database = sqlite3.connect(where, uri=True, check_same_thread=False)
+        self.get("")  # raises sqlite3.Error if it is damaged
 
     @staticmethod
     def write(forms: Mapping[str, str], folder: Path) -> None:
-        """Write a line for each word, in the order of their bytes, and one that comes after every word."""
-        lines = sorted(f"\n{word}\t{form}".encode() for word, form in forms.items())
-        (folder / LINES).write_bytes(b"".join([*lines, LAST]))
+        with closing(sqlite3.connect(folder / NAME)) as database, database:
+            database.execute("CREATE TABLE forms (word TEXT PRIMARY KEY, form TEXT) WITHOUT ROWID")
+            database.executemany("INSERT INTO forms VALUES (?, ?)", sorted(forms.items()))
 
     def get(self, word: str) -> str | None:
         """The dictionary form of a word; None for one that is not here."""
-        sought = word.encode()
-        place = bisect_left(range(self._last), sought, key=lambda place: self._line(place)[0])
-        found, form = self._line(place)
-        return form.decode() if found == sought else None
-
-    def _line(self, place: int) -> tuple[bytes, bytes]:
-        """The word and form of the first line that begins at a place in the file or later."""
-        _, line, *_ = os.pread(self._file, LONGEST, place).split(b"\n", 2)
-        word, _, form = line.partition(b"\t")
-        return word, form
+        row = self._database.execute("SELECT form FROM forms WHERE word = ?", (word,)).fetchone()
+        return str(row[0]) if row else None
 
 
 class _Dictionaries:
@@ -73,7 +65,7 @@ class _Dictionaries:
         packed = Path(dictionaries.__path__[0], "data", f"{lang}.plzma")
         try:
             return StoredDictionary(unpacked(lang, packed, unpack))
-        except (OSError, ValueError):  # a full or read-only disk, an empty file
+        except (OSError, sqlite3.Error):  # a full or read-only disk, a damaged file
             return dictionaries.LOW_MEMORY_DICTIONARY_FACTORY.get_dictionary(lang)  # a tenth of the default's memory
 
 
