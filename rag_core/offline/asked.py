@@ -71,7 +71,7 @@ class Wording:
     def __init__(self, questions: Iterable[str]) -> None:
         places: dict[str, int] = {}
         read: dict[str, list[int]] = {}  # most words are in many questions
-        found, sizes = array("i"), array("i")
+        found, sizes = array("q"), array("q")
         for question in questions:
             before = len(found)
             for word in without_accents(question).split():
@@ -80,11 +80,13 @@ class Wording:
                 found.extend(read[word])
             sizes.append(len(found) - before)
         self._places, self._size = places, len(sizes)
-        column, self._rows, counts = _counted(found, sizes)
+        rows = np.repeat(np.arange(self._size), sizes)
+        pairs, counts = np.unique(np.array(found) * self._size + rows, return_counts=True)
+        column, self._rows = np.divmod(pairs, max(self._size, 1))  # a gram's questions side by side
         containing = np.bincount(column, minlength=len(places))
         self._idf = 1 + np.log((1 + self._size) / (1 + containing))
-        self._weights = (1 + np.log(counts)) * self._idf[column]
-        self._weights /= np.sqrt(np.bincount(self._rows, self._weights**2, self._size))[self._rows]
+        weights = (1 + np.log(counts)) * self._idf[column]
+        self._weights = weights / np.sqrt(np.bincount(self._rows, weights**2, self._size))[self._rows]
         self._starts = np.concatenate(([0], np.cumsum(containing)))
 
     def cosines(self, question: str) -> NDArray[np.float64]:
@@ -98,19 +100,6 @@ class Wording:
             postings = slice(self._starts[place], self._starts[place + 1])
             found[self._rows[postings]] += weight / length * self._weights[postings]
         return found
-
-
-def _counted(found: array[int], sizes: array[int]) -> Sequence[NDArray[np.int32]]:
-    """How often texts have each gram: its place, the text and the number, a gram's texts side by side.
-
-    `found` are the grams of text after text, of which each has one of `sizes`.
-    """
-    pairs = np.multiply(found, len(sizes), dtype=np.int64)
-    pairs += np.repeat(np.arange(len(sizes)), sizes)
-    pairs.sort()
-    first = np.flatnonzero(np.diff(pairs, prepend=-1))
-    place, text = np.divmod(pairs[first], max(len(sizes), 1))
-    return [one.astype(np.int32) for one in (place, text, np.diff(first, append=len(pairs)))]
 
 
 class AskedIndex:
