@@ -272,7 +272,7 @@ def _more(kept: Exams, exam: Exam, questions: Sequence[ExamQuestion]) -> None:
     left = sum(one.pooled != begun for one in questions) if begun else len(questions)
     with st.expander(t("Strategies"), expanded=left > 0, key=f"exam.more.{exam.code}.{left > 0}"):
         if left:
-            st.caption(t("Questions whose passages are still to be found: {count}.", count=left))
+            untrusted.say(t("Questions whose passages are still to be found: {count}.", count=left))
         chosen = _strategies(f"exam.also.{exam.code}.{len(pooled):d}", pooled or FIRST)
         nothing = not (chosen if left else chosen.keys() - {*pooled})
         if st.button(t("Find their passages"), key=f"exam.pool.{exam.code}", disabled=nothing):

@@ -55,7 +55,7 @@ def page(name: str, title: str, asked: str, draw: Callable[[str], None]) -> None
     """Draw a page made for phones: the room or exam whose code is in the address, else a form in which its code is `asked`."""
     with st.container(key=name):
         with st.container(key="unseen" if PARAMETER in st.query_params else "purpose"):
-            st.header(title, anchor=False)
+            st.header(untrusted.label(title), anchor=False)
         _come_in(draw, asked)
 
 
