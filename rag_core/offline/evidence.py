@@ -32,9 +32,8 @@ class Facts(NamedTuple):
         least: mean cosine of the question's two word pieces farthest from the best passage, -1 to 1.
         length: ln(1 + number of the question's words), at least of FEW; in more, more are far from any passage.
         urgent: 1 for an urgent question.
-        known: cosine of the question's letters to those of the nearest known question, 0 to 1; 0 where none is known.
         words: mean cosine of its word pieces to the nearest in the section whose questions are most like it, or in
-            those, -1 to 1; 0 where none is known.
+            those, -1 to 1; 0 where no question is known.
     """
 
     relevance: float
@@ -42,7 +41,6 @@ class Facts(NamedTuple):
     length: float
     urgent: float
     spread: float
-    known: float = 0.0
     words: float = 0.0
 
 
@@ -154,7 +152,7 @@ class PassageEvidence:
         section = [(one.question, one.language) for one in asked.of(nearest.passage.id)]
         section.append((plain_text(nearest.passage), nearest.passage.language))
         cosines = self._scorer.word_cosines(question, section)
-        return facts._replace(known=asked.wording(question), words=float(cosines.mean()))
+        return facts._replace(words=float(cosines.mean()))
 
 
 def spread(hits: Sequence[Hit]) -> float:

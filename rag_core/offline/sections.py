@@ -25,11 +25,11 @@ from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 
 # A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + KNOWN · likeness of the question to those that the
-# section is known to answer + WORDS · how well their words tell it from the other sections: the weights that make a section
-# of grade 2 likeliest, fitted on dev by tests/benchmarks/fit_sections.py. Where no questions are known, NEAREST · cosine of its
-# nearest sentence replaces KNOWN's and WORDS'. So is NAMES fitted, which an urgent question adds for a heading with its sign.
+# section is known to answer and how well their words tell it from the other sections: the weights that make a section of
+# grade 2 likeliest, fitted on dev by tests/benchmarks/fit_sections.py. Where no questions are known, NEAREST · cosine of its
+# nearest sentence replaces KNOWN's. So is NAMES fitted, which an urgent question adds for a heading with its sign.
 # SAYS it adds for each step of directness with which the section says what to do now.
-RELEVANCE, PLACE, KNOWN, WORDS, NEAREST = 1.4, 0.85, 15.0, 3.0, 4.21
+RELEVANCE, PLACE, KNOWN, NEAREST = 1.4, 0.85, 15.0, 4.21
 SAYS, NAMES = 1.5, 2.0
 # A section in another language must be worth more by this. Of 426 dev answers of hybrid_rrf and ensemble, 32 are in
 # another language with 3.5, 18 with 5, 6 with 8; acceptable are 351, 339, 331 of 418.
@@ -148,9 +148,11 @@ class Sections:
         if self.asked is None:
             return np.array([one.near.max(axis=1) for one in sections]) * NEAREST
         ids, texts = [one.hit.id for one in sections], (question, *asked)
-        near = np.array([self.asked.likeness(text, ids) for text in texts], float)  # NaN: none known
-        told = np.array([self.asked.words_among(text, ids) for text in texts], float)
-        worth = KNOWN * near + WORDS * told
+        near, told = (
+            np.array([compare(text, ids) for text in texts], float)  # NaN: none known
+            for compare in (self.asked.likeness, self.asked.words_among)
+        )
+        worth = KNOWN * (near + told)
         worth = np.where(np.isnan(worth), np.nanmean(worth) if not np.isnan(worth).all() else 0.0, worth)
         weighed: NDArray[np.float64] = (worth[:1] + worth[1:]).T / 2
         return weighed

@@ -167,13 +167,10 @@ class AskedQuestions(Protocol):
         """The questions of a passage, by its id."""
 
     def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
-        """How like a question is to those of each passage, by id, up to 1; None for a passage without any."""
+        """The highest cosine of a question to those of each passage, by id; None for a passage without any."""
 
     def words_among(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
-        """How well the questions' words tell each passage, by id, from the others, at least 0; None without any."""
-
-    def wording(self, question: str) -> float:
-        """The cosine of a question's letters to those of the nearest known one, 0 to 1."""
+        """What to add to likenesses: how well the questions' words tell each passage from the others; None without any."""
 
     def knows(self, question: str, passages: Sequence[str]) -> bool:
         """Whether one of the passages, by id, is known to answer this very question."""

@@ -1,10 +1,10 @@
-"""Fit the weights that choose the sections of an answer (rag_core/offline/sections.py): RELEVANCE, PLACE, KNOWN, WORDS and NEAREST.
+"""Fit the weights that choose the sections of an answer (rag_core/offline/sections.py): RELEVANCE, PLACE, KNOWN and NEAREST.
 
     python tests/benchmarks/fit_sections.py
 
-For each judged dev question and several strategies: the relevance, rank, likeness to known questions and how well their words
-tell it from the others or, as if none were known, nearest sentence of the passages found, and which of them answer it (grade 2). The weights maximise the likelihood of drawing such a passage from a softmax over those
-found, with a ridge penalty on standardised features; for urgent questions, with what SAYS and NAMES weigh. Prints them,
+For each judged dev question and several strategies: the relevance, rank, likeness to known questions with what their words
+tell or, as if none were known, nearest sentence of the passages found, and which of them answer it (grade 2). The weights
+maximise the likelihood of drawing such a passage from a softmax over those found, with a ridge penalty on standardised features; for urgent questions, with what SAYS and NAMES weigh. Prints them,
 and how often the best passage of a question left out of the fit (seven folds) is such a passage. `rag answers --split dev`
 shows what the answers are worth.
 """
@@ -31,7 +31,6 @@ from rag_core.offline.sections import (
     PLACE,
     RELEVANCE,
     SAYS,
-    WORDS,
     Sections,
     log_odds,
 )
@@ -42,8 +41,8 @@ from rag_core.safety.urgency.triage import triage
 DATA = Path(__file__).resolve().parents[2] / "data"
 STRATEGIES = ("simple_semantic", "bm25", "hybrid_rrf", "ensemble")
 RIDGE, FOLDS = 0.003, 7
-FEATURES = ("RELEVANCE", "PLACE", "KNOWN or NEAREST", "WORDS", "same language", "SAYS", "NAMES")
-IN_USE = np.array([RELEVANCE, PLACE, KNOWN, WORDS, LANGUAGE, SAYS, NAMES])
+FEATURES = ("RELEVANCE", "PLACE", "KNOWN or NEAREST", "same language", "SAYS", "NAMES")
+IN_USE = np.array([RELEVANCE, PLACE, KNOWN, LANGUAGE, SAYS, NAMES])
 
 
 class Found(NamedTuple):
@@ -76,27 +75,21 @@ def read(lab: Lab, *, urgent: bool, known: bool) -> Iterator[Found]:
             hits = lab.run(question.text, rag_core.build(strategy).without_answer()).ranking.hits
             relevance = lab.engines.scorer.relevance(question.text, hits)
             read = sections.read(asked, [question.text], Sources(hits))
-            near, words = [one.near.max() for one in read], [0.0] * len(read)
+            near = [one.near.max() for one in read]
             if known:
                 ids = [one.hit.id for one in read]
-                near, words = (
-                    [value or 0.0 for value in values]
-                    for values in (
-                        asked_index.likeness(question.text, ids),
-                        asked_index.words_among(question.text, ids),
-                    )
-                )
+                compared = (asked_index.likeness(question.text, ids), asked_index.words_among(question.text, ids))
+                near = [(like or 0.0) + (told or 0.0) for like, told in zip(*compared, strict=True)]
             features = [
                 (
                     log_odds(relevance[one.best.n - 1]),
                     1 / one.best.n,
                     like,
-                    told,
                     one.hit.passage.language == language_of(question.text),
                     one.says.max(),
                     urgent and asked.names_sign(one.hit.passage.full_title),
                 )
-                for one, like, told in zip(read, near, words, strict=True)
+                for one, like in zip(read, near, strict=True)
             ]
             answers = [graded[question.id].get(passage_key(one.hit.id)) == 2 for one in read]
             if any(answers) and not all(answers):

@@ -18,11 +18,11 @@ from rag_core.values.errors import DataError
 from rag_core.values.labels import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance
 
-# log-odds of relevance + 2 · least + 10 · (length - ln 11) + urgent − spread, and for known questions + known + 3 · words
+# log-odds of relevance + 2 · least + 10 · (length - ln 11) + urgent − spread, and for known questions + 3 · words
 WEIGHTS, ELEVEN = (1.0, 2.0, 10.0, 1.0, -1.0), -10 * math.log(11)
 FITTED = Thresholds(
     Weighing(Calibration(ELEVEN, WEIGHTS), 0.6, 0.2),
-    Weighing(Calibration(ELEVEN, (*WEIGHTS, 1.0, 3.0)), 0.5, 0.1),
+    Weighing(Calibration(ELEVEN, (*WEIGHTS, 3.0)), 0.5, 0.1),
 )
 CALM = "Is itching dangerous?"
 
@@ -38,15 +38,12 @@ class Scorer(Fixed):
 
 
 class OneSection:
-    """Knows two questions of a section; the letters of the nearer have cosine 0.75 to those of what is asked."""
+    """Knows two questions of a section."""
 
     asked = (Asked("s", "en", "0.2 0.2 0.9"), Asked("s", "es", "0.1 0.6 0.1"))
 
     def search(self, question: str, k: int) -> list[Hit]:
         return [Hit(Passage("s", "s", "", "0.0 0.0 0.3"), 0.6, "likeness")]
-
-    def wording(self, question: str) -> float:
-        return 0.75
 
     def of(self, passage: str) -> Sequence[Asked]:
         assert passage == "s"
@@ -98,9 +95,9 @@ class TestScore:
         # odds 4 · e = 10.873; 10.873 / 11.873
         assert scored(0.8, "I am bleeding heavily").score == pytest.approx(0.91578, abs=1e-5)
 
-    def test_the_nearest_known_question_and_its_section_count(self):
-        # nearest of the section and its questions: 0.2, 0.6, 0.9; odds 4 · e^(0.75 + 3 · 1.7 / 3) = 46.353; 46.353 / 47.353
-        assert scored(0.8, asked=OneSection()).score == pytest.approx(0.97888, abs=1e-5)
+    def test_the_section_with_the_nearest_known_question_counts(self):
+        # nearest of the section and its questions: 0.2, 0.6, 0.9; odds 4 · e^(3 · 1.7 / 3) = 21.896; 21.896 / 22.896
+        assert scored(0.8, asked=OneSection()).score == pytest.approx(0.95632, abs=1e-5)
 
     def test_other_documents_are_judged_without_their_known_questions(self):
         elsewhere = evidence(fitted=replace(FITTED, known=None), a=0.8)

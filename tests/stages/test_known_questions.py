@@ -63,9 +63,9 @@ def test_reranking_adds_the_weighted_likeness_to_the_standardised_score():
 def test_words_of_known_questions_count_among_the_first_ten_only():
     scores = {str(n): 12.0 - n for n in range(12)}
     asked = dict.fromkeys(scores, 0.0)
-    hits = list(RerankByQuestions(weight=4).rerank(ranking_of(scores), knowing(asked, asked | {"9": 3.0, "10": 3.0})))
+    hits = list(RerankByQuestions(weight=4).rerank(ranking_of(scores), knowing(asked, asked | {"9": 0.75, "10": 0.75})))
     told = {hit.id: [term.value * term.weight for term in hit.terms[2:]] for hit in hits}
-    assert told["9"] == [4 * 0.25 * 3.0]
+    assert told["9"] == [4 * 0.75]
     assert told["10"] == told["11"] == []
     assert max(hits, key=lambda hit: hit.score).id == "9"  # 3 more than standard scores from -1.6 to 1.6
 
