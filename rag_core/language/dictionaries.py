@@ -20,16 +20,18 @@ _lock = threading.Lock()  # one thread unpacks or loads a dictionary
 
 def in_dictionary(word: str, language: str) -> bool:
     """Whether simplemma's dictionary of a language has a word."""
-    with _lock:
-        return _loaded()[0].get_lemma(unicodedata.normalize("NFC", word), language) is not None
+    return _form(word, language) is not None
 
 
 def lemma(word: str) -> str | None:
     """The dictionary form of a Spanish form; None if simplemma's dictionary lacks it."""
-    if not in_dictionary(word, "es"):
-        return None
+    return _form(word, "es")
+
+
+def _form(word: str, language: str) -> str | None:
     with _lock:
-        return str(_loaded()[1].lemmatize(word, "es"))
+        found: str | None = _lookup().get_lemma(unicodedata.normalize("NFC", word), language)
+    return found
 
 
 class StoredDictionary:
@@ -70,10 +72,7 @@ class _Dictionaries:
 
 
 @functools.cache
-def _loaded() -> tuple[Any, Any]:
-    """What looks words up, and what finds their dictionary forms."""
-    from simplemma import Lemmatizer
-    from simplemma.strategies import DefaultStrategy, DictionaryLookupStrategy
+def _lookup() -> Any:
+    from simplemma.strategies import DictionaryLookupStrategy
 
-    made = _Dictionaries()
-    return DictionaryLookupStrategy(made), Lemmatizer(lemmatization_strategy=DefaultStrategy(dictionary_factory=made))
+    return DictionaryLookupStrategy(_Dictionaries())

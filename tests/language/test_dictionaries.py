@@ -17,9 +17,9 @@ WORDS = [
 
 @pytest.fixture(autouse=True)
 def anew() -> Iterator[None]:
-    dictionaries._loaded.cache_clear()
+    dictionaries._lookup.cache_clear()
     yield
-    dictionaries._loaded.cache_clear()
+    dictionaries._lookup.cache_clear()
 
 
 def say_what_simplemma_says() -> None:
@@ -37,7 +37,7 @@ def test_stored_dictionaries_are_simplemmas_unless_they_are_damaged(tmp_path, mo
     assert stored.keys() == {"en", "es"}
     assert all(path.stat().st_mode & 0o077 == 0 for path in stored.values())
     stored["en"].write_bytes(b"damaged")
-    dictionaries._loaded.cache_clear()
+    dictionaries._lookup.cache_clear()
     say_what_simplemma_says()
 
 
