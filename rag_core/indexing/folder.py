@@ -46,6 +46,13 @@ NOTED = "FILES"  # beside CURRENT: a generation, and the state of the files that
 _POLL = 0.1  # seconds
 
 
+def was_noted(home: Path, corpus: str, state: str) -> bool:
+    """Whether any of a corpus's indexes was found to be of files in this state (`IndexFolder.note`)."""
+    return any(
+        noted.read_text("utf-8", "replace").endswith(state) for noted in home.glob(f"corpora/{corpus}/*/{NOTED}")
+    )
+
+
 def locked(lock: FileLock, waiting: Callable[[], object] | None) -> AbstractContextManager[object]:
     """Take a lock for the `with` block; `waiting` is called while another process has it, Timeout is raised without."""
     if waiting is None:

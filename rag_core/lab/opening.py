@@ -31,6 +31,7 @@ from ..indexing import (
     read_path,
     state_of,
     stores_of,
+    was_noted,
     write_questions,
 )
 from ..models.tokenizer import FALLBACK, count_tokens
@@ -111,6 +112,8 @@ def open_lab(
     state, reading = "", None  # leaves it as it was indexed
     if corpus == BUILTIN:
         state = state_of(settings.data / "corpus")
+        if not was_noted(settings.home, corpus, state):  # before the models, which take much longer
+            reading = builtin_files(settings, progress)
     elif documents:
         reading = read_path(documents, progress)
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
@@ -135,7 +138,7 @@ def open_lab(
         del opened  # so that nothing reads the old generation when a new one is written
     except IndexDamaged as error:
         damage = error
-    if corpus == BUILTIN and not unchanged:
+    if corpus == BUILTIN and not (reading or unchanged):
         reading = builtin_files(settings, progress)
     report = Report(corpus)
     try:
