@@ -12,8 +12,9 @@ from .enrich import (
     context_template,
     write_questions,
 )
+from .folder import was_noted
 from .forgetting import find_documents, find_file, find_forgettable, forget_corpus, forget_documents
-from .readers import SourceFiles, cut_by, read_given, read_path
+from .readers import SourceFiles, cut_by, read_given, read_path, state_of
 from .store import CorpusIndex
 from .stores import stores_of
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused

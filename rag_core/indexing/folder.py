@@ -26,7 +26,7 @@ from ..values.errors import (
     attach_calls_to_errors,
 )
 from ..values.message import Message
-from ..values.owner_only import FILE, private_file, private_folder, private_home, tighten
+from ..values.owner_only import FILE, private_file, private_folder, private_home, tighten, write_atomically
 from ..values.profile import Profile
 from ..values.types import ModelCall
 from . import chroma
@@ -42,7 +42,15 @@ from .write_report import Progress, WriteReport
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
 
+NOTED = "FILES"  # beside CURRENT: a generation, and the state of the files that it is of
 _POLL = 0.1  # seconds
+
+
+def was_noted(home: Path, corpus: str, state: str) -> bool:
+    """Whether any of a corpus's indexes was found to be of files in this state (`IndexFolder.note`)."""
+    return any(
+        noted.read_text("utf-8", "replace").endswith(state) for noted in home.glob(f"corpora/{corpus}/*/{NOTED}")
+    )
 
 
 def locked(lock: FileLock, waiting: Callable[[], object] | None) -> AbstractContextManager[object]:
@@ -125,6 +133,16 @@ class IndexFolder:
         store, now = index.manifest.store, chosen(self.stores)
         placed = store == now or {store, now} <= STORES.keys()
         return index.manifest.made_with(self.embedder.key) and placed
+
+    def is_of(self, index: CorpusIndex, state: str) -> bool:
+        """Whether an index was last found to be of files in this state (`note`)."""
+        noted = self.folder / NOTED
+        return noted.is_file() and noted.read_text("utf-8", "replace") == f"{index.generation.name} {state}"
+
+    def note(self, state: str) -> None:
+        """Note the state (`state_of`) of the files that the current generation is of, so that they need not be read again."""
+        with suppress(StorageError):  # they are read again next time
+            write_atomically(self.folder / NOTED, f"{current_name(self.folder)} {state}")
 
     def is_complete(self, index: CorpusIndex) -> bool:
         """Whether an index also has the collection for other programs, if it is to; questions do without."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..indexing import CorpusIndex, OfflineEnricher, stored_vectors
 from ..language.analysis import warm_up
-from ..language.detector import unpack_in
 from ..language.questions import is_maternity
 from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus, WrittenOut
+from ..language.unpacked import unpack_in
 from ..models import LlamaEmbedder, LlamaLlm, Rerankers, load_embedder, load_openai
 from ..models.embedding import embedder_of
 from ..models.llm import wrap_custom_llm

@@ -29,7 +29,9 @@ from ..indexing import (
     no_progress,
     read_given,
     read_path,
+    state_of,
     stores_of,
+    was_noted,
     write_questions,
 )
 from ..models.tokenizer import FALLBACK, count_tokens
@@ -107,9 +109,11 @@ def open_lab(
     settings = settings or read_settings()
     check_corpus_name(corpus)
     clear_staged(settings.home)
-    reading = None  # leaves it as it was indexed
+    state, reading = "", None  # leaves it as it was indexed
     if corpus == BUILTIN:
-        reading = builtin_files(settings, progress)  # before the models, which take much longer
+        state = state_of(settings.data / "corpus")
+        if not was_noted(settings.home, corpus, state):  # before the models, which take much longer
+            reading = builtin_files(settings, progress)
     elif documents:
         reading = read_path(documents, progress)
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
@@ -126,12 +130,16 @@ def open_lab(
     lab = Lab(settings, corpus, engines, store)
     lab.others = LabPool(lambda name: open_lab(name, settings=settings, engines=engines, consent=consent)).get
     progress("opening the index", 0, 1)
-    damage, current = None, True
+    damage, current, unchanged = None, True, False
     try:
-        current = (opened := store.open()) is None or store.is_current(opened)
+        if opened := store.open():
+            current = store.is_current(opened)
+            unchanged = current and store.is_complete(opened) and store.is_of(opened, state)
         del opened  # so that nothing reads the old generation when a new one is written
     except IndexDamaged as error:
         damage = error
+    if corpus == BUILTIN and not (reading or unchanged):
+        reading = builtin_files(settings, progress)
     report = Report(corpus)
     try:
         if reading:
@@ -146,6 +154,8 @@ def open_lab(
         lab.warnings.append(_rebuilt(damage.message))
     if report.failed:
         lab.warnings.append(_not_indexed(report))
+    elif corpus == BUILTIN and not unchanged:
+        store.note(state)
     if corpus != BUILTIN and (report.added or report.changed):  # the built-in corpus ships its own
         embed_sentences(lab.index, engines, settings, progress)
     lab.calls += report.calls

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from .detector import detector
+from .dictionaries import in_dictionary
 from .punkt import splitter, trained
 
 LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK and Snowball
@@ -52,7 +53,6 @@ LIST_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")  # how one begins
 _BREAK = re.compile(rf"^{LIST_ITEM.pattern}|\n{{2,}}", re.MULTILINE)
 _assumed: ContextVar[str] = ContextVar("assumed language", default="")
 _lock = threading.Lock()  # Snowball stemmers keep state between calls
-_loading = threading.Lock()  # simplemma's dictionaries take up to a second to load; only one thread should do so
 
 
 class Word(NamedTuple):
@@ -226,11 +226,11 @@ def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
 
 
 def warm_up() -> None:
-    """Load the data that the functions above otherwise load on first use, which takes about half a second."""
+    """Load the data that the functions above otherwise load on first use, but dictionaries, which few questions need."""
     for language in LANGUAGES:
         sentences("Warm.", language)
         tokens("Warm.", language)
-    detect_language("Warm.")
+    detect_language("This is English beyond any doubt.")
 
 
 def _is_latin(text: str) -> bool:
@@ -282,21 +282,3 @@ def stop_words(language: str) -> frozenset[str]:
     listed = (trained() / "corpora" / "stopwords" / LANGUAGES[language]).read_text(encoding="utf-8")
     words = {word for word in _WORD.findall(listed) if len(word) > 1}
     return frozenset({*words, *_KEPT_SINGLE[language], *_QUESTION_WORDS.get(language, "").split()})
-
-
-def in_dictionary(word: str, language: str) -> bool:
-    """Whether simplemma's dictionary of a language has a word."""
-    with _loading:
-        import simplemma
-
-        return bool(simplemma.is_known(word, language, low_memory=True))  # a tenth of the memory
-
-
-def lemma(word: str) -> str | None:
-    """The dictionary form of a Spanish form; None if simplemma's dictionary lacks it."""
-    if not in_dictionary(word, "es"):
-        return None
-    with _loading:
-        import simplemma
-
-        return str(simplemma.lemmatize(word, "es", low_memory=True))

@@ -5,28 +5,17 @@ Unpacking takes half a second and 70 MB in every process; a question needs a few
 
 import copy
 import functools
-import hashlib
-import shutil
-import tempfile
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..values.owner_only import private_folder, private_home, tighten
+from .unpacked import unpacked
 
 # of a model, as py3langid orders them
 PARTS = ("weights", "priors", "languages", "moves", "rows", "features")
 
 _lock = threading.Lock()
-_home: Path | None = None
-
-
-def unpack_in(home: Path) -> None:
-    """Map the model from a state folder, where the first process unpacks it. To be called before any detection."""
-    global _home
-    _home = home
 
 
 @functools.cache
@@ -47,35 +36,17 @@ def _model(packed: Path) -> Sequence[Any]:
     """The parts of the model: mapped where that is possible, otherwise loaded."""
     from py3langid.modelio import load_model
 
-    if _home is None:
-        return load_model(packed)  # type: ignore[no-any-return]
-    with packed.open("rb") as file:
-        unpacked = _home / "languages" / hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    def unpack(folder: Path) -> None:
+        import numpy as np
+
+        for name, part in zip(PARTS, load_model(packed), strict=True):
+            # A language's weights together: two languages are then two short stretches of the file.
+            np.save(folder / f"{name}.npy", np.asfortranarray(part))
+
     try:
-        if not unpacked.is_dir():
-            private_home(_home)
-            _unpack(load_model(packed), unpacked)
-        return _mapped(unpacked)
+        return _mapped(unpacked("detector", packed, unpack))
     except (OSError, EOFError, ValueError):  # a full or read-only disk, a damaged file
         return load_model(packed)  # type: ignore[no-any-return]
-
-
-def _unpack(parts: Sequence[Any], folder: Path) -> None:
-    import numpy as np
-
-    private_folder(folder.parent)
-    for old in folder.parent.iterdir():  # of another version, or half written
-        shutil.rmtree(old, ignore_errors=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent))
-    try:
-        for name, part in zip(PARTS, parts, strict=True):
-            # A language's weights together: two languages are then two short stretches of the file.
-            np.save(draft / f"{name}.npy", np.asfortranarray(part))
-        tighten(draft)
-        with suppress(FileExistsError):  # another process was faster
-            draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _mapped(folder: Path) -> Sequence[Any]:

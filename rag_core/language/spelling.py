@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from jellyfish import damerau_levenshtein_distance, jaro_winkler_similarity, metaphone
 
-from .analysis import in_dictionary, language_of, stop_words, words_of
+from .analysis import language_of, stop_words, words_of
+from .dictionaries import in_dictionary
 from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
 from .spanish.reader import readings, sound, typed_plain

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import threading
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,10 @@ class WordPieces:
         self._model = model
         self._vocabulary = model.vocabulary
         self._mean = model.mean_of_words()
-        # the vectors of the pieces met so far; zeros that were never written take no memory
+        # the vectors of the pieces met so far, side by side: what was never written takes no memory
         self._table = np.zeros(model.word_table.shape, np.float32)
-        self._met = np.zeros(len(self._table), bool)
+        self._rows = np.full(len(self._table), -1)  # of each piece in it
+        self._met, self._meeting = 0, threading.Lock()
         # judged for the label, for the evidence and for the answer
         self.similarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._similarity)
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
@@ -51,12 +53,14 @@ class WordPieces:
 
     def _directions(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]:
         """(pieces, 384) input vectors less the vocabulary's mean, rows L2-normalised."""
-        new = pieces[~self._met[pieces]]
-        if len(new):
-            centred = self._model.word_table[new] - self._mean
-            self._table[new] = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-            self._met[new] = True
-        directions: NDArray[np.float32] = self._table[pieces]
+        with self._meeting:
+            new = pieces[self._rows[pieces] < 0]
+            if len(new):
+                centred = self._model.word_table[new] - self._mean
+                rows = self._rows[new] = np.arange(self._met, self._met + len(new))
+                self._table[rows] = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+                self._met += len(new)
+        directions: NDArray[np.float32] = self._table[self._rows[pieces]]
         return directions
 
     def _read(self, text: str, language: str) -> NDArray[np.int64]:

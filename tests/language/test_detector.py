@@ -8,7 +8,7 @@ from helpers.small import ROOT
 from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
 from rag_core.documents.benchmark import read_builtin
-from rag_core.language import detector
+from rag_core.language import detector, unpacked
 from rag_core.language.analysis import COMMON_LANGUAGES, LANGUAGES
 
 PACKED = MODEL_DIR / MODEL_FILE
@@ -18,7 +18,7 @@ OTHERS = [
 
 
 def identifier(home: Path | None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(detector, "_home", home)
+    monkeypatch.setattr(unpacked, "_home", home)
     weights, priors, classes, moves, rows, features = detector._model(PACKED)
     return LanguageIdentifier(weights, priors, classes, moves, features, norm_probs=True, tk_row=rows)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rag_core.language.analysis import lemma
+from rag_core.language.dictionaries import lemma
 
 _NEGATION = re.compile(r"\b(?:no|sin|nunca|jamás|ni|ningún|ninguna|ninguno|tampoco|nadie)\b")
 # What may stand for a negation in English; "sin embargo" and "no obstante" negate nothing.

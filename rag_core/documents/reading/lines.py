@@ -49,7 +49,7 @@ def joined_lines(text: str) -> str:
 
 
 def _in_dictionary(word: str, language: str) -> bool:
-    from ...language.analysis import in_dictionary
+    from ...language.dictionaries import in_dictionary
     from ...language.facts import is_medicine
 
     return is_medicine(word) or in_dictionary(word, language if language in LANGUAGES else "en")

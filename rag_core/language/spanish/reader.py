@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...values.errors import read_data_file
-from ..analysis import in_dictionary, lemma
+from ..dictionaries import in_dictionary, lemma
 from ..thesaurus import Thesaurus, longest_by_first
 from ..words import read_words
 

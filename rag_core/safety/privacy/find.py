@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Mapping
 
 from ...language.analysis import language_of
 from .numbers import emails, numbers_by_name, numbers_by_shape, phones_by_name, phones_by_shape
@@ -10,10 +11,8 @@ from .places import addresses
 from .spans import Kind, PrivateSpan, placeholders, without_overlaps
 
 _PERSON = "patient"
-_PLACEHOLDERS = [placeholders(language) for language in ("en", "es")]
-_PLACEHOLDER = re.compile(rf"\[({'|'.join(re.escape(name) for names in _PLACEHOLDERS for name in names.values())})\]")
+_BRACKETED = re.compile(r"\[([^][]+)\]")
 _OF_PERSONS: tuple[Kind, ...] = ("name_and_birth_date", "name")
-_NAMES = frozenset(names[kind] for names in _PLACEHOLDERS for kind in _OF_PERSONS)
 
 
 @functools.lru_cache(maxsize=256)
@@ -65,4 +64,16 @@ def impersonal(text: str) -> str:
     for span in reversed(find_private(text)):
         kept = _PERSON if span.kind in _OF_PERSONS else " "
         text = f"{text[: span.start]}{kept}{text[span.end :]}"
-    return _PLACEHOLDER.sub(lambda found: _PERSON if found[1] in _NAMES else " ", text)
+    return _BRACKETED.sub(_read_bracketed, text)
+
+
+def _read_bracketed(found: re.Match[str]) -> str:
+    """What is meant by words in brackets if they stand for private data, and else those words."""
+    kind = _kinds().get(found[1])
+    return _PERSON if kind in _OF_PERSONS else found[0] if kind is None else " "
+
+
+@functools.cache
+def _kinds() -> Mapping[str, Kind]:
+    """The kind of each placeholder; read when first needed, since the Spanish ones need their catalogue."""
+    return {name: kind for language in ("en", "es") for kind, name in placeholders(language).items()}
