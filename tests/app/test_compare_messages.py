@@ -123,7 +123,7 @@ def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn):
 
 TWINS = "is coffee safe in pregnancy"
 ALIKE = "EPDS cut-off"  # every strategy quotes the one section that has it
-MANY = "6:10 on synto, brady - terb dose? contraindications"
+MANY = "How is toxoplasmosis treated when it is caught during pregnancy?"
 OFFER = "Replace C by a strategy that answers differently"
 
 
@@ -141,7 +141,7 @@ def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_d
     drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
     ask(drawn.run(), TWINS)
     (strip,) = strips(drawn)
-    assert strip.startswith("B and C give the same answer. Only B and C quote “Coffee, tea")
+    assert strip.startswith("B and C give the same answer. Only A quotes “Coffee, tea")
     said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
     assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
     assert '<p class="rl-twin">The same in B and C</p>' in said[1]
@@ -175,7 +175,7 @@ def test_of_many_figures_three_are_named_and_the_others_counted(drawn):
     (strip,) = strips(drawn)
     (whole,) = [one.proto.body for one in drawn.get("html") if 'class="rl-together"' in one.proto.body]
     assert '<li class="rl-some"><b class="rl-by">B</b>' in whole
-    assert "Only B names 2 minutes, 20 minutes, 30 minutes and 4 more." in strip
+    assert "Only B names 15 in 100, 25 in 100, 60 in 100 and 2 more." in strip
     assert "…" not in strip
 
 

@@ -220,7 +220,7 @@ def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_
     since = moved_by_run(page)
     desk.wait_until_done()
     for answer in page.locator(".rl-answer").all():
-        assert answer.bounding_box()["y"] < 450  # below what differs and the rewrites, in the upper half
+        assert answer.bounding_box()["y"] < 500  # below what differs and the rewrites, in the upper half
     expect(page.locator(".rl-found")).to_be_attached()  # what stands below the columns comes last
     assert_still(page, since)
 

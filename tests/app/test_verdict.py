@@ -12,9 +12,12 @@ from streamlit.testing.v1 import AppTest
 from rag_core.evaluation import estimates
 
 CONTRACTIONS = "When should I go to the hospital if I have contractions?"  # with a judged answer
-SYPHILIS = "Sífilis en embarazada alérgica a la penicilina, ¿qué se le da?"  # likewise
+LIGHTS = "Estoy de 35 semanas, veo lucecitas y me duele mucho la cabeza"  # likewise
 AIR = "Con este calorón no pego el ojo. ¿Le hace algo a la criatura si dejo el clima prendido toda la noche?"
-SCREENING = "¿Qué pruebas forman parte del tamizaje neonatal y para qué sirve cada una?"  # likewise
+SPORTS = (  # likewise
+    "¿Cuántos minutos de ejercicio por semana puedo hacer embarazada, qué deportes tengo que dejar y cómo sé si me estoy "
+    "pasando de intensidad?"
+)
 IBUPROFEN = "Can I take ibuprofen at 30 weeks?"  # without
 
 
@@ -26,9 +29,10 @@ def verdict(app: AppTest) -> str:
 
 
 def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(drawn):
-    app = ask(drawn.run(), SYPHILIS)
+    app = ask(drawn.run(), CONTRACTIONS)
     assert verdict(app).startswith(
-        "A and C answer. B answers in part: it leaves out “Se desensibiliza y recibe penicilina”. Judged"
+        "A and C answer. B answers in part: it leaves out “Go in when contractions come about every 5 minutes, each of a "
+        "minute, for an hour”. Judged"
     )
     assert "B lost it: cut by MMR: too similar to passage" in text(html(app))
 
@@ -36,18 +40,18 @@ def test_a_judged_question_says_who_answers_and_how_the_others_lost_the_section(
 def test_the_section_is_the_one_that_says_what_is_left_out_and_may_be_found_and_not_quoted(drawn):
     told = text(html(ask(drawn.run(), AIR)))
     assert "“Ventilador y aire acondicionado” answers it. C never found it." in told
-    app = ask(drawn, SCREENING)
+    app = ask(drawn, SPORTS)
     told = text(html(app))
-    assert "“What newborn screening is for” answers it. A had it at 5 and did not quote it." in told
+    assert "“Qué deportes evitar” answers it. C had it at 2 and did not quote it." in told
     way = text(html(press(app, "How it was lost")))
-    assert "Answer #5 ✕ not quotedHad it at 5 and did not quote it." in way
+    assert "Answer #2 ✕ not quotedHad it at 2 and did not quote it." in way
 
 
 def test_the_section_is_followed_through_the_stages_and_a_click_brings_it_back(drawn):
-    app = press(ask(drawn.run(), SYPHILIS), "How it was lost")
+    app = press(ask(drawn.run(), LIGHTS), "How it was lost")
     way = text(html(app))
-    assert all(step in way for step in ("BM25 #1", "Dense #3", "Fusion #2", "Cut #2", "MMR ✕ lost here"))
-    assert "Used at 2." in way
+    assert all(step in way for step in ("Dense #", "Fusion #", "Cut #", "MMR ✕ lost here"))
+    assert "Used at " in way
     press(app, "Set Variety step (MMR) to Off and run again")
     assert app.session_state["run"].columns[1].strategy.controls["mmr"] is False
     assert verdict(app).startswith("A, B and C answer. Judged")
