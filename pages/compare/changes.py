@@ -24,25 +24,7 @@ def in_short(changes: Sequence[RankChange]) -> str:
 
 def ranks(changes: Sequence[RankChange], setting: str, labels: Mapping[str, str]) -> Markup:
     """The passages used, with moves and labels by id, then those no longer used; `setting` is its fingerprint."""
-    used, left = [], []
-    for one in changes:
-        label = labels.get(one.passage.id, "")
-        if one.after:
-            used.append((one, _badge(one), label if one.kind == "entered" else ""))
-        else:
-            left.append((one, label))
-    return render("changes.ranks", used=used, left=left, setting=setting)
-
-
-def _badge(change: RankChange) -> Mapping[str, str]:
-    """How a passage moved: in words for a screen reader, and never by colour alone."""
-    by = abs((change.before or 0) - (change.after or 0))
-    shown, spoken, css = {
-        "entered": (t("new"), t("entered"), "rl-high"),
-        "up": (f"▲ {by}", t("up {by}", by=by), "rl-high"),
-        "down": (f"▼ {by}", t("down {by}", by=by), "rl-medium"),
-    }.get(change.kind, ("=", t("unchanged"), "rl-low"))
-    return {"shown": shown, "spoken": spoken, "css": css}
+    return render("changes.ranks", changes=changes, labels=labels, setting=setting)
 
 
 def answers(before: rag_core.Answer, after: rag_core.Answer) -> Markup:

@@ -255,7 +255,7 @@ def _below(run: Comparison) -> None:
         costs.other_prices(run, names)
     with st.container(horizontal=True, vertical_alignment="center"):
         export.menu(run)
-        export.copy_link()
+        untrusted.draw(render("asking.copy_link"))
         untrusted.say(cost)
 
 

@@ -8,7 +8,6 @@ from functools import partial
 import streamlit as st
 
 from pages.drawing import untrusted
-from pages.drawing.fragments import render
 from pages.drawing.translate import language, problem, t
 from pages.shared import setups
 from pages.shared.live import Comparison
@@ -38,11 +37,6 @@ def menu(run: Comparison) -> None:
         st.caption(
             t("Every file but the TREC run, whose format has no place for it, says that this is no medical advice.")
         )
-
-
-def copy_link() -> None:
-    """A button that copies the page's address, which names the comparison and never holds its question."""
-    untrusted.draw(render("asking.copy_link"))
 
 
 def file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> None:

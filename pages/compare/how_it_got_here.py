@@ -89,18 +89,7 @@ def _scores(trace: rag_core.Trace, found: Sequence[Fate], key: str) -> None:
         f"how.passage.{key}",
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
-    rows = []
-    for line in decompose(trace, chosen):
-        why = ""
-        if words := translated(line.note):
-            why = t("Asked as: {question}", question=words)
-            why = t("Reason: {reason}", reason=words) if line.scale == "judge" else why
-        parts = []
-        for part in line.parts:
-            to = t("to “{title}”", title=titles.get(part.passage, part.passage)) if part.passage else ""
-            parts.append((summand(part.name), part, to))
-        rows.append((line, why, parts))
-    untrusted.draw(render("how.scores", rows=rows))
+    untrusted.draw(render("how.scores", lines=decompose(trace, chosen), titles=titles, summand=summand))
 
 
 @untrusted.errors(st.warning)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 import rag_core
 from pages.drawing.fragments import render, tagged
-from pages.drawing.translate import LANGUAGES, declared, language, plural, t, translated, words_for
+from pages.drawing.translate import declared, language, plural, t, translated, words_for
 from pages.shared import corpora, country, whole_document
 from pages.shared.live import Column
 from pages.shared.whole_document import with_lists
@@ -19,7 +19,7 @@ from rag_core.explain import query_title, stage_title
 from rag_core.language.highlight import highlight
 from rag_core.safety import urgency
 from rag_core.stages import Asked
-from rag_core.values.sources import age_note, age_years, home_pages, is_old, source_line, source_names
+from rag_core.values.sources import age_years, is_old, source_line, source_names
 
 SCALES = words_for("scales")
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
@@ -152,23 +152,6 @@ class ShownPassage:
     def css(self) -> str:
         return same(self.hit.id)
 
-    @property
-    def card(self) -> str:
-        return f"c{self.shown.position}-p{self.rank}"
-
-    @property
-    def drawer(self) -> str:
-        return f"c{self.shown.position}-d{self.rank}"
-
-    @property
-    def language(self) -> str:
-        return LANGUAGES.get(self.passage.language, self.passage.language)
-
-    @functools.cached_property
-    def cited(self) -> Sequence[rag_core.Citation]:
-        answer = self.shown.answer
-        return [one for one in answer.citations if one.context_id == self.hit.id] if answer else []
-
     @functools.cached_property
     def quotes(self) -> Sequence[str]:
         """The sentences that the answer rests on: those of its citations, and those behind its sentences."""
@@ -211,7 +194,8 @@ class ShownPassage:
 
     @property
     def doubts(self) -> Iterable[Markup]:
-        return doubts(self.cited)
+        answer = self.shown.answer
+        return doubts(one for one in answer.citations if one.context_id == self.hit.id) if answer else ()
 
     @property
     def asked(self) -> str:
@@ -229,24 +213,12 @@ class ShownPassage:
         return translated(NO_LABEL if self.shown.answer else NOT_LABELLED_YET)
 
     @property
-    def several_queries(self) -> bool:
-        return any(vote.query != self.shown.question for vote in self.hit.votes)
-
-    @property
     def sources(self) -> str:
         return " · ".join(dict.fromkeys(source.in_language(language()) for source in self.passage.sources))
 
     @property
     def source_line(self) -> str:
         return source_line(self.passage.sources, language()) or self.passage.source
-
-    @property
-    def homes(self) -> Mapping[str, str]:
-        return home_pages(self.passage.sources)
-
-    @property
-    def age(self) -> str:
-        return translated(age_note(self.passage.sources))
 
     @property
     def age_years(self) -> int | None:

@@ -15,7 +15,7 @@ from pages.shared import shipped, wording
 from pages.shared.wording import money
 from rag_core.catalog.setup import titles_of
 from rag_core.sessions.panel import ranking
-from rag_core.sessions.panel.ranking import Ballot, Figures, Gap, Measured, PanelRanking
+from rag_core.sessions.panel.ranking import Ballot, Figures, PanelRanking
 from rag_core.sessions.panel.room import Round, Vote
 
 ALL = ("", "")  # of the parts of a room: every question
@@ -29,7 +29,6 @@ SPLIT = declared(
     "Not comparable: some strategies were never compared, not even by way of others. Ranks hold within a table."
 )
 REASONS = words_for("reasons")
-AGREEMENTS = words_for("agreements")
 
 
 def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
@@ -48,9 +47,6 @@ def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
     explained = {ranking.HEADS[2]: STRENGTH, "nDCG@10": shipped.MEANING}
     others = (t("Acceptable answers"), t("Supported sentences"), t("Cost of an answer"))
     heads = (*ranking.HEADS, "nDCG@10", *others)
-    alpha = t("not defined, as nobody judged what another did, or all say the same")
-    if found.agreement is not None:
-        alpha = f"{found.agreement:.2f}"
     # the words say where tables cannot be compared
     tables = [
         [
@@ -60,9 +56,9 @@ def draw(rounds: Sequence[Round], votes: Sequence[Vote]) -> None:
         for group in ranking.ranking_tables(found, titles)
     ]  # fmt: skip
     result = render(
-        "room.result", in_short=_in_short(found, titles, shown, votes), tables=tables, counts=_counts(found),
-        heads=[(translated(head), translated(explained.get(head, ""))) for head in heads], alpha=alpha,
-        alpha_means=ALPHA, pairs=_pairs(found.gaps, titles, scores),
+        "room.result", in_short=_in_short(found, titles, shown, votes), tables=tables, found=found,
+        heads=[(translated(head), translated(explained.get(head, ""))) for head in heads], alpha_means=ALPHA,
+        pairs=[(ranking.gap_in_words(gap, titles), ranking.compare(gap, scores)) for gap in found.gaps],
     )  # fmt: skip
     untrusted.draw(result)
 
@@ -148,25 +144,3 @@ def _acceptable(measured: Figures) -> str:
     return t(
         "{count} of {judged} ({low:.0%}–{high:.0%})", count=count, judged=shares.n, low=share.low, high=share.high
     )  # fmt: skip
-
-
-def _counts(found: PanelRanking) -> str:
-    counts = (
-        plural("{count} vote", "{count} votes", found.votes),
-        plural("{count} person", "{count} people", found.people),
-        plural("{count} question", "{count} questions", found.questions),
-        t("both unsafe: {count}", count=found.unsafe),
-    )
-    return " · ".join(counts)
-
-
-def _pairs(
-    gaps: Sequence[Gap], names: Mapping[str, str], scores: Mapping[str, Measured | None]
-) -> Sequence[tuple[str, str, bool]]:
-    """What votes and figures say of each pair, and whether they say the opposite."""
-    pairs = []
-    for gap in gaps:
-        said = ranking.compare(gap, scores)
-        in_words = translated(ranking.gap_in_words(gap, names))
-        pairs.append((in_words, translated(AGREEMENTS[said]), said == "opposite"))
-    return pairs

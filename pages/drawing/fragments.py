@@ -13,10 +13,11 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup
 
-from pages.drawing.translate import in_words, plural, problem, t, translated, words_for
+from pages.drawing.translate import LANGUAGES, in_words, plural, problem, t, translated, words_for
 from rag_core.explain import query_title, stage_title
 from rag_core.values.answers import bold_as_html
 from rag_core.values.prompt_injection import GIVES_ORDERS
+from rag_core.values.sources import age_note, home_pages
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 _BREAK = re.compile(r"\s*\n\s*")
@@ -92,8 +93,9 @@ def _environment() -> Environment:
     )  # fmt: skip
     del made.filters["safe"]  # only Python makes Markup, where ruff finds it
     made.globals |= {
-        "GIVES_ORDERS": GIVES_ORDERS, "bold": bold_as_html, "dial": dial, "in_words": in_words, "note": note, "opener": opener,
-        "plural": plural, "presser": presser, "problem": problem, "query_title": query_title, "stage_title": stage_title,
+        "GIVES_ORDERS": GIVES_ORDERS, "LANGUAGES": LANGUAGES, "age_note": age_note, "bold": bold_as_html, "dial": dial,
+        "home_pages": home_pages, "in_words": in_words, "note": note, "opener": opener, "plural": plural, "presser": presser,
+        "problem": problem, "query_title": query_title, "stage_title": stage_title,
         "t": t, "tagged": tagged, "tip": tip, "translated": translated, "words_for": words_for,
     }  # fmt: skip
     return made

@@ -16,7 +16,7 @@ from pages.drawing.fragments import render
 from pages.drawing.translate import declared, t, translated, words_for
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, runs
-from pages.shared import corpora, question_header, shipped, wording
+from pages.shared import corpora, shipped, wording
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
 
@@ -365,7 +365,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
 
 
 def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str]) -> None:
-    untrusted.draw(question_header.heading(text))
+    untrusted.draw(render("asking.heading", question=text))
     titles = ev.document_titles(run, rag_core.read_settings())
     for place, (label, title) in zip(st.columns(2), shown.items(), strict=True):
         record = run.records[label][question]
@@ -378,19 +378,6 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
 
 def recorded(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> Markup:
     """Every stage of a run on one question, in order, with each document's grade."""
-
-    def graded(names: Sequence[str]) -> Sequence[tuple[str, int | None]]:
-        return [(titles.get(name) or name, grades.get(name)) for name in names]
-
-    stages = [
-        (stage, [(_lane(lane.retriever, lane.origin), graded(lane.documents)) for lane in stage.lanes])
-        for stage in record.stages
-        if stage.lanes
-    ]
-    return render("strategies.recorded", stages=stages, missed=graded(record.missed(grades)), most=LISTED)
-
-
-def _lane(retriever: str, origin: str) -> str:
-    searched = translated(stage_title(retriever))
-    written = "" if origin == "question" else translated(query_title(origin))
-    return " · ".join(part for part in (searched, written) if part)
+    return render(
+        "strategies.recorded", stages=record.stages, missed=record.missed(grades), grades=grades, titles=titles, most=LISTED
+    )  # fmt: skip

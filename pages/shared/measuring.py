@@ -28,8 +28,6 @@ BUILTIN_LABEL = declared("Built-in questions")
 _started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
 TICK = 1.0  # seconds between updates
 STOPPED = words_for("stopped")
-OUTCOMES = words_for("outcomes")
-OUTCOME_CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
 @st.cache_resource(show_spinner=False)
@@ -275,21 +273,5 @@ def files_added(title: Label, files: Sequence[FileOutcome]) -> None:
 
 
 def _outcome_table(files: Sequence[FileOutcome]) -> Markup:
-    rows = [
-        (
-            one.name,
-            render("files.result", css=OUTCOME_CSS[one.status], words=translated(OUTCOMES[one.status])),
-            render("files.notes", reason=_reason(one), documents=one.documents, orders=one.orders, hidden=one.hidden),
-        )
-        for one in files
-    ]
+    rows = [(one.name, render("files.result", status=one.status), render("files.notes", file=one)) for one in files]
     return listed((t("File"), t("Result"), t("Why, and what to know")), rows, "rl-files")
-
-
-def _reason(one: FileOutcome) -> str:
-    if not one.reason:
-        return ""
-    reason = translated(one.reason)
-    if one.status != "failed":
-        reason = t("Not all of it: {reason}", reason=reason)
-    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}."

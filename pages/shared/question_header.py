@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 import streamlit as st
-from markupsafe import Markup
 
 import rag_core
 from pages.drawing import untrusted
@@ -17,7 +16,7 @@ from rag_core.safety import urgency
 
 def draw(run: Comparison, look: str = "") -> None:
     """What covers all results of a question, in which `look` is looked for."""
-    untrusted.draw(heading(run.question, look))
+    untrusted.draw(render("asking.heading", question=run.question, look=look))
     searched = [column.corpus or run.corpus for column in run.columns] or [run.corpus]
     draw_urgent(run.question, searched, key="urgent")
     known = corpora.profile(run.corpus)
@@ -43,11 +42,6 @@ def draw_notice(triage: rag_core.Triage, *, key: str) -> None:
         untrusted.draw(render("asking.urgent", triage=triage, notice=found))
         if lines is None:
             country.ask(f"country.{key}")
-
-
-def heading(question: str, look: str = "") -> Markup:
-    """The question that the results below answer, and what to look for in them; empty where nobody says."""
-    return render("asking.heading", question=question, look=look)
 
 
 def choose_view(views: Mapping[str, str], key: str) -> str:
