@@ -151,8 +151,7 @@ def export(code: Code, folder: Annotated[Path, typer.Argument(help="Folder to wr
     from ..lab.opening import open_lab
     from ..sessions.exam import folder as files
 
-    kept = _kept()
-    judged = kept.judgements(code)
+    judged = _kept().judgements(code)
     passages = open_lab(judged.exam.corpus, progress=progress).passages.values()
     progress("ready", 1, 1)
     files.export(judged, passages, folder)

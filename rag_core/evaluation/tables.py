@@ -29,7 +29,11 @@ def markdown(results: Results) -> str:
     names = names or [results.primary]
     headers = [parse_metric(name).title for name in names]
     rows = [
-        [_code(label), *(cell(row.metrics[name]) for name in names), _unjudged(row.judged_at_10)]
+        [
+            _code(label),
+            *(cell(row.metrics[name]) for name in names),
+            "–" if row.judged_at_10 is None else f"{1 - row.judged_at_10:.1%}",
+        ]
         for label, row in results.strategies.items()
     ]
     parts = [
@@ -70,10 +74,6 @@ def put_table(path: Path, table: str) -> None:
 def cell(score: MeanScore | None) -> str:
     """A mean and its interval in one cell."""
     return "–" if score is None else f"{score.mean:.3f} ({score.ci_low:.3f}–{score.ci_high:.3f})"
-
-
-def _unjudged(judged: float | None) -> str:
-    return "–" if judged is None else f"{1 - judged:.1%}"
 
 
 def _legend(manifest: Manifest) -> list[str]:

@@ -23,7 +23,7 @@ from ..values.answers import Claim
 from ..values.errors import ConfigError, DataError, RagError
 from ..values.triage import LEVELS, Level
 from ..values.types import Passage
-from .answer_scores import AbstentionFigures, Outcome
+from .answer_scores import AbstentionFigures
 from .answers import AnswerReport, evenly_spaced
 from .statistics import Interval, wilson
 
@@ -217,13 +217,14 @@ class SafetyReport:
     @classmethod
     def of(cls, report: AnswerReport) -> SafetyReport:
         questions = {question.id: question for question in report.judged.questions}
-        return cls(
-            questions,
-            {
-                label: {one: _check(questions[one], outcome) for one, outcome in outcomes.items()}
-                for label, outcomes in report.outcomes.items()
-            },
-        )
+        checks = {
+            label: {
+                one: found if isinstance(found, RagError) else check_safety(found.trace, level_of(questions[one]))
+                for one, found in outcomes.items()
+            }
+            for label, outcomes in report.outcomes.items()
+        }
+        return cls(questions, checks)
 
     @property
     def shares(self) -> dict[str, dict[str, Interval | None]]:
@@ -275,7 +276,3 @@ def level_of(question: Question) -> Level:
 def urgent_only(judged: Benchmark) -> Benchmark:
     """A judged set without its routine questions."""
     return replace(judged, questions=tuple(one for one in judged.questions if level_of(one) != "routine"))
-
-
-def _check(question: Question, outcome: Outcome) -> SafetyCheck | RagError:
-    return outcome if isinstance(outcome, RagError) else check_safety(outcome.trace, level_of(question))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..stages import FusionStage, ReciprocalRankFusion, WeightedFusion
 from ..values.trace import Trace
-from ..values.types import Ranking, Term
+from ..values.types import Ranking
 from .flow import fusion_of, last_hits, stage_title
 
 
@@ -57,6 +57,10 @@ def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
     for vote in hit.votes if hit else ():
         before = lines[-1] if lines else None
         kept = before.parts if before and (before.score, before.scale) == (vote.score, vote.scale) else ()
+        terms = tuple(
+            Part(term.name, f"{term.weight:g} · {term.value:.4f}", term.weight * term.value, passage=term.passage)
+            for term in vote.terms
+        )
         lines.append(
             ScoreLine(
                 vote.stage,
@@ -67,7 +71,7 @@ def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
                 vote.score,
                 vote.scale,
                 vote.note,
-                fused.get(vote.stage) or _terms(vote.terms) or kept,  # a stage can reorder and keep the scores
+                fused.get(vote.stage) or terms or kept,  # a stage can reorder and keep the scores
             )
         )
     return tuple(lines)
@@ -107,13 +111,6 @@ def _counted(fusion: FusionStage, values: Sequence[float]) -> list[bool]:
         return []
     chosen = 0 if getattr(fusion, "combine", "max") == "first" else values.index(max(values))
     return [place == chosen for place in range(len(values))]
-
-
-def _terms(terms: Sequence[Term]) -> tuple[Part, ...]:
-    return tuple(
-        Part(term.name, f"{term.weight:g} · {term.value:.4f}", term.weight * term.value, passage=term.passage)
-        for term in terms
-    )
 
 
 def _listed(ranking: Ranking) -> str:

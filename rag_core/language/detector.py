@@ -34,24 +34,20 @@ def detector(languages: tuple[str, ...]) -> Any:
 
 def _model(packed: Path) -> Sequence[Any]:
     """The parts of the model: mapped where that is possible, otherwise loaded."""
+    import numpy as np
     from py3langid.modelio import load_model
 
     def unpack(folder: Path) -> None:
-        import numpy as np
-
         for name, part in zip(PARTS, load_model(packed), strict=True):
             # A language's weights together: two languages are then two short stretches of the file.
             np.save(folder / f"{name}.npy", np.asfortranarray(part))
 
     try:
-        return _mapped(unpacked("detector", packed, unpack))
+        folder = unpacked("detector", packed, unpack)
+        weights, priors, classes, moves, rows, features = (
+            np.load(folder / f"{one}.npy", mmap_mode="r") for one in PARTS
+        )
     except (OSError, EOFError, ValueError):  # a full or read-only disk, a damaged file
         return load_model(packed)  # type: ignore[no-any-return]
-
-
-def _mapped(folder: Path) -> Sequence[Any]:
-    import numpy as np
-
-    weights, priors, classes, moves, rows, features = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in PARTS)
     # A memory view gives numbers of Python, which the detector's loop over bytes needs, without a copy.
     return weights, priors, classes.tolist(), memoryview(moves), rows.tolist(), memoryview(features)

@@ -6,7 +6,6 @@ import functools
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -35,18 +34,12 @@ def _form(word: str, language: str) -> str | None:
 
 
 class StoredDictionary:
-    """Words and their dictionary forms, in a database that `write` made. A thread at a time."""
+    """Words and their dictionary forms, in a database that `_Dictionaries` made. A thread at a time."""
 
     def __init__(self, folder: Path) -> None:
         where = f"{(folder / NAME).resolve().as_uri()}?immutable=1"  # is never written again, so needs no locks
         self._database = sqlite3.connect(where, uri=True, check_same_thread=False)
         self.get("")  # raises sqlite3.Error if it is damaged
-
-    @staticmethod
-    def write(forms: Mapping[str, str], folder: Path) -> None:
-        with closing(sqlite3.connect(folder / NAME)) as database, database:
-            database.execute("CREATE TABLE forms (word TEXT PRIMARY KEY, form TEXT) WITHOUT ROWID")
-            database.executemany("INSERT INTO forms VALUES (?, ?)", sorted(forms.items()))
 
     def get(self, word: str) -> str | None:
         """The dictionary form of a word; None for one that is not here."""
@@ -62,7 +55,10 @@ class _Dictionaries:
         from simplemma.strategies import dictionaries
 
         def unpack(folder: Path) -> None:
-            StoredDictionary.write(dictionaries.DefaultDictionaryFactory().get_dictionary(lang), folder)
+            forms = dictionaries.DefaultDictionaryFactory().get_dictionary(lang)
+            with closing(sqlite3.connect(folder / NAME)) as database, database:
+                database.execute("CREATE TABLE forms (word TEXT PRIMARY KEY, form TEXT) WITHOUT ROWID")
+                database.executemany("INSERT INTO forms VALUES (?, ?)", sorted(forms.items()))
 
         packed = Path(dictionaries.__path__[0], "data", f"{lang}.plzma")
         try:

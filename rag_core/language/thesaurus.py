@@ -44,7 +44,6 @@ class Concept:
     kind: str = ""
 
     def preferred(self, language: str) -> str:
-        """The preferred clinical term."""
         return self.terms[language][0]
 
 

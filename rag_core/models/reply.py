@@ -87,7 +87,8 @@ class WithoutReasoning:
                 if not self._left(self._close):
                     break
                 continue
-            found = self._opening()
+            at_start = _OPEN_AT_START.match(self._held) if self._at_start else None
+            found = at_start or _OPEN.search(self._held, self._searched)
             before = found.start() if found else len(self._held)
             if closed := _UNOPENED.search(self._held, self._searched, before):
                 # the template opened it, and all so far was reasoning
@@ -114,10 +115,6 @@ class WithoutReasoning:
             self._cut(end)
             break
         return Restart(said) if restarted else said
-
-    def _opening(self) -> re.Match[str] | None:
-        first = _OPEN_AT_START.match(self._held) if self._at_start else None
-        return first or _OPEN.search(self._held, self._searched)
 
     def _left(self, close: re.Pattern[str]) -> bool:
         """Whether a tag of the open block was passed, which may have closed it."""

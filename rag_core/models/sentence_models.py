@@ -144,7 +144,9 @@ class CrossEncoderReranker:
                         pairs, batch_size=BATCH, activation_fn=torch.nn.Identity(), show_progress_bar=False
                     )
                     scores = [float(score) for score in raw]
-                    tokens = self._count(pairs)
+                    longest = self._model.max_seq_length
+                    read = self._model.tokenizer(pairs, truncation=longest is not None, max_length=longest)
+                    tokens = sum(map(len, read["input_ids"]))
         except Exception as error:  # from torch or the model's own code
             raise ProviderError(
                 Message("The reranker {name} failed: {reason}", name=self.name, reason=error),
@@ -155,11 +157,6 @@ class CrossEncoderReranker:
             what = Message("The reranker {name} did not return {count} finite scores for {count} passages.", **said)
             raise ProviderError(what, Message("Set RAG_RERANKER to auto or to another model."))
         return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
-
-    def _count(self, pairs: Sequence[tuple[str, str]]) -> int:
-        longest = self._model.max_seq_length
-        read = self._model.tokenizer(list(pairs), truncation=longest is not None, max_length=longest)
-        return sum(map(len, read["input_ids"]))
 
 
 class Rerankers:

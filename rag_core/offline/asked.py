@@ -11,7 +11,6 @@ import functools
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,20 +30,8 @@ COMPARED, WORDS = 50, 0.2
 REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each of its queries several times
 
 
-class _Compared(NamedTuple):
-    """One question compared with the known ones.
-
-    Args:
-        cosines: (questions,) of their vectors.
-        nearest: (passages,) the highest of each passage that has questions.
-    """
-
-    cosines: NDArray[np.float32]
-    nearest: NDArray[np.float32]
-
-
 class AskedIndex:
-    """The known questions of a corpus's passages; `taught` counts those that people taught. Thread-safe.
+    """The known questions of a corpus's passages (`AskedQuestions`); `taught` counts those that people taught. Thread-safe.
 
     Args:
         vectors: returns the questions' in parts, (n, d) with L2-normalised rows; called at the first search.
@@ -92,34 +79,31 @@ class AskedIndex:
         return AskedIndex(asked, lambda: [own], self._embedder, self._passages) if asked else None
 
     def search(self, question: str, k: int) -> list[Hit]:
-        """The k passages whose questions are most like one; each hit's note is its nearest question."""
-        compared = self._compare(question)
-        order = np.lexsort((self._by_name[self._places], -compared.nearest[self._places]))[: max(k, COMPARED)]
+        cosines, highest = self._compare(question)
+        order = np.lexsort((self._by_name[self._places], -highest[self._places]))[: max(k, COMPARED)]
         nearest = self._places[order].tolist()
         words = self.words_among(question, [self._owners[place] for place in nearest])
-        scores = compared.nearest[nearest] + np.array(words, float)
+        scores = highest[nearest] + np.array(words, float)
         return [
             Hit(
                 self._passages[self._owners[nearest[i]]],
                 float(scores[i]),
                 "likeness",
-                note=self._nearest(nearest[i], compared),
+                note=self._nearest(nearest[i], cosines),
             )
             for i in np.argsort(-scores, kind="stable")[:k].tolist()
         ]
 
-    def _nearest(self, place: int, compared: _Compared) -> str:
+    def _nearest(self, place: int, cosines: NDArray[np.float32]) -> str:
         start = int(self._starts[place])
-        return self._asked[start + int(compared.cosines[start : self._ends[place]].argmax())].words
+        return self._asked[start + int(cosines[start : self._ends[place]].argmax())].words
 
     def of(self, passage: str) -> Sequence[Asked]:
-        """The questions of a passage, by its id."""
         place = self._place.get(passage)
         return [] if place is None else self._asked[self._starts[place] : self._ends[place]]
 
     def likeness(self, question: str, passages: Iterable[str]) -> list[float | None]:
-        """The highest cosine of a question to those of each passage, by id; None for a passage without any."""
-        nearest = self._compare(question).nearest
+        _, nearest = self._compare(question)
         places = (self._place.get(identity) for identity in passages)
         return [None if place is None else float(nearest[place]) for place in places]
 
@@ -136,17 +120,17 @@ class AskedIndex:
         return [None if place is None else score for place, score in zip(places, scores, strict=True)]
 
     def knows(self, question: str, passages: Iterable[str]) -> bool:
-        """Whether one of the passages is known to answer this very question."""
         return any((near or 0) >= SAME for near in self.likeness(question, passages))
 
     def _count_terms(self, place: int) -> Counter[str]:
         rows = self._asked[self._starts[place] : self._ends[place]]
         return Counter(term for one in rows for term in tokens(one.question, one.language))
 
-    def _compare_anew(self, question: str) -> _Compared:
+    def _compare_anew(self, question: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """(questions,) cosines to the known ones; (passages,) the highest of each passage that has questions."""
         (vector,), _ = self._embedder.embed([question], "query")
         cosines = np.concatenate([part @ vector for part in self._vectors()])[self._order]
-        return _Compared(cosines, np.maximum.reduceat(cosines, self._starts))
+        return cosines, np.maximum.reduceat(cosines, self._starts)
 
 
 def asked_key(asked: Iterable[Asked], embedder: str) -> str:

@@ -80,7 +80,10 @@ class RememberingEmbedder(EmbedderOver):
                     vectors, calls = super().embed(written, kind, spoken)
                     new = [text for text in missing if text not in fresh]
                     fresh.update(zip(new, vectors, strict=True))
-                self._keep(kind, fresh)
+                with self._lock:
+                    self._vectors.update(((kind, text), vector) for text, vector in fresh.items())
+                    while len(self._vectors) > self._size:
+                        self._vectors.popitem(last=False)
                 found |= fresh
         return np.array([found[text] for text in read], np.float32), calls
 
@@ -90,12 +93,6 @@ class RememberingEmbedder(EmbedderOver):
             for text in found:
                 self._vectors.move_to_end((kind, text))
         return found
-
-    def _keep(self, kind: TextKind, fresh: Mapping[str, Vectors]) -> None:
-        with self._lock:
-            self._vectors.update(((kind, text), vector) for text, vector in fresh.items())
-            while len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
 
 
 def sentences_of(passage: Passage) -> tuple[str, ...]:

@@ -63,7 +63,10 @@ class Spending:
                 used.dollars += dollars
 
     def spend(self, visitor: str, calls: Sequence[ModelCall]) -> None:
-        dollars = sum(map(self._cost, calls))
+        dollars = sum(
+            self._dearest(call.input_tokens, call.output_tokens) if call.cost_usd is None else call.cost_usd
+            for call in calls
+        )
         with self._lock:
             for used in self._used(visitor):
                 used.dollars += dollars
@@ -71,11 +74,6 @@ class Spending:
     def at_most(self, dollars: float, unpriced: tuple[int, int]) -> float:
         """Dollars, and with them what these tokens to and from models of unknown price count as."""
         return dollars + self._dearest(*unpriced)
-
-    def _cost(self, call: ModelCall) -> float:
-        if call.cost_usd is not None:
-            return call.cost_usd
-        return self._dearest(call.input_tokens, call.output_tokens)
 
     def _dearest(self, sent: int, received: int) -> float:
         prices = self._prices.writers.values()

@@ -153,7 +153,9 @@ class ScriptedLlm:
         """Yield the reply word by word until stopped, then the bill: 100 tokens in, one out per word."""
         with self._lock:
             self.prompts.append(prompt)
-            reply = self.templates.get(prompt.template.name) or self._next()
+            reply = self.templates.get(prompt.template.name)
+            if not reply:
+                reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(reply, Exception):
             raise reply
         sent = 0
@@ -163,9 +165,6 @@ class ScriptedLlm:
             sent += 1
             yield word
         yield ModelCall(prompt.purpose, self.name, 100, sent, self.cost_usd, "provider")
-
-    def _next(self) -> Reply:
-        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 
 def _by_rule(prompt: Prompt) -> str:

@@ -64,16 +64,11 @@ def impersonal(text: str) -> str:
     for span in reversed(find_private(text)):
         kept = _PERSON if span.kind in _OF_PERSONS else " "
         text = f"{text[: span.start]}{kept}{text[span.end :]}"
-    return _BRACKETED.sub(_read_bracketed, text)
-
-
-def _read_bracketed(found: re.Match[str]) -> str:
-    """What is meant by words in brackets if they stand for private data, and else those words."""
-    kind = _kinds().get(found[1])
-    return _PERSON if kind in _OF_PERSONS else found[0] if kind is None else " "
+    return _BRACKETED.sub(lambda found: _meant().get(found[1], found[0]), text)
 
 
 @functools.cache
-def _kinds() -> Mapping[str, Kind]:
-    """The kind of each placeholder; read when first needed, since the Spanish ones need their catalogue."""
-    return {name: kind for language in ("en", "es") for kind, name in placeholders(language).items()}
+def _meant() -> Mapping[str, str]:
+    """What is read for each placeholder; made when first needed, since the Spanish ones need their catalogue."""
+    named = [item for language in ("en", "es") for item in placeholders(language).items()]
+    return {name: _PERSON if kind in _OF_PERSONS else " " for kind, name in named}

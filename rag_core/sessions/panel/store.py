@@ -102,8 +102,7 @@ class Rooms(Kept):
             before = {one.person: Pair(one.left, one.right) for one in shown}
             if person in before and before[person].key not in done:
                 return before[person]
-            chance = random.Random(digest("next", token, room, number))
-            chance.shuffle(left)
+            random.Random(digest("next", token, room, number)).shuffle(left)
             if by == "informative":
                 voted = {(one.person, one.pair.key) for one in votes}
                 busy = voted | {(one, pair.key) for one, pair in before.items()}
