@@ -121,7 +121,7 @@ def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn):
     assert any("The offline engine reads a prompt's name and fields" in one.value for one in drawn.caption)
 
 
-TWINS = "is coffee safe in pregnancy"
+TWINS = ENGLISH
 ALIKE = "EPDS cut-off"  # every strategy quotes the one section that has it
 MANY = "How is toxoplasmosis treated when it is caught during pregnancy?"
 OFFER = "Replace C by a strategy that answers differently"
@@ -138,10 +138,10 @@ def heads(app: AppTest) -> list[str]:
 
 
 def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(drawn):
-    drawn.query_params["s"] = ["bm25", "simple_semantic", "ensemble"]
+    drawn.query_params["s"] = ["hybrid_rrf", "bm25", "multi_query"]
     ask(drawn.run(), TWINS)
     (strip,) = strips(drawn)
-    assert strip.startswith("B and C give the same answer. Only A quotes “Coffee, tea")
+    assert strip.startswith("B and C give the same answer. Only A quotes “Contractions: when to go")
     said = [one.proto.body for one in drawn.get("html") if 'class="rl-said"' in one.proto.body]
     assert [re.search(r"The same [^<]*", one) is not None for one in said] == [False, True, True]
     assert '<p class="rl-twin">The same in B and C</p>' in said[1]

@@ -8,11 +8,11 @@ import pytest
 from helpers.browser import (
     ANSWER_MS,
     ENGLISH,
+    HALVES,
     LABELS,
     PLAIN,
     SHIFTS,
     SPANISH,
-    STUMP,
     Visit,
     assert_still,
     moved_by_run,
@@ -215,7 +215,7 @@ def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_
     expect(page.locator(".rl-dot")).to_be_attached()
     expect(page.locator(".st-key-card2")).to_be_attached()
     wait_until_drawn(page)
-    desk.pick(STUMP)
+    desk.pick(HALVES)
     desk.run()
     since = moved_by_run(page)
     desk.wait_until_done()

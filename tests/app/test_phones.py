@@ -1,10 +1,9 @@
 """A presenter and three phones at the same time: every vote counted once, over a reload and with a late joiner."""
 
 import pytest
-from helpers.browser import ANSWER_MS, errors_of, wait_until_drawn
+from helpers.browser import ANSWER_MS, HALVES, errors_of, wait_until_drawn
 from playwright.sync_api import Browser, Page, expect
 
-QUESTION = "plasenta previa is sex alowed"  # three answers that differ: three pairs a person
 FIRST = {"en-GB": "The first is better", "es-ES": "La primera es mejor"}
 
 
@@ -33,7 +32,7 @@ def vote(page: Page, words: str = FIRST["en-GB"]) -> None:
 @pytest.mark.browser
 def test_every_vote_of_three_phones_is_counted_once(browser, visit, app):
     presenter = visit.page
-    visit.type(QUESTION)
+    visit.type(HALVES)  # three answers that differ: three pairs a person
     visit.run()
     visit.wait_until_done()
     presenter.locator(".st-key-question textarea").blur()

@@ -21,8 +21,8 @@ from .small import ROOT
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ENGLISH = "When should I go to the hospital if I have contractions?"
 SPANISH = "¿Cuáles son los riesgos de la cesárea?"
-STUMP = "How many days until the navel stump drops off, and what is the moist pink lump left behind?"  # three answers that differ
-LABELS = {ENGLISH: "When to go in", SPANISH: "Riesgos de la cesárea", STUMP: "The navel stump"}
+HALVES = "What does a caesarean mean for my next pregnancies, and how likely is it that I could give birth vaginally next time?"
+LABELS = {ENGLISH: "When to go in", SPANISH: "Riesgos de la cesárea", HALVES: "After a caesarean: two questions in one"}
 PLAIN = "?s=simple_semantic&s=bm25&s=hybrid_rrf"  # columns that ask a model for nothing but the answer
 ANSWER_MS = 120_000  # models are loading and the machine may be busy
 SERVED_S = 60
