@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from ..values.errors import InputError, Stopped, attach_calls_to_errors
-from ..values.types import text_key
 from .evaluate import confirm
 from .interrupt import at_a_prompt, interruptible
 from .layout import agreed, paragraph, progress, questions, say, say_json, several_lines, typed
@@ -16,8 +15,7 @@ from .options import AsJson, Sets, Strategies, Yes, a_path, parse_strategies, re
 
 exam = typer.Typer(no_args_is_help=True, help="Find out which strategy works on your own documents.")
 Code = Annotated[str, typer.Argument(help="The exam's code, as `rag exam make` printed it.", show_default=False)]
-KEYS = "2 answers it, 1 in part, 0 no; h before it: it could harm; s skip this question, q stop"
-SETTLING_KEYS = "What counts? 2 answers it, 1 in part, 0 no; s skip it, q stop"
+KEYS = "What counts? 2 answers it, 1 in part, 0 no; s skip it, q stop"
 
 
 @exam.command()
@@ -69,33 +67,7 @@ def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False
     progress("ready", 1, 1)
     standing = kept.judgements(code).standing
     say(f"{standing.cards - standing.judged} of {standing.cards} passages are to be judged.")
-    say(f"Next: rag exam judge {made.code}, or the page /judge?room={made.code} of the app.")
-
-
-@exam.command()
-def judge(
-    code: Code,
-    name: Annotated[str, typer.Option("--as", help="Who judges; any name, the same each time.")] = "me",
-) -> None:
-    """Judge in the terminal; each answer is kept at once."""
-    from ..sessions.panel.room import token_from
-
-    kept, token = _kept(), token_from("terminal", name.strip().casefold())
-    skipped: set[int] = set()
-    while (asked := kept.next(code, token)) and asked.number not in skipped:
-        said = {one.passage for one in kept.own_ticks(code, token) if one.question == asked.number}
-        say(f"\n{asked.number}. {asked.text}", bold=True)
-        paragraph(KEYS)
-        for passage in asked.passages:
-            if text_key(passage) in said:
-                continue
-            if (key := _key(passage, KEYS)) == "s":
-                skipped.add(asked.number)
-                break
-            with at_a_prompt():
-                harm = typed("How could it harm?") if key.startswith("h") else ""
-            kept.tick(code, token, asked.number, text_key(passage), int(key[-1]), harm)
-    say("\nNothing is left for you." if asked is None else "\nThe rest stays open.")
+    say(f"Next: the page /judge?room={made.code} of the app.")
 
 
 @exam.command()
@@ -104,22 +76,21 @@ def settle(code: Code) -> None:
     kept = _kept()
     for card in kept.judgements(code).unsettled:
         say(f"\n{card.question.number}. {card.question.text}", bold=True)
-        paragraph(f"People said: {', '.join(str(one.grade) for one in card.people)}. {SETTLING_KEYS}")
-        if (key := _key(card.passage, SETTLING_KEYS)) != "s":
+        paragraph(f"People said: {', '.join(str(one.grade) for one in card.people)}. {KEYS}")
+        if (key := _key(card.passage)) != "s":
             kept.settle(code, None, *card.place, int(key))
     say(f"\nDisagreements not settled: {len(kept.judgements(code).unsettled)}.")
 
 
-def _key(passage: Any, keys: str) -> str:
-    """The key that is pressed for a passage: s, or a grade, after an h if `keys` has that. Raises Stopped for q."""
+def _key(passage: Any) -> str:
+    """The key that is pressed for a passage, of 0, 1, 2 and s. Raises Stopped for q."""
     say(f"\n{passage.full_title}")
     several_lines(passage.text)
-    grades = ["0", "1", "2"] + ["h0", "h1", "h2"] * (keys == KEYS)
     with at_a_prompt():
-        while (key := typed(">").casefold()) not in ("s", *grades):
+        while (key := typed(">").casefold()) not in ("0", "1", "2", "s"):
             if key == "q":
                 raise Stopped
-            paragraph(keys)
+            paragraph(KEYS)
     return key
 
 
