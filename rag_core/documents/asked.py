@@ -8,7 +8,7 @@ question    as somebody asks it
 taught      when a person said so in the app, ISO 8601 in UTC; this column and the next are in TAUGHT alone
 by          who, where people sign in
 
-In BESIDE, which people put beside their documents, `passage` can also be a file's name, for its first section, or
+OUTSIDE has questions that no passage answers, without the first column. In BESIDE, which people put beside their documents, `passage` can also be a file's name, for its first section, or
 NAME#HEADING, and `language` can be empty.
 """
 
@@ -28,6 +28,7 @@ from .limits import megabytes
 
 BESIDE = "asked.tsv"
 WRITTEN = "written.tsv"  # by a language model
+OUTSIDE = "outside.tsv"
 TAUGHT = "taught.tsv"  # what people said in the app, which no measurement may know
 MOST_BYTES = 5_000_000  # of BESIDE, some 50,000 questions
 
@@ -60,7 +61,8 @@ def asked_folder(home: Path, corpus: str) -> Path:
 
 def read_asked(folder: Path, *, taught: bool = True) -> list[Asked]:
     """The questions in a folder, in the order of its files; raises DataError with file and line."""
-    paths = sorted(path for path in folder.glob("*.tsv") if taught or path.name != TAUGHT)
+    left_out = {OUTSIDE} if taught else {OUTSIDE, TAUGHT}
+    paths = sorted(path for path in folder.glob("*.tsv") if path.name not in left_out)
     return [asked for path in paths for asked in read_questions(path)]
 
 
@@ -72,19 +74,19 @@ def read_questions(path: Path) -> list[Asked]:
     with open_lines(path) as lines:
         try:
             for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
-                sound = len(row) == len(header) and (row[0].count(":") >= 2 or path.name == BESIDE)
+                sound = len(row) == len(header) and (row[0].count(":") >= 2 or path.name in (BESIDE, OUTSIDE))
                 if not (row == header if number == 1 else sound):
                     names = ", ".join(header)
                     rule = Message("A file begins with the columns {names}; each row has all.", names=names)
                     raise line_fault(path, number, Message("not a question of a passage"), rule)
-                found.append(Asked(*row))
+                found.append(Asked(**{"passage": "", **dict(zip(header, row, strict=True))}))
         except (csv.Error, UnicodeDecodeError) as error:
             raise unreadable(path, error, Message("Save it as tab-separated UTF-8.")) from error
     return found[1:]
 
 
 def _columns(path: Path) -> list[str]:
-    return list(Asked._fields if path.name == TAUGHT else Asked._fields[:3])
+    return list({TAUGHT: Asked._fields, OUTSIDE: Asked._fields[1:3]}.get(path.name, Asked._fields[:3]))
 
 
 def read_beside(path: Path, name: str) -> list[Asked]:

@@ -36,6 +36,7 @@ class AskedIndex:
     Args:
         vectors: returns the questions' in parts, (n, d) with L2-normalised rows; called at the first search.
         embedder: the model that made them.
+        outside: returns those of questions that no passage answers, if any are known.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class AskedIndex:
         vectors: Callable[[], Sequence[Vectors]],
         embedder: Embedder,
         passages: Mapping[str, Passage],
+        outside: Callable[[], Vectors] | None = None,
     ) -> None:
         self._vectors = functools.cache(vectors)
+        self._outside = functools.cache(outside) if outside else None
         self._embedder = embedder
         self._passages = passages
         self._owners = list(dict.fromkeys(one.passage for one in asked))
@@ -76,7 +79,7 @@ class AskedIndex:
         left = (known @ vectors.T).max(axis=1, initial=-1.0) < SAME
         asked = [one for one, other in zip(self._asked, left, strict=True) if other]
         own = known[left]
-        return AskedIndex(asked, lambda: [own], self._embedder, self._passages) if asked else None
+        return AskedIndex(asked, lambda: [own], self._embedder, self._passages, self._outside) if asked else None
 
     def search(self, question: str, k: int) -> list[Hit]:
         cosines, highest = self._compare(question)
@@ -118,6 +121,13 @@ class AskedIndex:
         counted = [Counter[str]() if place is None else self._terms(place) for place in places]
         scores = (WORDS * bm25_among(terms, counted) / max(len(terms), 1)).tolist()
         return [None if place is None else score for place, score in zip(places, scores, strict=True)]
+
+    def contrast(self, question: str) -> float | None:
+        if self._outside is None:
+            return None
+        (vector,), _ = self._embedder.embed([question], "query")
+        _, nearest = self._compare(question)
+        return float(nearest.max() - (self._outside() @ vector).max())
 
     def knows(self, question: str, passages: Iterable[str]) -> bool:
         return any((near or 0) >= SAME for near in self.likeness(question, passages))

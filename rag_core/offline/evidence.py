@@ -33,7 +33,8 @@ class Facts(NamedTuple):
         length: ln(1 + number of the question's words), at least of FEW; in more, more are far from any passage.
         urgent: 1 for an urgent question.
         words: mean cosine of its word pieces to the nearest in the section whose questions are most like it, or in
-            those, -1 to 1; 0 where no question is known.
+            those, -1 to 1; None where no question is known.
+        contrast: `AskedQuestions.contrast`; None where none is known to be outside.
     """
 
     relevance: float
@@ -41,10 +42,16 @@ class Facts(NamedTuple):
     length: float
     urgent: float
     spread: float
-    words: float = 0.0
+    words: float | None = None
+    contrast: float | None = None
+
+    @property
+    def known(self) -> tuple[float, ...]:
+        return tuple(fact for fact in self if fact is not None)
 
 
-PLAIN = Facts._fields[: -len(Facts._field_defaults)]  # those that need no known question
+# the facts of documents of every kind, of those with known questions, and where others are known to be outside
+KINDS = {"plain": Facts._fields[:5], "known": Facts._fields[:6], "contrasted": Facts._fields}
 
 
 @dataclass(frozen=True)
@@ -61,28 +68,18 @@ class Weighing:
     model: float
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """How the evidence that an embedding model reads is weighed.
-
-    Args:
-        plain: from all facts but the known questions; for documents of every kind.
-        known: from all facts, for documents with known questions for each section; None to do without.
-    """
-
-    plain: Weighing
-    known: Weighing | None
+Thresholds = Mapping[int, Weighing]  # by how many facts are known (`KINDS`)
 
 
 def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
-    """Fitted thresholds by embedding model, from `data/abstention.toml`; raises DataError.
+    """How the evidence that an embedding model reads is weighed, from `data/abstention.toml`; raises DataError.
 
     A model is named by its key up to "@": name, version, and whether it reads through a gloss, not which.
     """
     return read_data_file(
         path,
         lambda text: {
-            name: Thresholds(_weighing(row["plain"], PLAIN), _weighing(row["known"], Facts._fields))
+            name: {len(names): _weighing(row[kind], names) for kind, names in KINDS.items()}
             for name, row in tomllib.loads(text).items()
         },
     )
@@ -127,11 +124,9 @@ class PassageEvidence:
             raise ValueError(f"no thresholds for {self.model}")
         if is_helped(Urgent(question, triage), hits):
             return EvidenceScore(max(self._scorer.relevance(question, hits)), 0.0)
-        facts = self.facts(question, hits, triage, asked)
-        weighing, used = self._fitted.plain, len(PLAIN)
-        if asked and self._fitted.known:
-            weighing, used = self._fitted.known, len(facts)
-        return EvidenceScore(weighing.calibration(facts[:used]), weighing.offline if offline else weighing.model)
+        facts = self.facts(question, hits, triage, asked).known
+        weighing = self._fitted[len(facts)]
+        return EvidenceScore(weighing.calibration(facts), weighing.offline if offline else weighing.model)
 
     def facts(self, question: str, hits: Sequence[Hit], triage: Triage, asked: AskedQuestions | None = None) -> Facts:
         relevance = self._scorer.relevance(question, hits)
@@ -146,13 +141,13 @@ class PassageEvidence:
             float(triage.urgent),
             spread(hits),
         )
-        if not asked:
+        if not asked or not asked.of(best.id):  # the best passage may be of one's own documents
             return facts
         (nearest,) = asked.search(question, 1)
         section = [(one.question, one.language) for one in asked.of(nearest.passage.id)]
         section.append((plain_text(nearest.passage), nearest.passage.language))
         cosines = self._scorer.word_cosines(question, section)
-        return facts._replace(words=float(cosines.mean()))
+        return facts._replace(words=float(cosines.mean()), contrast=asked.contrast(question))
 
 
 def spread(hits: Sequence[Hit]) -> float:

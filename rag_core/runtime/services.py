@@ -172,6 +172,9 @@ class AskedQuestions(Protocol):
     def words_among(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
         """What to add to likenesses: how well the questions' words tell each passage from the others; None without any."""
 
+    def contrast(self, question: str) -> float | None:
+        """The highest cosine of a question to theirs less that to those known to be outside; None if no such is known."""
+
     def knows(self, question: str, passages: Sequence[str]) -> bool:
         """Whether one of the passages, by id, is known to answer this very question."""
 

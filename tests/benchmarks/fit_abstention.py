@@ -4,11 +4,12 @@
 
 Writes data/abstention.toml. A logistic regression on `Facts` tells questions that the collection answers from those that it
 does not, both sorts weighted equally: those of the dev questions, of data/answers and of data/abstention, its questions to
-fit, and OTHER. Emergencies with a rule of their own are left out. It is fitted twice, as for the built-in documents, on the passages
-of `Context.usual_hits`, and as for documents without known questions, on those that meaning and words find. Thresholds
-are chosen on scores of questions left out of the fit (five folds, five times):
+fit, and OTHER. Emergencies with a rule of their own are left out. It is fitted as for the built-in documents, on the passages of
+`Context.usual_hits` (`contrasted`); without questions known to be outside (`known`); and as for documents without any known
+questions, on the passages that meaning and words find (`plain`). A question known to be outside with a cosine above TWIN to one
+that is fitted does not count for it: who wrote it had read that one. Thresholds are chosen on scores of questions left out of the fit (five folds, five times):
 
-- offline: the lowest that declines OUTSIDE of the questions that the collection does not answer;
+- offline: the lowest that declines DECLINED of the questions that the collection does not answer;
 - model: the highest that declines at most MODEL_DECLINED of those that it does, since a language model can decline by itself.
 
 Other documents than the built-in ones may be notices of a line: few words of a question stand in them, and questions outside
@@ -26,11 +27,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from rag_core.documents.answer_set import read_answer_set
+from rag_core.documents.asked import OUTSIDE, read_questions
 from rag_core.documents.benchmark import read_builtin
 from rag_core.evaluation.trust import outside_of, read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.offline.evidence import PLAIN, Facts, PassageEvidence, is_helped
+from rag_core.offline.evidence import KINDS, Facts, PassageEvidence, is_helped
 from rag_core.offline.urgent import Urgent
 from rag_core.runtime.context import Context
 from rag_core.safety.urgency.triage import triage
@@ -39,7 +41,8 @@ from rag_core.values.settings import Settings
 from rag_core.values.types import Hit
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-OUTSIDE = 0.9  # share of the questions outside the collection
+TWIN = 0.7
+DECLINED = 0.9  # share of the questions outside the collection
 MODEL_DECLINED = 0.03  # share of the answerable ones before a language model is asked
 PLAIN_DECLINED = 0.005  # of them, as if no question were known
 RIDGE, FOLDS, DIVISIONS = 0.003, 5, 5
@@ -118,8 +121,11 @@ class Case(NamedTuple):
     text: str
     language: str
     inside: bool
-    plain: tuple[float, ...]
-    known: tuple[float, ...]
+    plain: Facts
+    known: Facts
+
+    def facts(self, kind: str) -> tuple[float, ...]:
+        return (self.plain if kind == "plain" else self.known)[: len(KINDS[kind])]
 
 
 def questions() -> dict[tuple[str, str], bool]:
@@ -137,6 +143,9 @@ def cases(lab: Lab) -> Iterator[Case]:
     services = lab.services()
     reader, index = services.reader, services.index
     assert reader is not None
+    embedder = lab.engines.scorer.embedder
+    written = read_questions(DATA / "asked" / OUTSIDE)
+    elsewhere, _ = embedder.embed([one.question for one in written], "query")
     for (text, language), inside in questions().items():
         ctx, read = Context(services), reader.read(text)
         level, usual = triage(read), ctx.usual_hits(text, WEIGHED)
@@ -147,13 +156,12 @@ def cases(lab: Lab) -> Iterator[Case]:
         others: dict[str, Hit] = {}
         for pair in zip(by_meaning, by_words, strict=False):
             others.update((hit.id, hit) for hit in pair)
-        yield Case(
-            text,
-            language,
-            inside,
-            evidence.facts(read, list(others.values()), level)[: len(PLAIN)],
-            evidence.facts(read, usual, level, services.asked),
-        )
+        known = evidence.facts(read, usual, level, services.asked)
+        assert known.contrast is not None
+        cosines = elsewhere @ embedder.embed([read], "query")[0][0]
+        contrast = known.contrast + cosines.max() - cosines[cosines <= TWIN].max()
+        plain = evidence.facts(read, list(others.values()), level)
+        yield Case(text, language, inside, plain, known._replace(contrast=float(contrast)))
 
 
 def fit(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -188,12 +196,13 @@ def main() -> None:
     y, language = np.array([row.inside for row in rows], float), np.array([row.language for row in rows])
     name = lab.engines.scorer.embedder.key.partition("@")[0]
     lines = ["# Fitted by tests/benchmarks/fit_abstention.py on dev questions."]
-    for kind, names in (("plain", PLAIN), ("known", Facts._fields)):
-        x = np.array([getattr(row, kind) for row in rows])
+    for kind, names in KINDS.items():
+        x = np.array([row.facts(kind) for row in rows])
         left = unseen(x, y)
-        most = MODEL_DECLINED if kind == "known" else PLAIN_DECLINED
+        most = PLAIN_DECLINED if kind == "plain" else MODEL_DECLINED
         model = np.floor(100 * np.quantile(left[y > 0], most)) / 100
-        offline = np.ceil(100 * np.quantile(left[y == 0], OUTSIDE)) / 100 if kind == "known" else model
+        offline = model if kind == "plain" else np.ceil(100 * np.quantile(left[y == 0], DECLINED)) / 100
+        model = min(model, offline)
         lines += ["", f'["{name}".{kind}]']
         lines += [f"{key} = {value:.3f}" for key, value in zip(("intercept", *names), fit(x, y), strict=True)]
         lines += [f"offline = {offline:.2f}", f"model = {model:.2f}"]

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rag_core.documents.asked import placed, read_asked
+from rag_core.documents.asked import OUTSIDE, placed, read_asked
+from rag_core.documents.asked import read_questions as read_known
 from rag_core.documents.benchmark import (
     KINDS,
     SPLITS,
@@ -127,6 +128,7 @@ def vector_texts(
     asked, _, _ = placed(read_asked(data / "asked"), [passage.id for passage in plain])
     for one in asked:
         texts[folder / f"{one.passage.rsplit(':', 2)[0]}.npy"].append((one.question, one.language))
+    texts[folder / "outside.npy"] = [(one.question, one.language) for one in read_known(data / "asked" / OUTSIDE)]
     return {path: {embedder.read(*text): text for text in each} for path, each in texts.items()}
 
 
