@@ -34,7 +34,7 @@ MOST_BYTES = 5_000_000  # of BESIDE, some 50,000 questions
 
 
 class Asked(NamedTuple):
-    """A question that a passage answers, by the passage's id."""
+    """A question that a passage answers, by the passage's id, or that none answers ("")."""
 
     passage: str
     language: str

@@ -60,7 +60,7 @@ def open_asked(
     if not asked:
         return None
     embedder = engines.scorer.embedder
-    outside = [one for folder in folders for one in read_questions(folder / OUTSIDE)]
+    asked += [one for folder in folders for one in read_questions(folder / OUTSIDE)]
     # apart: the file of the others need not be written anew for each question that is taught
     parts = [part for state in (False, True) if (part := [one for one in asked if bool(one.taught) == state])]
     return AskedIndex(
@@ -68,7 +68,6 @@ def open_asked(
         lambda: [_vectors(settings, part, embedder) for part in parts],
         embedder,
         index.passages,
-        (lambda: _vectors(settings, outside, embedder)) if outside else None,
     )
 
 

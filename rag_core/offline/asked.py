@@ -31,12 +31,11 @@ REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each o
 
 
 class AskedIndex:
-    """The known questions of a corpus's passages (`AskedQuestions`); `taught` counts those that people taught. Thread-safe.
+    """The known questions of a corpus's passages, and of none (`AskedQuestions`); `taught` counts those that people taught. Thread-safe.
 
     Args:
         vectors: returns the questions' in parts, (n, d) with L2-normalised rows; called at the first search.
         embedder: the model that made them.
-        outside: returns those of questions that no passage answers, if any are known.
     """
 
     def __init__(
@@ -45,14 +44,12 @@ class AskedIndex:
         vectors: Callable[[], Sequence[Vectors]],
         embedder: Embedder,
         passages: Mapping[str, Passage],
-        outside: Callable[[], Vectors] | None = None,
     ) -> None:
         self._vectors = functools.cache(vectors)
-        self._outside = functools.cache(outside) if outside else None
         self._embedder = embedder
         self._passages = passages
         self._owners = list(dict.fromkeys(one.passage for one in asked))
-        self._places = np.arange(len(self._owners))  # of the passages that may be found
+        self._places = np.flatnonzero(self._owners)  # of the passages that may be found: not "", of questions outside
         self._by_name = np.argsort(np.argsort(self._owners))  # of equally likely ones, the first by id
         self._place = {owner: place for place, owner in enumerate(self._owners)}
         places = np.array([self._place[one.passage] for one in asked], np.intp)
@@ -68,7 +65,7 @@ class AskedIndex:
     def among(self, fits: Callable[[Passage], bool]) -> AskedIndex:
         """The same, whose searches find the best of the passages that fit."""
         asked = copy.copy(self)
-        fitting = [place for owner, place in self._place.items() if fits(self._passages[owner])]
+        fitting = [place for owner, place in self._place.items() if owner and fits(self._passages[owner])]
         asked._places = np.array(fitting, np.intp)
         return asked
 
@@ -79,7 +76,7 @@ class AskedIndex:
         left = (known @ vectors.T).max(axis=1, initial=-1.0) < SAME
         asked = [one for one, other in zip(self._asked, left, strict=True) if other]
         own = known[left]
-        return AskedIndex(asked, lambda: [own], self._embedder, self._passages, self._outside) if asked else None
+        return AskedIndex(asked, lambda: [own], self._embedder, self._passages) if asked else None
 
     def search(self, question: str, k: int) -> list[Hit]:
         cosines, highest = self._compare(question)
@@ -123,11 +120,11 @@ class AskedIndex:
         return [None if place is None else score for place, score in zip(places, scores, strict=True)]
 
     def contrast(self, question: str) -> float | None:
-        if self._outside is None:
+        outside = self._place.get("")
+        if outside is None:
             return None
-        (vector,), _ = self._embedder.embed([question], "query")
         _, nearest = self._compare(question)
-        return float(nearest.max() - (self._outside() @ vector).max())
+        return float(np.delete(nearest, outside).max() - nearest[outside])
 
     def knows(self, question: str, passages: Iterable[str]) -> bool:
         return any((near or 0) >= SAME for near in self.likeness(question, passages))

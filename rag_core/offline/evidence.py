@@ -33,8 +33,9 @@ class Facts(NamedTuple):
         length: ln(1 + number of the question's words), at least of FEW; in more, more are far from any passage.
         urgent: 1 for an urgent question.
         words: mean cosine of its word pieces to the nearest in the section whose questions are most like it, or in
-            those, -1 to 1; None where no question is known.
-        contrast: `AskedQuestions.contrast`; None where none is known to be outside.
+            those, -1 to 1.
+        contrast: how much more it is like a question that a section answers than like one that none does, as a
+            difference of cosines.
     """
 
     relevance: float
@@ -45,13 +46,8 @@ class Facts(NamedTuple):
     words: float | None = None
     contrast: float | None = None
 
-    @property
-    def known(self) -> tuple[float, ...]:
-        return tuple(fact for fact in self if fact is not None)
 
-
-# the facts of documents of every kind, of those with known questions, and where others are known to be outside
-KINDS = {"plain": Facts._fields[:5], "known": Facts._fields[:6], "contrasted": Facts._fields}
+PLAIN = Facts._fields[: -len(Facts._field_defaults)]  # those that need no known question
 
 
 @dataclass(frozen=True)
@@ -68,18 +64,29 @@ class Weighing:
     model: float
 
 
-Thresholds = Mapping[int, Weighing]  # by how many facts are known (`KINDS`)
+@dataclass(frozen=True)
+class Thresholds:
+    """How the evidence that an embedding model reads is weighed.
+
+    Args:
+        plain: from all facts but the known questions; for documents of every kind.
+        known: from all facts, where the best passage has known questions and others are known to be outside; None to
+            do without.
+    """
+
+    plain: Weighing
+    known: Weighing | None
 
 
 def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
-    """How the evidence that an embedding model reads is weighed, from `data/abstention.toml`; raises DataError.
+    """Fitted thresholds by embedding model, from `data/abstention.toml`; raises DataError.
 
     A model is named by its key up to "@": name, version, and whether it reads through a gloss, not which.
     """
     return read_data_file(
         path,
         lambda text: {
-            name: {len(names): _weighing(row[kind], names) for kind, names in KINDS.items()}
+            name: Thresholds(_weighing(row["plain"], PLAIN), _weighing(row["known"], Facts._fields))
             for name, row in tomllib.loads(text).items()
         },
     )
@@ -124,9 +131,11 @@ class PassageEvidence:
             raise ValueError(f"no thresholds for {self.model}")
         if is_helped(Urgent(question, triage), hits):
             return EvidenceScore(max(self._scorer.relevance(question, hits)), 0.0)
-        facts = self.facts(question, hits, triage, asked).known
-        weighing = self._fitted[len(facts)]
-        return EvidenceScore(weighing.calibration(facts), weighing.offline if offline else weighing.model)
+        known = [fact for fact in self.facts(question, hits, triage, asked) if fact is not None]
+        weighing = self._fitted.known
+        if weighing is None or len(known) == len(PLAIN):
+            weighing, known = self._fitted.plain, known[: len(PLAIN)]
+        return EvidenceScore(weighing.calibration(known), weighing.offline if offline else weighing.model)
 
     def facts(self, question: str, hits: Sequence[Hit], triage: Triage, asked: AskedQuestions | None = None) -> Facts:
         relevance = self._scorer.relevance(question, hits)
@@ -141,13 +150,14 @@ class PassageEvidence:
             float(triage.urgent),
             spread(hits),
         )
-        if not asked or not asked.of(best.id):  # the best passage may be of one's own documents
+        contrast = asked.contrast(question) if asked and asked.of(best.id) else None
+        if asked is None or contrast is None:
             return facts
         (nearest,) = asked.search(question, 1)
         section = [(one.question, one.language) for one in asked.of(nearest.passage.id)]
         section.append((plain_text(nearest.passage), nearest.passage.language))
         cosines = self._scorer.word_cosines(question, section)
-        return facts._replace(words=float(cosines.mean()), contrast=asked.contrast(question))
+        return facts._replace(words=float(cosines.mean()), contrast=contrast)
 
 
 def spread(hits: Sequence[Hit]) -> float:

@@ -5,9 +5,9 @@
 Writes data/abstention.toml. A logistic regression on `Facts` tells questions that the collection answers from those that it
 does not, both sorts weighted equally: those of the dev questions, of data/answers and of data/abstention, its questions to
 fit, and OTHER. Emergencies with a rule of their own are left out. It is fitted as for the built-in documents, on the passages of
-`Context.usual_hits` (`contrasted`); without questions known to be outside (`known`); and as for documents without any known
-questions, on the passages that meaning and words find (`plain`). A question known to be outside with a cosine above TWIN to one
-that is fitted does not count for it: who wrote it had read that one. Thresholds are chosen on scores of questions left out of the fit (five folds, five times):
+`Context.usual_hits` (`known`), and as for documents without known questions, on those that meaning and words find (`plain`). A
+question known to be outside with a cosine above TWIN to one that is fitted does not count for it: who wrote it had read that
+one. Thresholds are chosen on scores of questions left out of the fit (five folds, five times):
 
 - offline: the lowest that declines DECLINED of the questions that the collection does not answer;
 - model: the highest that declines at most MODEL_DECLINED of those that it does, since a language model can decline by itself.
@@ -32,7 +32,7 @@ from rag_core.documents.benchmark import read_builtin
 from rag_core.evaluation.trust import outside_of, read_abstention
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.offline.evidence import KINDS, Facts, PassageEvidence, is_helped
+from rag_core.offline.evidence import PLAIN, Facts, PassageEvidence, is_helped
 from rag_core.offline.urgent import Urgent
 from rag_core.runtime.context import Context
 from rag_core.safety.urgency.triage import triage
@@ -121,11 +121,8 @@ class Case(NamedTuple):
     text: str
     language: str
     inside: bool
-    plain: Facts
-    known: Facts
-
-    def facts(self, kind: str) -> tuple[float, ...]:
-        return (self.plain if kind == "plain" else self.known)[: len(KINDS[kind])]
+    plain: tuple[float | None, ...]
+    known: tuple[float | None, ...]
 
 
 def questions() -> dict[tuple[str, str], bool]:
@@ -160,7 +157,7 @@ def cases(lab: Lab) -> Iterator[Case]:
         assert known.contrast is not None
         cosines = elsewhere @ embedder.embed([read], "query")[0][0]
         contrast = known.contrast + cosines.max() - cosines[cosines <= TWIN].max()
-        plain = evidence.facts(read, list(others.values()), level)
+        plain = evidence.facts(read, list(others.values()), level)[: len(PLAIN)]
         yield Case(text, language, inside, plain, known._replace(contrast=float(contrast)))
 
 
@@ -196,8 +193,8 @@ def main() -> None:
     y, language = np.array([row.inside for row in rows], float), np.array([row.language for row in rows])
     name = lab.engines.scorer.embedder.key.partition("@")[0]
     lines = ["# Fitted by tests/benchmarks/fit_abstention.py on dev questions."]
-    for kind, names in KINDS.items():
-        x = np.array([row.facts(kind) for row in rows])
+    for kind, names in (("plain", PLAIN), ("known", Facts._fields)):
+        x = np.array([getattr(row, kind) for row in rows], float)
         left = unseen(x, y)
         most = PLAIN_DECLINED if kind == "plain" else MODEL_DECLINED
         model = np.floor(100 * np.quantile(left[y > 0], most)) / 100

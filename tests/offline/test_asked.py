@@ -73,6 +73,16 @@ def test_words_weigh_by_how_few_of_the_passages_have_them():
     assert told == [pytest.approx(0.2 * two * saturated / 2), None, pytest.approx(0.2 * (one + two) * saturated / 2)]
 
 
+def test_the_contrast_is_to_questions_that_no_passage_answers(index):
+    assert index.contrast("do cats purr") is None
+    embedder, rows = BagOfWords(), [*ROWS, Asked("", "en", "do cars purr"), Asked("", "en", "where are cars")]
+    index = AskedIndex(rows, lambda: [embedder.embed([one.question for one in rows])[0]], embedder, PASSAGES)
+    # two of three words are those of "do cars purr", and all three those of a known question: 1 - 2/3
+    assert index.contrast("do cats purr") == pytest.approx(1 / 3, abs=0.005)
+    assert index.contrast("where do cars go") < 0
+    assert [hit.id for hit in index.search("where are cars", 9)] == ["cats", "dogs", "fish"]
+
+
 def test_only_the_question_itself_is_known(index):
     assert index.knows("do cats sleep", ["dogs", "cats"])
     assert not index.knows("do cats sleep", ["dogs", "none"])

@@ -18,11 +18,11 @@ from rag_core.values.errors import DataError
 from rag_core.values.labels import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance
 
-# log-odds of relevance + 2 · least + 10 · (length - ln 11) + urgent − spread, and for known questions + 3 · words
+# log-odds of relevance + 2 · least + 10 · (length - ln 11) + urgent − spread; for known questions + 3 · words + 4 · contrast
 WEIGHTS, ELEVEN = (1.0, 2.0, 10.0, 1.0, -1.0), -10 * math.log(11)
 FITTED = Thresholds(
     Weighing(Calibration(ELEVEN, WEIGHTS), 0.6, 0.2),
-    Weighing(Calibration(ELEVEN, (*WEIGHTS, 3.0)), 0.5, 0.1),
+    Weighing(Calibration(ELEVEN, (*WEIGHTS, 3.0, 4.0)), 0.5, 0.1),
 )
 CALM = "Is itching dangerous?"
 
@@ -38,16 +38,21 @@ class Scorer(Fixed):
 
 
 class OneSection:
-    """Knows two questions of a section."""
+    """Knows two questions of a section, and how much more a question is like them than like those outside."""
 
     asked = (Asked("s", "en", "0.2 0.2 0.9"), Asked("s", "es", "0.1 0.6 0.1"))
+
+    def __init__(self, contrast: float | None = 0.0, without: str = "") -> None:
+        self._contrast, self._without = contrast, without
+
+    def contrast(self, question: str) -> float | None:
+        return self._contrast
 
     def search(self, question: str, k: int) -> list[Hit]:
         return [Hit(Passage("s", "s", "", "0.0 0.0 0.3"), 0.6, "likeness")]
 
     def of(self, passage: str) -> Sequence[Asked]:
-        assert passage == "s"
-        return self.asked
+        return () if passage == self._without else self.asked
 
 
 def placed(identity: str, text: str = "Itching") -> Hit:
@@ -98,6 +103,15 @@ class TestScore:
     def test_the_section_with_the_nearest_known_question_counts(self):
         # nearest of the section and its questions: 0.2, 0.6, 0.9; odds 4 · e^(3 · 1.7 / 3) = 21.896; 21.896 / 22.896
         assert scored(0.8, asked=OneSection()).score == pytest.approx(0.95632, abs=1e-5)
+
+    def test_being_liker_to_questions_outside_counts_against_it(self):
+        # as above, and contrast: odds 21.896 · e^(4 · -0.25) = 8.0550; 8.0550 / 9.0550
+        assert scored(0.8, asked=OneSection(contrast=-0.25)).score == pytest.approx(0.88957, abs=1e-5)
+
+    @pytest.mark.parametrize("asked", [OneSection(without="a"), OneSection(contrast=None)])
+    def test_a_passage_without_known_questions_or_any_outside_is_judged_as_other_documents_are(self, asked):
+        found = scored(0.8, asked=asked)
+        assert (found.score, found.needed) == (pytest.approx(0.8), 0.6)
 
     def test_other_documents_are_judged_without_their_known_questions(self):
         elsewhere = evidence(fitted=replace(FITTED, known=None), a=0.8)

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag_core.documents.asked import placed, read_asked
+from rag_core.documents.asked import OUTSIDE, placed, read_asked, read_questions
 from rag_core.lab.builtin import outdated
 from rag_core.language.analysis import LANGUAGES
 
@@ -12,7 +12,9 @@ FEWEST = 6  # questions of a section in its document's language; in the other it
 
 
 def asked_problems(data: Path, passages: Sequence[str]) -> tuple[Counter[str], list[str]]:
-    """The questions by language, and what is wrong: sections that changed, or that have too few; questions of two sections.
+    """The questions by language, and what is wrong.
+
+    That is: sections that changed, or that have too few; questions of two sections, or said to be outside as well.
 
     Args:
         data: the folder with the collection.
@@ -34,5 +36,11 @@ def asked_problems(data: Path, passages: Sequence[str]) -> tuple[Counter[str], l
         f"asked: {question!r} is a question of {' and '.join(sorted(each))}"
         for question, each in owners.items()
         if len({owner.partition("-")[0] for owner in each}) < len(each)  # twins in two languages answer the same
+    ]
+    outside = [one.question for one in read_questions(data / "asked" / OUTSIDE)]
+    problems += [
+        f"asked: {question!r} in {OUTSIDE} is a question of {' and '.join(sorted(owners[question])) or 'the same file'}"
+        for question, count in Counter(outside).items()
+        if count > 1 or question in owners
     ]
     return Counter(one.language for one in asked), problems
