@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError, InputError, unreadable
 from ..values.message import Message
+from ..values.triage import LEVELS
 from ..values.types import Passage, document_ids, text_key
 from .documents import beir_rows, line_fault, numbered_lines
 from .limits import MAX_TITLE, shorten
@@ -53,7 +54,6 @@ KINDS = [
     "clear", "lay", "keywords", "ambiguous", "facets", "number_negation", "misspelt", "cross_language",
     "outside", "emergency", "hurried",
 ]  # fmt: skip
-URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
 EXAM = "exam.toml"
 JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
@@ -72,7 +72,7 @@ class Question:
     text: str
     language: str
     kind: str  # one of KINDS
-    level: str  # one of URGENCY: what the person who typed it must do
+    level: str  # one of `triage.LEVELS`: what the person who typed it must do
     twin: str = ""  # shared with the same question in the other language
 
 
@@ -228,7 +228,7 @@ def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _question(row: Mapping[str, Any]) -> Question:
     match row.get("metadata"):
-        case {"language": str(language), "kind": str(kind), "level": str(level), **rest} if level in URGENCY:
+        case {"language": str(language), "kind": str(kind), "level": str(level), **rest} if level in LEVELS:
             return Question(row["_id"], row["text"], language, kind, level, str(rest.get("twin", "")))
     return Question(row["_id"], row["text"], language_of(row["text"]), "", "")
 
