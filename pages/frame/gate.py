@@ -1,7 +1,5 @@
 """The pages' addresses, and what every request passes first: hosts, and the headers, documents and uploads of answers."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re
