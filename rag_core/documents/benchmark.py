@@ -9,8 +9,6 @@
                                   one, under the keys that `values.types.text_key` gives
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import os
@@ -62,6 +60,13 @@ _HEADER = ["query-id", "corpus-id", "score"]
 _GRADE = re.compile(r"(-?[0-9]{1,9})(\.0*)?")  # some sets write 1.0
 
 Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage key -> grade
+
+
+class _Judgement(NamedTuple):
+    question: str
+    document: str
+    grade: int
+    decimal: bool  # written as 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +214,6 @@ def read_questions(folder: Path) -> list[Question]:
 def read_qrels(path: Path) -> Qrels:
     """The judgements of one split; raises DataError, with file and line, if a row is malformed."""
     return _by_question(_judgements(path))
-
-
-class _Judgement(NamedTuple):
-    question: str
-    document: str
-    grade: int
-    decimal: bool  # written as 1.0
 
 
 def _query_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """Shortening and reordering a ranking."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections import Counter
@@ -107,6 +105,26 @@ class Threshold(SelectStage):
         return [hit for hit in ranking if hit.score >= self.theta]
 
 
+class Rest(NamedTuple):
+    """The rows that `mmr_split` did not pick, in columns: see `Pick`; `nearest` is -1 for none."""
+
+    rows: tuple[int, ...]
+    values: tuple[float, ...]
+    relevance: tuple[float, ...]
+    similarity: tuple[float, ...]
+    nearest: tuple[int, ...]
+
+
+class Pick(NamedTuple):
+    """A row of `mmr_split`: its MMR value, cosine to the question, and the picked row it is most like."""
+
+    row: int
+    value: float
+    relevance: float
+    similarity: float  # the cosine to `nearest`; 0 where there is none
+    nearest: int | None  # none for the first pick
+
+
 @dataclass(frozen=True)
 class Mmr(SelectStage):
     """Maximal marginal relevance: pick k hits that are relevant and unlike one another.
@@ -167,26 +185,6 @@ class Mmr(SelectStage):
         if pick.nearest is None:
             return (wanted,)
         return (wanted, Term("similarity", pick.similarity, self.lambda_ - 1, hits[pick.nearest].id))
-
-
-class Rest(NamedTuple):
-    """The rows that `mmr_split` did not pick, in columns: see `Pick`; `nearest` is -1 for none."""
-
-    rows: tuple[int, ...]
-    values: tuple[float, ...]
-    relevance: tuple[float, ...]
-    similarity: tuple[float, ...]
-    nearest: tuple[int, ...]
-
-
-class Pick(NamedTuple):
-    """A row of `mmr_split`: its MMR value, cosine to the question, and the picked row it is most like."""
-
-    row: int
-    value: float
-    relevance: float
-    similarity: float  # the cosine to `nearest`; 0 where there is none
-    nearest: int | None  # none for the first pick
 
 
 def similarities(question: NDArray[np.float32], vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
