@@ -285,7 +285,7 @@ def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setenv("RAG_HOME", str(real_home))
     monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
     monkeypatch.setattr(
-        "rag_core.lab.opening.open_lab",
+        "rag_core.open_lab",
         lambda corpus, **options: lab if corpus == lab.corpus else open_lab(corpus, **options),
     )
     yield real_home

@@ -1,7 +1,5 @@
 """The pages' addresses, and what every request passes first: hosts, and the headers, documents and uploads of answers."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re
@@ -10,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import streamlit as st
 from markupsafe import escape
@@ -19,17 +17,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages.drawing import palette
 from pages.drawing.translate import declared, preferred
 from pages.shared.cookie import visitor_of
 from rag_core.values.translation import translated
-
-if TYPE_CHECKING:
-    from streamlit.runtime.memory_session_storage import MemorySessionStorage
-    from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 # address, script and title of each page, in the order of the navigation
 PAGES = (
@@ -78,8 +74,8 @@ def sweep() -> None:
     Streamlit leaves it to the next visitor who goes, and to Python's collector, which never sees those that were there
     when the engine froze what it had loaded.
     """
-    sessions = cast("WebsocketSessionManager", runtime.get_instance()._session_mgr)
-    left: Any = cast("MemorySessionStorage", sessions._session_storage)._cache  # a TTLCache
+    sessions = cast(WebsocketSessionManager, runtime.get_instance()._session_mgr)
+    left: Any = cast(MemorySessionStorage, sessions._session_storage)._cache  # a TTLCache
     for _, gone in left.expire():
         gone.session.shutdown()
         gone.session.session_state.clear()  # the form's widgets have the files too

@@ -7,8 +7,6 @@ The saved ones stand in one file of the state folder, which people may read and 
 Values that are the defaults are left out. Of two programs that save at the same moment, the later one's file stays.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading
@@ -66,11 +64,6 @@ def preset_of(recipe: Recipe, name: str) -> Preset:
             Message("Its presets: {known}.", known=", ".join(found) or "it has none"),
         )
     return found[wanted]
-
-
-def saved_presets() -> SavedPresets:
-    """Those of the state folder of the current settings."""
-    return SavedPresets(read_settings().home)
 
 
 class SavedPresets:
@@ -158,6 +151,11 @@ class SavedPresets:
     def _write(self, kept: Kept) -> None:
         presets = {strategy: own for strategy, own in kept.items() if own}
         write_atomically(self._path, f"{as_json({'version': VERSION, 'presets': presets})}\n")
+
+
+def saved_presets() -> SavedPresets:
+    """Those of the state folder of the current settings."""
+    return SavedPresets(read_settings().home)
 
 
 def _usable(recipe: Recipe, name: str, taken: Collection[str]) -> str:

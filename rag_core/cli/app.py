@@ -17,6 +17,8 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
+import rag_core
+
 from ..documents.documents import BUILTIN
 from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.message import NOTICE
@@ -177,14 +179,14 @@ def query(
     )
     chosen = {} if model is None else {"model": model}
     asked = {**values, **given, **chosen, "where": assignments(where or [], "--where")}
-    column = _column(strategy, asked)
+    column = rag_core.set_up((strategy, asked))
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
     _say_idle(column, asked)
     lab = _lab(corpus, [column])
     if given and "enriched" not in values and lab.enriched is None:  # the flags alone do not ask for contexts
         complain(f"rag: Corpus {corpus!r} has no passage contexts, so its passages are searched without them.")
-        column = _column(strategy, asked | {"enriched": False})
+        column = rag_core.set_up((strategy, asked | {"enriched": False}))
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
@@ -218,9 +220,7 @@ def _flagged(strategy: str | None, **flags: object) -> tuple[str, dict[str, obje
 @app.command()
 def triage(question: Question, country: Country = None, as_json: AsJson = False) -> None:
     """Say how urgent a question is: emergency, same_day or routine. No model is loaded."""
-    from ..safety.urgency.triage import triage as rate
-
-    found = rate(question)
+    found = rag_core.triage(question)
     if as_json:
         say_json(found.as_json())
     else:
@@ -244,7 +244,7 @@ def compare(
     """Answer a question with several strategies, models or corpora, side by side."""
     chosen = parse_columns(strategies, set_ or [], model or [], corpus or [])
     filtered = assignments(where or [], "--where")
-    columns = [_column(name, {**values, "where": filtered}) for name, values in chosen.values()]
+    columns = [rag_core.set_up((name, {**values, "where": filtered})) for name, values in chosen.values()]
     for column, (_, values) in zip(columns, chosen.values(), strict=True):
         _say_idle(column, values)
     code, lines = country_or_setting(country)
@@ -388,10 +388,8 @@ def _fail(error: RagError) -> None:
 
 
 def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
-    from ..lab.opening import open_lab
-
     words_only = bool(asked) and all(one.strategy.searches_words_only for one in asked)
-    lab = open_lab(corpus, progress=progress, vectors_later=words_only)
+    lab = rag_core.open_lab(corpus, progress=progress, vectors_later=words_only)
     for warning in lab.warnings:
         complain(f"rag: {warning}")
     return lab
@@ -399,10 +397,9 @@ def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
 
 def _quality(trace: Trace) -> dict[str, float] | None:
     from .. import evaluation as ev
-    from ..values.settings import read_settings
 
     try:
-        return ev.quality_of(trace, read_settings())
+        return ev.quality_of(trace, rag_core.read_settings())
     except DataError as error:  # no reason to lose an answer
         complain(f"rag: {error}")
         return None
@@ -411,13 +408,6 @@ def _quality(trace: Trace) -> dict[str, float] | None:
 def _quality_json(trace: Trace) -> dict[str, Any]:
     quality = _quality(trace)
     return {} if quality is None else {"quality": quality}
-
-
-def _column(name: str, values: Mapping[str, object]) -> Setup:
-    """Set the column up, so that a wrong name or value is reported before any model is loaded."""
-    from ..catalog.setup import set_up
-
-    return set_up((name, values))
 
 
 def _say_idle(column: Setup, given: Mapping[str, object]) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+import rag_core
+
 from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors
 from ..values.types import Cost
 from .interrupt import at_a_prompt, interruptible
@@ -42,10 +44,9 @@ def evaluate(
 ) -> None:
     """Measure strategies on judged questions. No answers are written."""
     from .. import evaluation as ev
-    from ..values.settings import read_settings
     from . import show_evaluation as shown
 
-    settings = read_settings()
+    settings = rag_core.read_settings()
     chosen = ev.build_strategies(parse_strategies(strategies, set_ or []), depth) if strategies else {}
     measured = ev.choose_metrics([name for name in metrics.split(",") if name.strip()], depth)
     files = parse_run_files(run_file or [])
@@ -115,10 +116,9 @@ def sweep(
     """Try every combination of control values, or a random sample of them."""
     from .. import evaluation as ev
     from ..catalog import recipe_of
-    from ..values.settings import read_settings
     from . import show_evaluation as shown
 
-    settings = read_settings()
+    settings = rag_core.read_settings()
     recipe = recipe_of(strategy)
     base = parse_strategies(strategy, [f"{strategy}.{pair}" for pair in set_ or []])[strategy][1]
     axes = dict(ev.parse_axis(recipe, text) for text in vary)
@@ -172,12 +172,11 @@ def answers(
     """Answer judged questions; check citations, support and abstentions, and judge what answers say."""
     from .. import evaluation as ev
     from ..evaluation import answers as checks
-    from ..values.settings import read_settings
     from . import show_evaluation as shown
 
     if safety and (judge or ragas or show_answers):
         raise typer.BadParameter("--safety goes without --judge, --ragas and --show-answers")
-    settings = read_settings()
+    settings = rag_core.read_settings()
     chosen = checks.with_answers(parse_strategies(strategies, set_ or []))
     judged = ev.read_judged(data, split, settings)
     answer_set = None if safety else ev.read_answers(data, judged, settings)
@@ -300,10 +299,9 @@ def trust(
     """Measure the safeguards on labelled questions and sentences, and the answers to urgent questions."""
     from .. import evaluation as ev
     from ..evaluation import answers as checks
-    from ..values.settings import read_settings
     from . import show_evaluation as shown
 
-    settings = read_settings()
+    settings = rag_core.read_settings()
     chosen = checks.with_answers(parse_strategies(strategies, []))
     judged = ev.urgent_only(ev.read_judged(ev.BUILTIN_DATA, "test", settings))
     lab = opened(ev.BUILTIN_DATA, settings, yes=yes)

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+import rag_core
+
 from ..values.errors import InputError, Stopped, attach_calls_to_errors
 from .evaluate import confirm
 from .interrupt import at_a_prompt, interruptible
@@ -34,9 +36,8 @@ def make(
     """Make an exam from questions."""
     from .. import evaluation as ev
     from ..sessions.exam.exam import read_drafts
-    from ..values.settings import read_settings
 
-    pairs = ev.Results.read(read_settings().data / "results.json").comparisons
+    pairs = ev.Results.read(rag_core.read_settings().data / "results.json").comparisons
     drafts = read_drafts(read_text(file))
     made, count = _kept().make(corpus, drafts, title=title, depth=depth, twice=twice), len(drafts)
     say(f"Exam {made.code}: {questions(count)} about {corpus}.")
@@ -51,7 +52,6 @@ def make(
 def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False) -> None:
     """Collect what strategies find first, to be judged; with other strategies later, only what is new is asked."""
     from .. import evaluation as ev
-    from ..lab.opening import open_lab
     from ..sessions.exam import pooling
 
     kept = _kept()
@@ -59,7 +59,7 @@ def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False
     made = asked.exam
     kept.choose(code, chosen)
     with interruptible() as stop:
-        lab = open_lab(made.corpus, progress=progress)
+        lab = rag_core.open_lab(made.corpus, progress=progress)
         with attach_calls_to_errors(lab.calls):
             planned = [ev.Workload(*each) for each in pooling.left_to_pool(asked.questions, chosen)]
             confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
@@ -119,11 +119,10 @@ def status(
 @exam.command()
 def export(code: Code, folder: Annotated[Path, typer.Argument(help="Folder to write.", parser=a_path)]) -> None:
     """Write an exam as a BEIR folder, for `rag eval --data` and other tools."""
-    from ..lab.opening import open_lab
     from ..sessions.exam import folder as files
 
     judged = _kept().judgements(code)
-    passages = open_lab(judged.exam.corpus, progress=progress).passages.values()
+    passages = rag_core.open_lab(judged.exam.corpus, progress=progress).passages.values()
     progress("ready", 1, 1)
     files.export(judged, passages, folder)
     say(f"Exam {judged.exam.code} is in {folder}.")
@@ -134,7 +133,6 @@ def export(code: Code, folder: Annotated[Path, typer.Argument(help="Folder to wr
 def delete(code: Code, yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False) -> None:
     """Delete an exam for good: its questions, and what people said of them."""
     from ..sessions.exam.folder import drop_written
-    from ..values.settings import read_settings
 
     kept = _kept()
     made = kept.exam(code)
@@ -142,14 +140,13 @@ def delete(code: Code, yes: Annotated[bool, typer.Option("--yes", help="Do not a
         if not yes and not (sys.stdin.isatty() and agreed(f"Delete exam {made.code} ({made.title}) for good?")):
             raise InputError("Nothing was deleted.", "Add --yes to delete it.")
     kept.delete_exam(code, None)
-    drop_written(read_settings().home)
+    drop_written(rag_core.read_settings().home)
     say(f"Exam {made.code} is deleted.")
 
 
 def _kept() -> Any:
     from ..sessions.exam.store import Exams
-    from ..values.settings import read_settings
 
-    if (kept := Exams.opened(read_settings())) is None:
+    if (kept := Exams.opened(rag_core.read_settings())) is None:
         raise InputError("No exams are kept: RAG_HISTORY is off.", "Set RAG_HISTORY=on.")
     return kept

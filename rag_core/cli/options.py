@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+import rag_core
+
 from ..documents.documents import BUILTIN
 from ..safety.urgency.helplines import Helplines, helplines
 from ..values.errors import ConfigError, InputError, SettingsError, why_unreadable
@@ -63,9 +65,7 @@ SendPrivate = Annotated[
 
 def country_or_setting(given: str | None) -> tuple[str, Helplines | None]:
     """A country's code, given or set, and its phone numbers; SettingsError if the setting is unknown."""
-    from ..values.settings import read_settings
-
-    code = (read_settings().country if given is None else given).strip().upper()
+    code = (rag_core.read_settings().country if given is None else given).strip().upper()
     try:
         return code, helplines(code)
     except SettingsError as error:
@@ -98,9 +98,7 @@ def parse_columns(
     """Label -> (strategy, values), as `set_up` takes them; raises ConfigError for no strategy, or a wrong label."""
     chosen = parse_strategies(strategies, assignments)
     if not chosen:
-        from ..catalog import RECIPES
-
-        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
+        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(rag_core.RECIPES)}.")
     for what, given in (("model", models), ("corpus", corpora)):
         for label, value in _by_label(given, list(chosen), f"--{what}").items():
             name, values = chosen[label]
@@ -184,11 +182,10 @@ def cleared(question: str, *, redacting: bool, sending: bool, country: str | Non
     """
     from ..language.questions import check_question
     from ..safety.privacy import find_private, kinds_in_words, redact
-    from ..values.settings import read_settings
 
     if redacting and sending:
         raise typer.BadParameter("give --redact or --send-private, not both")
-    settings = read_settings()
+    settings = rag_core.read_settings()
     country = settings.country if country is None else country
     asked = check_question(question)
     if redacting:

@@ -25,7 +25,8 @@ from ..language.analysis import LANGUAGES, language_of
 from ..language.patterns import Pattern, Term, readings, terms_of
 from ..values.errors import DataError, unreadable
 from ..values.message import Message
-from .benchmark import KINDS, URGENCY, Benchmark, Question, passage_key
+from ..values.triage import LEVELS
+from .benchmark import KINDS, Benchmark, Question, passage_key
 from .limits import shorten
 
 TIED = 2  # grade of the documents of a new question's passages
@@ -168,9 +169,9 @@ class _Row(BaseModel):
         if not question and not own:
             raise ValueError("no judged question of this split has this id, and a new one needs text")
         if not question:
-            valid = self.language in LANGUAGES and self.kind in KINDS and self.level in URGENCY
+            valid = self.language in LANGUAGES and self.kind in KINDS and self.level in LEVELS
             if not (self.text and valid):
-                ways = ", one of ".join(map(str, (list(LANGUAGES), KINDS, list(URGENCY))))
+                ways = ", one of ".join(map(str, (list(LANGUAGES), KINDS, list(LEVELS))))
                 raise ValueError(f"a new question has text, language, kind and level: one of {ways}")
             question = Question(self.id, self.text, self.language, self.kind, self.level)
         return JudgedAnswer(question, self.must, self.must_not, bool(own), self.demo)

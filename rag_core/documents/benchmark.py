@@ -9,8 +9,6 @@
                                   one, under the keys that `values.types.text_key` gives
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import os
@@ -24,6 +22,7 @@ from typing import Any, NamedTuple
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError, InputError, unreadable
 from ..values.message import Message
+from ..values.triage import LEVELS
 from ..values.types import Passage, document_ids, text_key
 from .documents import beir_rows, line_fault, numbered_lines
 from .limits import MAX_TITLE, shorten
@@ -53,7 +52,6 @@ KINDS = [
     "clear", "lay", "keywords", "ambiguous", "facets", "number_negation", "misspelt", "cross_language",
     "outside", "emergency", "hurried",
 ]  # fmt: skip
-URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
 EXAM = "exam.toml"
 JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
@@ -64,6 +62,13 @@ _GRADE = re.compile(r"(-?[0-9]{1,9})(\.0*)?")  # some sets write 1.0
 Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage key -> grade
 
 
+class _Judgement(NamedTuple):
+    question: str
+    document: str
+    grade: int
+    decimal: bool  # written as 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A benchmark question; what its file does not give is empty, but its language is detected."""
@@ -72,7 +77,7 @@ class Question:
     text: str
     language: str
     kind: str  # one of KINDS
-    level: str  # one of URGENCY: what the person who typed it must do
+    level: str  # one of `triage.LEVELS`: what the person who typed it must do
     twin: str = ""  # shared with the same question in the other language
 
 
@@ -211,13 +216,6 @@ def read_qrels(path: Path) -> Qrels:
     return _by_question(_judgements(path))
 
 
-class _Judgement(NamedTuple):
-    question: str
-    document: str
-    grade: int
-    decimal: bool  # written as 1.0
-
-
 def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
     for number, row in beir_rows(path):
         if not row["text"].strip():
@@ -228,7 +226,7 @@ def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _question(row: Mapping[str, Any]) -> Question:
     match row.get("metadata"):
-        case {"language": str(language), "kind": str(kind), "level": str(level), **rest} if level in URGENCY:
+        case {"language": str(language), "kind": str(kind), "level": str(level), **rest} if level in LEVELS:
             return Question(row["_id"], row["text"], language, kind, level, str(rest.get("twin", "")))
     return Question(row["_id"], row["text"], language_of(row["text"]), "", "")
 

@@ -1,12 +1,10 @@
 """Scores of one strategy's answers: citations, support, abstention and the judge."""
 
-from __future__ import annotations
-
 import operator
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from ..documents.answer_set import AnswerSet
 from ..prompts.prompt import JUDGE_ANSWER, Block, Sources
@@ -84,8 +82,8 @@ class AnswerCheck:
         """Share of the citations that name a passage; None without one."""
         return self.valid_citations / self.citations if self.citations else None
 
-    def __add__(self, other: AnswerCheck) -> AnswerCheck:
-        return AnswerCheck(*map(operator.add, astuple(self), astuple(other)))
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*map(operator.add, astuple(self), astuple(other)))
 
 
 def check(trace: Trace) -> AnswerCheck:
@@ -172,7 +170,7 @@ class JudgeScores:
     cost_usd: float | None
 
     @classmethod
-    def of(cls, outcomes: Mapping[str, Outcome]) -> JudgeScores:
+    def of(cls, outcomes: Mapping[str, Outcome]) -> Self:
         checked = {q: one for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
         judgements = {q: one.judgement for q, one in checked.items()}
         scores = [one for one in judgements.values() if isinstance(one, Judgement)]
@@ -222,7 +220,7 @@ class AnswerScores:
         judging: bool = False,
         interrupted: Sequence[ModelCall] = (),
         answer_set: AnswerSet | None = None,
-    ) -> AnswerScores:
+    ) -> Self:
         """Score outcomes by question id, `interrupted` calls billed too; `unanswerable` ones have no relevant document."""
         checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
         abstained = sum(outcome.abstained for outcome in checked)

@@ -1,11 +1,9 @@
 """The maximum cost of an evaluation, from a rehearsal that sends nothing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from ..documents.benchmark import Question
 from ..indexing import EnrichmentEstimate
@@ -53,13 +51,13 @@ class CostEstimate:
     unpriced: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of(cls, calls: Sequence[ModelCall]) -> CostEstimate:
+    def of(cls, calls: Sequence[ModelCall]) -> Self:
         billed = [call for call in calls if call.cost_usd != 0]
         unpriced = token_counts(call for call in billed if call.cost_usd is None)
         return cls(dict(Counter(call.purpose for call in billed)), Cost.of(billed), unpriced)
 
     @classmethod
-    def of_contexts(cls, contexts: EnrichmentEstimate) -> CostEstimate:
+    def of_contexts(cls, contexts: EnrichmentEstimate) -> Self:
         cost = Cost(contexts.cost_usd or 0.0, unpriced=contexts.calls if contexts.cost_usd is None else 0)
         return cls({"enrich": contexts.calls} if contexts.cost_usd != 0 else {}, cost)
 

@@ -1,7 +1,5 @@
 """What a run measures and with what: the manifest in its folder, read back and checked, and the strategies' titles."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json
@@ -111,7 +109,7 @@ class Manifest(Stored):
         """When the run started, such as "2026-05-01 09:30"."""
         return self.started[:16].replace("T", " ")
 
-    def conflicts(self, other: Manifest) -> list[str]:
+    def conflicts(self, other: Self) -> list[str]:
         ours, theirs = self.as_json(), other.as_json()
         changed = [key for key in IDENTITY if key != "engine" and ours[key] != theirs[key]]
         return changed + engine_changes(self.engine, other.engine)

@@ -1,12 +1,11 @@
 """What an evaluation stores of each question: the ranking after every stage, seconds, calls, or the error."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from pydantic import TypeAdapter
 
@@ -56,14 +55,13 @@ class Calls:
     def cost(self) -> Cost:
         return Cost(unpriced=self.count) if self.cost_usd is None else Cost(self.cost_usd)
 
-    def __add__(self, other: Calls) -> Calls:
-        return Calls(
-            self.purpose,
-            self.model,
-            self.count + other.count,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            (self.cost + other.cost).usd,
+    def __add__(self, other: Self) -> Self:
+        return replace(
+            self,
+            count=self.count + other.count,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=(self.cost + other.cost).usd,
         )
 
 
@@ -101,22 +99,22 @@ class Record:
         """Of all calls, including those of earlier attempts."""
         return sum((calls.cost for calls in (*self.calls, *self.earlier)), Cost())
 
-    def after(self, failed: Record | None) -> Record:
+    def after(self, failed: Self | None) -> Self:
         return replace(self, earlier=(*failed.earlier, *failed.calls)) if failed else self
 
     @classmethod
-    def of(cls, question: str, trace: Trace, judged_ids: JudgedIds = document_ids) -> Record:
+    def of(cls, question: str, trace: Trace, judged_ids: JudgedIds = document_ids) -> Self:
         """`judged_ids` names what is judged of passages, as `Benchmark.judged_ids` does."""
         stages, calls = tuple(_stages(trace.steps, judged_ids)), _summed(trace.calls)
         scores = _judged(next(iter(trace.final.rankings), ()), judged_ids).values()
         return cls(question, stages, calls, trace.warnings, scores=tuple(scores))
 
     @classmethod
-    def failed(cls, question: str, error: RagError) -> Record:
+    def failed(cls, question: str, error: RagError) -> Self:
         return cls(question, calls=_summed(error.calls), error=str(error))
 
     @classmethod
-    def ranking(cls, question: str, documents: Sequence[str]) -> Record:
+    def ranking(cls, question: str, documents: Sequence[str]) -> Self:
         lane = StageRanking("question", "", "", tuple(documents))
         return cls(question, (StageRecord("run file", "retrieve", 0.0, (lane,)),))
 

@@ -8,8 +8,6 @@
     results.json            metrics, intervals, comparisons
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import math
@@ -50,7 +48,7 @@ class RunFolder:
         }
 
     @classmethod
-    def create(cls, folder: Path, manifest: Manifest, judged: Benchmark) -> RunFolder:
+    def create(cls, folder: Path, manifest: Manifest, judged: Benchmark) -> Self:
         """A new run, or the run already in the folder if it is the same one.
 
         Raises ConfigError for another run there, or a label that is no file name; StorageError if it cannot be written.
@@ -101,7 +99,7 @@ class RunFolder:
         self.close()
 
     @classmethod
-    def open(cls, folder: Path) -> RunFolder:
+    def open(cls, folder: Path) -> Self:
         """A run on disk, for reading, with its questions; raises DataError if there is none."""
         manifest = Manifest.read(folder / "manifest.json")
         try:

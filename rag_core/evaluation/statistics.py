@@ -5,8 +5,6 @@ Results are reproducible: the random numbers have a fixed seed and depend on n a
 scipy is imported where it is used: it takes a second, and a single question is judged without it.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -157,31 +155,6 @@ def questions_needed(differences: ArrayLike, power: float = POWER, level: float 
     return max(FEWEST, math.ceil(len(values) * (minimum_detectable(values, power, level) / mean) ** 2))
 
 
-def detectable(questions: int, pairs: Iterable[Comparison]) -> float:
-    """The difference that so many questions tell apart, of one pair with `POWER` at `LEVEL`: `minimum_detectable` turned round.
-
-    From the median spread of differences in `pairs`, which have other questions of the same kind. Raises ValueError if none
-    has a spread.
-    """
-    spreads = [
-        pair.minimum_detectable * math.sqrt(pair.n) * _strictness(1) / _strictness(pair.tested)
-        for pair in pairs
-        if pair.minimum_detectable
-    ]
-    return float(np.median(spreads)) / math.sqrt(questions)
-
-
-def questions_for(difference: float, pairs: Iterable[Comparison]) -> int:
-    """How many questions tell such a difference apart; see `detectable`."""
-    return math.ceil((detectable(1, pairs) / difference) ** 2)
-
-
-def _strictness(tested: int) -> float:
-    """Standard errors between no difference and one that is detected, of so many pairs tested together."""
-    normal = NormalDist()
-    return normal.inv_cdf(1 - LEVEL / tested / 2) + normal.inv_cdf(POWER)
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Two strategies compared on the questions that both have a score for.
@@ -218,6 +191,31 @@ class Comparison:
     different: bool
     verdict: str
     tested: int = 1
+
+
+def detectable(questions: int, pairs: Iterable[Comparison]) -> float:
+    """The difference that so many questions tell apart, of one pair with `POWER` at `LEVEL`: `minimum_detectable` turned round.
+
+    From the median spread of differences in `pairs`, which have other questions of the same kind. Raises ValueError if none
+    has a spread.
+    """
+    spreads = [
+        pair.minimum_detectable * math.sqrt(pair.n) * _strictness(1) / _strictness(pair.tested)
+        for pair in pairs
+        if pair.minimum_detectable
+    ]
+    return float(np.median(spreads)) / math.sqrt(questions)
+
+
+def questions_for(difference: float, pairs: Iterable[Comparison]) -> int:
+    """How many questions tell such a difference apart; see `detectable`."""
+    return math.ceil((detectable(1, pairs) / difference) ** 2)
+
+
+def _strictness(tested: int) -> float:
+    """Standard errors between no difference and one that is detected, of so many pairs tested together."""
+    normal = NormalDist()
+    return normal.inv_cdf(1 - LEVEL / tested / 2) + normal.inv_cdf(POWER)
 
 
 def compare_all(

@@ -5,7 +5,6 @@ index searches, so that one retrieval serves every setting; those that allow it 
 (`pipeline/together.py`). The results equal those of the same settings run from scratch.
 """
 
-import dataclasses
 import hashlib
 import itertools
 import math
@@ -13,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -370,7 +369,7 @@ def sweep(
             if stop and stop.is_set():
                 raise Stopped
             current = services_for(question, judged, services())
-            current = dataclasses.replace(
+            current = replace(
                 current,
                 index=CachedIndex(current.index, MAX_PASSAGES),
                 enriched=CachedIndex(current.enriched, MAX_PASSAGES) if current.enriched else None,

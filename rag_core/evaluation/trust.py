@@ -1,13 +1,11 @@
 """How far the safeguards can be trusted, on urgent questions too: each measured on a labelled set of its own."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ..catalog import StrategySpec, build
 from ..documents.benchmark import Benchmark, Question, read_builtin
@@ -215,7 +213,7 @@ class SafetyReport:
     checks: Mapping[str, Mapping[str, SafetyCheck | RagError]]
 
     @classmethod
-    def of(cls, report: AnswerReport) -> SafetyReport:
+    def of(cls, report: AnswerReport) -> Self:
         questions = {question.id: question for question in report.judged.questions}
         checks = {
             label: {

@@ -1,11 +1,9 @@
 """Verdicts on answers, by the statements of a judged answer set, their shares, and the simple answers to beat."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ..documents.answer_set import AnswerSet, JudgedAnswer, sentence_terms
 from ..documents.benchmark import passage_key
@@ -128,7 +126,7 @@ class VerdictScores:
     kinds: Mapping[str, VerdictGroup]
 
     @classmethod
-    def of(cls, answers: Mapping[str, Assessment | RagError], judged: AnswerSet) -> VerdictScores:
+    def of(cls, answers: Mapping[str, Assessment | RagError], judged: AnswerSet) -> Self:
         """Count the verdicts, by question id; errors count as failed."""
         questions = {identity: judged.answers[identity].question for identity in answers}
 

@@ -3,15 +3,12 @@
 A job's thread replaces an immutable `Status`, so that readers see a consistent one. Equal keys never run at the same time.
 """
 
-from __future__ import annotations
-
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ..evaluation.cost_estimate import CostEstimate
 from ..lab.adding import FileOutcome
@@ -33,8 +30,8 @@ class RunningMean:
     count: int = 0
     total: float = 0.0
 
-    def plus(self, score: float) -> RunningMean:
-        return RunningMean(self.count + 1, self.total + score)
+    def plus(self, score: float) -> Self:
+        return replace(self, count=self.count + 1, total=self.total + score)
 
     @property
     def value(self) -> float | None:
@@ -126,7 +123,7 @@ class Job:
 
     def report(self, **changes: Any) -> None:
         """Change fields of the status; for its own thread."""
-        self.status = dataclasses.replace(self.status, **changes)
+        self.status = replace(self.status, **changes)
 
     def ask(self, bill: CostEstimate, what: str = "This") -> None:
         """Wait for consent before anything is billed; for its own thread. Each bill has its own consent.
@@ -154,7 +151,7 @@ class Job:
                 )
         self.report(phase="running", doing=doing)
 
-    def run(self, task: Callable[[Job], Path | None], before: Job | None) -> None:
+    def run(self, task: Callable[[Self], Path | None], before: Self | None) -> None:
         """Do the task on this thread, after the previous job with its key has ended."""
         try:
             while before and not before.wait(0.1):

@@ -1,7 +1,5 @@
 """simplemma's English and Spanish dictionaries, unpacked once, and then read word by word from the state folder."""
 
-from __future__ import annotations
-
 import functools
 import sqlite3
 import threading

@@ -6,12 +6,11 @@ word, every word with the same English or Spanish stem; accents do not matter. N
 "1500", and "24" is not "240".
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from ..values.errors import DataError
 from .analysis import LANGUAGES, LIST_ITEM, sentences, words_of
@@ -34,7 +33,7 @@ class Term:
     form: str
     stems: frozenset[tuple[str, str]] = frozenset()
 
-    def same(self, other: Term) -> bool:
+    def same(self, other: Self) -> bool:
         return self.form == other.form or not self.stems.isdisjoint(other.stems)
 
 
@@ -73,7 +72,7 @@ class Pattern:
     words: tuple[tuple[Alternative, ...], ...]
 
     @classmethod
-    def parse(cls, written: str) -> Pattern:
+    def parse(cls, written: str) -> Self:
         """Read a pattern; raises DataError if it is empty or has a word that is none, as the module says."""
         words = written.split()
         if not words:

@@ -5,12 +5,10 @@ differ in depths of search, rank fusion, cuts and MMR alone get it here from one
 The tests compare the rankings with those of `Strategy.run`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +51,8 @@ class _Order:
     columns: Rows  # (rows, n)
     counts: Rows  # (rows,)
 
-    def of(self, parents: Rows) -> _Order:
-        return _Order(self.columns[parents], self.counts[parents])
+    def of(self, parents: Rows) -> Self:
+        return replace(self, columns=self.columns[parents], counts=self.counts[parents])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """One strategy's run on one question: the work it shares, its limits, and how it stops."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time
@@ -10,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from ..values.errors import LimitReached, Stopped
 from ..values.message import Message
@@ -152,5 +150,5 @@ class Run:
         if self.is_stopped():
             raise Stopped
 
-    def with_new_budget(self) -> Run:
+    def with_new_budget(self) -> Self:
         return replace(self, budget=Budget())

@@ -1,7 +1,5 @@
 """What lives as long as the lab: models, indexes and rules, behind small protocols."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,6 +96,28 @@ class Assessor(Protocol):
         """How likely each hit is to answer, 0 to 1, for labels; compared with `among`, or the hits."""
 
 
+class AskedQuestions(Protocol):
+    """The questions that passages of the corpus are known to answer."""
+
+    def search(self, question: str, k: int) -> Sequence[Hit]:
+        """The k passages whose questions are most like one; each hit's note is its nearest question."""
+
+    def of(self, passage: str) -> Sequence[Asked]:
+        """The questions of a passage, by its id."""
+
+    def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        """The highest cosine of a question to those of each passage, by id; None for a passage without any."""
+
+    def words_among(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        """What to add to likenesses: how well the questions' words tell each passage from the others; None without any."""
+
+    def contrast(self, question: str) -> float | None:
+        """The highest cosine of a question to theirs less that to those known to be outside; None if no such is known."""
+
+    def knows(self, question: str, passages: Sequence[str]) -> bool:
+        """Whether one of the passages, by id, is known to answer this very question."""
+
+
 class Evidence(Protocol):
     """Decides on this machine, before an answer is written, whether passages are enough for one.
 
@@ -155,28 +175,6 @@ class Index(Protocol):
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) stored vectors of n passages, rows L2-normalised; KeyError if one is not here."""
-
-
-class AskedQuestions(Protocol):
-    """The questions that passages of the corpus are known to answer."""
-
-    def search(self, question: str, k: int) -> Sequence[Hit]:
-        """The k passages whose questions are most like one; each hit's note is its nearest question."""
-
-    def of(self, passage: str) -> Sequence[Asked]:
-        """The questions of a passage, by its id."""
-
-    def likeness(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
-        """The highest cosine of a question to those of each passage, by id; None for a passage without any."""
-
-    def words_among(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
-        """What to add to likenesses: how well the questions' words tell each passage from the others; None without any."""
-
-    def contrast(self, question: str) -> float | None:
-        """The highest cosine of a question to theirs less that to those known to be outside; None if no such is known."""
-
-    def knows(self, question: str, passages: Sequence[str]) -> bool:
-        """Whether one of the passages, by id, is known to answer this very question."""
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,10 @@
 A stage is a frozen dataclass of its parameters. It uses only the state and the context, and returns a new state.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from ..prompts.prompt import Template
 from ..runtime.context import Context
@@ -42,7 +40,7 @@ class Flow:
     def scores(self) -> str:
         return " and ".join(f"{source} gives {scale} scores" for source, scale in self.scales.items())
 
-    def rescored(self, scale: str) -> Flow:
+    def rescored(self, scale: str) -> Self:
         return replace(self, scales=dict.fromkeys(self.scales, scale))
 
 

@@ -1,13 +1,12 @@
 """Shortening and reordering a ranking."""
 
-from __future__ import annotations
-
+import functools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +105,26 @@ class Threshold(SelectStage):
         return [hit for hit in ranking if hit.score >= self.theta]
 
 
+class Rest(NamedTuple):
+    """The rows that `mmr_split` did not pick, in columns: see `Pick`; `nearest` is -1 for none."""
+
+    rows: tuple[int, ...]
+    values: tuple[float, ...]
+    relevance: tuple[float, ...]
+    similarity: tuple[float, ...]
+    nearest: tuple[int, ...]
+
+
+class Pick(NamedTuple):
+    """A row of `mmr_split`: its MMR value, cosine to the question, and the picked row it is most like."""
+
+    row: int
+    value: float
+    relevance: float
+    similarity: float  # the cosine to `nearest`; 0 where there is none
+    nearest: int | None  # none for the first pick
+
+
 @dataclass(frozen=True)
 class Mmr(SelectStage):
     """Maximal marginal relevance: pick k hits that are relevant and unlike one another.
@@ -168,69 +187,38 @@ class Mmr(SelectStage):
         return (wanted, Term("similarity", pick.similarity, self.lambda_ - 1, hits[pick.nearest].id))
 
 
-class Rest(NamedTuple):
-    """The rows that `mmr_split` did not pick, in columns: see `Pick`; `nearest` is -1 for none."""
-
-    rows: tuple[int, ...]
-    values: tuple[float, ...]
-    relevance: tuple[float, ...]
-    similarity: tuple[float, ...]
-    nearest: tuple[int, ...]
-
-
-class Pick(NamedTuple):
-    """A row of `mmr_split`: its MMR value, cosine to the question, and the picked row it is most like."""
-
-    row: int
-    value: float
-    relevance: float
-    similarity: float  # the cosine to `nearest`; 0 where there is none
-    nearest: int | None  # none for the first pick
-
-
 def similarities(question: NDArray[np.float32], vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(n,) cosines to the question and (n, n) between rows, as MMR compares them.
 
     Rounded far below float32's precision, so that equal passages stay equal whatever the product's order.
     """
     exact = vectors.astype(float)
-    return _cosines(exact, question), np.round(exact @ exact.T, DECIMALS)
+    return _cosines(exact, question.astype(float)), np.round(exact @ exact.T, DECIMALS)
 
 
-def _cosines(exact: NDArray[np.float64], vector: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def _cosines(rows: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n,) cosines of n rows to a vector, rounded as in `similarities`."""
-    cosines: NDArray[np.float64] = np.round(exact @ vector.astype(float), DECIMALS)
-    return cosines
+    return np.asarray(np.round(rows @ vector, DECIMALS))
 
 
+@dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows of `vectors`, and their cosines to what they were compared with before."""
+    """The rows of an array; those of an equal array are equal."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        self.vectors = vectors
-        self._exact = vectors.astype(float)
-        self._kept: dict[bytes, NDArray[np.float64]] = {}
+    vectors: Vectors
 
-    def cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(n,) cosines to a vector: the question's or a row's."""
-        kept, key = self._kept, vector.tobytes()
-        if key not in kept:
-            if len(kept) >= KEPT_COSINES:
-                kept = self._kept = {}
-            kept[key] = _cosines(self._exact, vector)
-        return kept[key]
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rows) and np.array_equal(self.vectors, other.vectors)
+
+    def __hash__(self) -> int:
+        return hash(self.vectors.shape)
 
 
-_latest = _Rows(np.zeros((0, 0), np.float32))
-
-
-def _rows_of(vectors: Vectors) -> _Rows:
-    """The rows compared last if these are the same: the moves of a slider mostly pick the same of the same."""
-    global _latest
-    rows = _latest
-    if not np.array_equal(rows.vectors, vectors):
-        rows = _latest = _Rows(vectors)
-    return rows
+@functools.lru_cache(maxsize=1)
+def _compared(rows: _Rows) -> Callable[[bytes], NDArray[np.float64]]:
+    """What gives the cosines of these rows to a vector: the moves of a slider mostly compare the same rows."""
+    exact = rows.vectors.astype(float)
+    return functools.lru_cache(KEPT_COSINES)(lambda vector: _cosines(exact, np.frombuffer(vector)))
 
 
 def mmr_split(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float) -> tuple[list[Pick], Rest]:
@@ -238,7 +226,7 @@ def mmr_split(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: 
 
     The first pick has nothing to be compared with: it is the most relevant row, and its value λ · relevance. Equal
     values go to the lower row. Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that
-    is a hundredth. The rows compared last are kept, with their cosines to picks: see `_rows_of`.
+    is a hundredth. The rows compared last are kept, with their cosines to picks.
 
     `question`, (d,), and the rows of `vectors`, (n, d), are L2-normalised.
 
@@ -248,8 +236,8 @@ def mmr_split(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: 
         >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
         [(0, 0.4), (2, -0.12)]
     """
-    compared = _rows_of(vectors)
-    wanted = compared.cosines(question)
+    cosines = _compared(_Rows(vectors))
+    wanted = cosines(question.astype(float).tobytes())
     picks: list[Pick] = []
     taken = np.zeros(len(vectors), np.bool_)
     nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
@@ -258,7 +246,7 @@ def mmr_split(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: 
     for _ in range(min(k, len(vectors))):
         if picks:
             last = picks[-1].row
-            likeness = compared.cosines(vectors[last])
+            likeness = cosines(vectors[last].astype(float).tobytes())
             nearer = (likeness > nearest) | (closest < 0)
             nearest[nearer], closest[nearer] = likeness[nearer], last
             values = lambda_ * wanted - (1 - lambda_) * nearest

@@ -8,15 +8,13 @@ transfer to other models. An uncalibrated judge is labelled by the scale describ
 with no inherent meaning (an unknown model's cosine, a cross-encoder's logits) give no label.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from .errors import read_data_file
 from .message import Message
@@ -90,7 +88,7 @@ class LabelRules:
         return self._rule if self._rule == "rank" else f"{self._rule} {fitted}"
 
     @classmethod
-    def read(cls, path: Path, rule: Rule = "calibrated") -> LabelRules:
+    def read(cls, path: Path, rule: Rule = "calibrated") -> Self:
         """Read fitted thresholds; raises as `read_data_file` does."""
         return cls(read_data_file(path, _fitted), rule)
 

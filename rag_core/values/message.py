@@ -1,11 +1,9 @@
 """A sentence for people that remembers how it was put together, so that an interface can say it in another language."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 NOTICE = "Demonstration, not medical advice."
 
@@ -30,13 +28,13 @@ class Message(str):
     template: str
     fields: Mapping[str, Any]
 
-    def __new__(cls, template: str, /, **fields: Any) -> Message:
+    def __new__(cls, template: str, /, **fields: Any) -> Self:
         made = super().__new__(cls, template.format(**fields) if fields else template)
         made.template, made.fields = template, MappingProxyType(fields)
         return made
 
     @classmethod
-    def joined(cls, parts: Iterable[str], separator: str = ", ") -> Message:
+    def joined(cls, parts: Iterable[str], separator: str = ", ") -> Self:
         """Several messages as one, each of which is still said in the reader's language.
 
         Example:
@@ -56,7 +54,7 @@ class Message(str):
         made = self._with_fields(clean)
         return made if made == clean(made) else clean(self)
 
-    def _with_fields(self, clean: Callable[[str], str]) -> Message:
+    def _with_fields(self, clean: Callable[[str], str]) -> Self:
         fields = {
             name: value._with_fields(clean)
             if isinstance(value, Message)
@@ -65,7 +63,7 @@ class Message(str):
             else _cleaned(clean, str(value))
             for name, value in self.fields.items()
         }
-        return Message(self.template, **fields)
+        return type(self)(self.template, **fields)
 
     def __reduce__(self) -> tuple[Callable[[Any], str], tuple[Any]]:
         return from_parts, (parts_of(self),)  # a mapping proxy cannot be pickled

@@ -1,12 +1,11 @@
 """Tokens to dollars, from the dated price list `data/prices.toml`."""
 
-from __future__ import annotations
-
 import datetime
 import tomllib
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from .errors import read_data_file
 from .settings import Settings
@@ -45,12 +44,12 @@ class PriceList:
         self._snapshots = snapshots
 
     @classmethod
-    def read(cls, path: Path) -> PriceList:
+    def read(cls, path: Path) -> Self:
         """A price list, an entry a model, maybe with snapshots; raises DataError if it is missing, malformed or ambiguous."""
         return read_data_file(path, cls._parsed)
 
     @classmethod
-    def _parsed(cls, text: str) -> PriceList:
+    def _parsed(cls, text: str) -> Self:
         prices: dict[str, Price] = {}
         snapshots: set[str] = set()
         for model, row in tomllib.loads(text)["models"].items():
@@ -64,7 +63,7 @@ class PriceList:
         return cls(prices, snapshots)
 
     @classmethod
-    def of(cls, settings: Settings) -> PriceList:
+    def of(cls, settings: Settings) -> Self:
         return cls.read(settings.data / "prices.toml")
 
     def get(self, model: str) -> Price | None:

@@ -1,13 +1,11 @@
 """A corpus's subject, audience and languages, which fill in prompts and notices."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from .errors import ConfigError, DataError, unreadable
 from .message import Message
@@ -62,7 +60,7 @@ class Profile:
             )
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Profile:
+    def of(cls, values: Mapping[str, Any]) -> Self:
         """A profile from TOML or JSON; raises ConfigError, which begins with the key, if one is wrong."""
         known = [field.name for field in fields(cls)]
         for name in values:

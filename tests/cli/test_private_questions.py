@@ -30,7 +30,7 @@ def settled(monkeypatch, server, read_only_store, embedder, labels) -> Callable[
     def at(url: str) -> Lab:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         lab = provider_lab(server, read_only_store, embedder, labels, openai_base_url=url)
-        monkeypatch.setattr("rag_core.lab.opening.open_lab", lambda corpus, **options: lab)
+        monkeypatch.setattr("rag_core.open_lab", lambda corpus, **options: lab)
         return lab
 
     return at

@@ -46,6 +46,9 @@ def test_without_a_place_for_them_simplemmas_are_asked(tmp_path, monkeypatch, ho
     (tmp_path / "languages").write_text("a file in the way", encoding="utf-8")
     monkeypatch.setattr(unpacked, "_home", home and tmp_path)
     say_what_simplemma_says()
+    assert not isinstance(
+        dictionaries._lookup()._dictionary_factory.get_dictionary("en"), dictionaries.StoredDictionary
+    )
 
 
 def test_threads_ask_at_the_same_time(tmp_path, monkeypatch):

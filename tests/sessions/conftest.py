@@ -56,5 +56,5 @@ def server():
 def animals(server, read_only_store, embedder, labels, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """A lab over conftest's documents, which the command opens too."""
     lab = provider_lab(server, read_only_store, embedder, labels, openai_api_key="sk-0123456789")
-    monkeypatch.setattr("rag_core.lab.opening.open_lab", lambda corpus, **options: lab)
+    monkeypatch.setattr("rag_core.open_lab", lambda corpus, **options: lab)
     return lab

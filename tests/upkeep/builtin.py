@@ -15,7 +15,6 @@ from rag_core.documents.asked import read_questions as read_known
 from rag_core.documents.benchmark import (
     KINDS,
     SPLITS,
-    URGENCY,
     Question,
     passage_key,
     read_qrels,
@@ -30,6 +29,7 @@ from rag_core.offline.memory import compared_texts
 from rag_core.runtime.services import Embedder
 from rag_core.values.errors import read_data_file
 from rag_core.values.sources import is_old
+from rag_core.values.triage import LEVELS as URGENCY
 from rag_core.values.types import Passage, Vectors
 
 from .answer_sets import check_answer_sets, label_problems

@@ -1,11 +1,9 @@
 """The history: a table of the questions that were asked."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import Delete, Select, Update, delete, func, insert, select, update
 
@@ -40,7 +38,7 @@ class History(Kept):
     since, record = QUESTIONS.c.asked, QUESTIONS.c.record
     _owner: str | None = None  # whose questions these are; None for everybody's
 
-    def of(self, owner: str | None) -> History:
+    def of(self, owner: str | None) -> Self:
         """The part that belongs to one person, or all for None; `expire`, `showing` and `forget` see everybody's."""
         part = copy(self)
         part._owner = owner

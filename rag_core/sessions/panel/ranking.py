@@ -1,7 +1,5 @@
 """The order of strategies by a panel's votes, with intervals that know how few people and questions there were."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
