@@ -230,13 +230,13 @@ class Engines:
 
 def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
     """Load the settings' models, and `tell` which; raises RagError if a model, key or file is missing."""
+    unpack_in(settings.home)
     prices = PriceList.of(settings)
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
     tell("loading the embedding model")
     embedder = load_embedder(settings, prices, thesaurus)
     tell("loading the language tools")
-    unpack_in(settings.home)
     warm_up()
     tell("loading the answer engine")
     made, shipped = vector_files(settings, MINILM_WEIGHTS)
