@@ -125,10 +125,7 @@ def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
 
 
 def stored_vectors(path: Path, folder: Path, texts: Sequence[str]) -> dict[str, Vectors]:
-    """The (d,) vectors of texts as read, shipped in a folder, or made at indexing or when a question first found them.
-
-    What cannot be read counts as missing.
-    """
+    """The (d,) vectors of texts as read: shipped in a folder, made at indexing, or kept; others count as missing."""
     keys = {text: text_key(text) for text in texts}
     shipped = read_shipped(folder)
     found = {key: shipped[key] for key in keys.values() if key in shipped}

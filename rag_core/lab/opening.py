@@ -73,9 +73,7 @@ LONGEST_NAME = 100  # bytes of a corpus's name
 KEPT_PROMPT = (
     "The contexts' prompt is the one this corpus was last indexed with; `--context-prompt standard` goes back."
 )
-WORDS_ALONE = (
-    "Indexed by words alone: bm25 can search it, and strategies that need vectors once it is indexed without --only."
-)
+WORDS_ALONE = "Indexed by words alone, for bm25; strategies that need vectors run once it is indexed without --only."
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
 
@@ -359,10 +357,7 @@ class Indexing:
         return report
 
     def finish(self, report: Report) -> None:
-        """Embed the sentences of a plain index just written, if asked to, and bring the enriched one up to date.
-
-        Adds to the report.
-        """
+        """Bring the enriched index up to the plain one just written, and embed sentences if asked to; adds to the report."""
         store, engines = self.store, self.engines
         with attach_calls_to_errors(report.calls):
             index = store.open()
