@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -60,6 +60,10 @@ def index(
         int | None,
         typer.Option(metavar="N", help="Most word pieces that a passage repeats from the one before it."),
     ] = None,
+    only: Annotated[
+        Literal["words"] | None,
+        typer.Option(help="Embed nothing, for strategies that search words alone: bm25.", show_default=False),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Count the built-in documents and the questions that they answer.")
     ] = False,
@@ -78,8 +82,10 @@ def index(
         raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
     if context_prompt is not None and not enrich:
         raise typer.BadParameter("--context-prompt needs --enrich")
-    if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
-        raise typer.BadParameter("--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME")
+    if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap, only)):
+        raise typer.BadParameter(
+            "--subject, --languages, --chunk-size, --overlap and --only need PATH and --corpus NAME"
+        )
     if path is None or corpus is None:
         _builtin(export, as_json=as_json)
         return
@@ -111,6 +117,7 @@ def index(
             languages=None if languages is None else [code.strip() for code in languages.split(",")],
             chunk_size=chunk_size,
             overlap=overlap,
+            only=only,
             progress=stop.progress,
             consent=consent,
             announce=announce,

@@ -85,8 +85,8 @@ def forget(
 ) -> None:
     """Remove documents and their text from every index, the history and panels. The files themselves are not touched.
 
-    Questions and rooms whose results have their text are deleted; with RAG_HISTORY=off the history stays as it is. Vectors
-    stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
+    Questions and rooms whose results have their text are deleted; with RAG_HISTORY=off the history stays as it is. Vectors of
+    passages stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
     """
     from .. import indexing
     from ..sessions.forgetting import Removal

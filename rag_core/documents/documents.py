@@ -48,6 +48,7 @@ def _after(text: str, place: int) -> int:
 
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
+SAMPLE = 400  # characters of a row that tell its language, where it names none
 _FIELDS = {"_id", "title", "language", "text"}
 _OURS = {"id", "title", "language", "topic", "sources", "patient", "questions"}
 _ALSO = {"_id": "id", "text": "contents"}  # what Pyserini's collections call them
@@ -221,7 +222,8 @@ def beir_documents(folder: Path) -> Iterator[Document]:
     """The documents of a BEIR folder, in file order; raises DataError as `beir_rows`."""
     for _, row in beir_rows(folder / "corpus.jsonl"):
         document = as_seen(_document(row))
-        yield document if document.language else replace(document, language=language_of(document.text))
+        sample = document.text[:SAMPLE]
+        yield document if document.language else replace(document, language=language_of(sample))
 
 
 def json_documents(text: str, path: Path) -> Iterator[Document]:

@@ -16,7 +16,7 @@ from .folder import was_noted
 from .forgetting import find_documents, find_file, find_forgettable, forget_corpus, forget_documents
 from .readers import SourceFiles, cut_by, read_given, read_path, state_of
 from .store import CorpusIndex
-from .stores import stores_of
+from .stores import stores_of, words_only
 from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
-from .vectors import LanguageText, VectorCache, read_shipped, stored_vectors, text_key
+from .vectors import LanguageText, VectorCache, keep_vectors, read_shipped, stored_vectors, text_key
 from .write_report import Progress, WriteReport, no_progress

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..values.errors import IndexDamaged
+from ..values.errors import IndexDamaged, MissingResource
 from ..values.message import Message
 from ..values.owner_only import private_file
 from ..values.types import Vectors
@@ -122,6 +122,26 @@ def owner(folder: Path) -> str:
         draft.write_text(f"rag-{uuid.uuid4().hex}", encoding="utf-8")
         draft.replace(file)
     return file.read_text(encoding="utf-8").strip()
+
+
+class NoVectors(VectorBackend):
+    """For a generation that is searched by words alone: nothing is embedded."""
+
+    def write(
+        self, generation: Path, nodes: Sequence[BaseNode], vectors: Vectors, bm25: Bm25Index, stored: Stored
+    ) -> None:
+        return
+
+    def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
+        corpus = generation.parents[1].name
+        raise MissingResource(
+            Message(
+                "Corpus {corpus!r} was indexed by words alone, without the vectors that this needs.", corpus=corpus
+            ),
+            Message(
+                "Run `rag index PATH --corpus {corpus}`, without --only, to make them; bm25 needs none.", corpus=corpus
+            ),
+        )
 
 
 MAPPED_FILE = "vectors.npy"

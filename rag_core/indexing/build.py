@@ -23,7 +23,7 @@ from .manifest import Manifest
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex, generations
-from .stores import STORES, Stores, drop_others
+from .stores import STORES, WORDS, Stores, chosen, drop_others
 from .vectors import BeforeEmbedding, VectorCache
 from .write_report import Progress, WriteReport, no_progress
 
@@ -98,7 +98,8 @@ class EnrichedStore(IndexFolder):
             if up_to_date:  # another process has just done it
                 return None
             documents = list(read_documents(plain.generation).values())
-            written = self._write(documents, progress, bills, enricher, chunking=plain.manifest.chunking)
+            chunking, store = plain.manifest.chunking, self._store_after(plain.manifest)
+            written = self._write(documents, progress, bills, enricher, chunking=chunking, store=store)
             return replace(written, damage=damage)
 
     def sync_if_free(
@@ -154,7 +155,8 @@ class EnrichedStore(IndexFolder):
         if index is None or (retry_missing and index.manifest.without_context):
             return False, ""
         same = index.manifest.enricher == enricher.key and index.manifest.same_passages(plain.manifest)
-        return same and self.is_current(index) and self.is_complete(index), ""
+        complete = self.is_complete(index) or index.manifest.store == plain.manifest.store == WORDS
+        return same and self.is_current(index) and complete, ""
 
 
 class CorpusStore(IndexFolder):
@@ -202,19 +204,20 @@ class CorpusStore(IndexFolder):
         called once the index is written, right before it is put in place; or when it stays as it is. Raises IndexBusy,
         StorageError, or DataError if two documents have one id, or the corpus has one with that id from another folder.
         """
-        report, chunking, documents = self._change(reading)
-        if documents is None:  # without the lock, so that a folder that cannot be written serves what it has
+        report, chunking, read = self._change(reading)
+        if read is None:  # without the lock, so that a folder that cannot be written serves what it has
             alongside()
             return report
         with self._writing() as bills:
-            report, chunking, documents = self._change(reading)
-            if documents is None:  # another process has just done it
+            report, chunking, read = self._change(reading)
+            if read is None:  # another process has just done it
                 alongside()
                 return report
-            return self._write_report(report, documents, chunking, progress, bills, alongside)
+            store = chosen(self.stores)
+            return self._write_report(report, read(), chunking, progress, bills, store, alongside)
 
-    def _change(self, reading: SourceFiles) -> tuple[Report, Chunking, list[LlamaDocument] | None]:
-        """What an update would do, and all documents of the index after it; None if it would change nothing."""
+    def _change(self, reading: SourceFiles) -> tuple[Report, Chunking, Callable[[], list[LlamaDocument]] | None]:
+        """What an update would do, and what makes all documents of the index after it; None if it would change nothing."""
         old, read, sound, lost = self._old()
         fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
         if len(fresh) < len(reading.documents):
@@ -238,8 +241,11 @@ class CorpusStore(IndexFolder):
         if sound and settled and not changed and self.is_complete(sound):
             report.passages, report.profile = sound.manifest.passages, sound.profile
             return report, chunking, None
-        documents = [document for name, document in read().items() if name in kept]
-        documents += [_llama_document(document, reading) for document in reading.documents]
+
+        def documents() -> list[LlamaDocument]:
+            stay = [document for name, document in read().items() if name in kept]
+            return stay + [_llama_document(document, reading) for document in reading.documents]
+
         return report, chunking, documents
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
@@ -258,7 +264,8 @@ class CorpusStore(IndexFolder):
             del sound  # so that nothing reads the old generation
             failed = report_lost_documents(self.corpus, lost)
             report = Report(self.corpus, added=sorted(documents), failed=failed, profile=self.profile)
-            return self._write_report(report, list(documents.values()), self.chunking, progress, bills)
+            store = self._store_after(self._latest)
+            return self._write_report(report, list(documents.values()), self.chunking, progress, bills, store)
 
     def rechunk(self, chunking: Chunking, progress: Progress = no_progress) -> Report:
         """Cut the documents of the index anew, without their files; raises DataError without an index, or as `rebuild`."""
@@ -275,7 +282,8 @@ class CorpusStore(IndexFolder):
                 return Report(self.corpus, unchanged=names, passages=sound.manifest.passages, profile=sound.profile)
             del sound  # so that nothing reads the old generation
             report = Report(self.corpus, changed=names, profile=self.profile)
-            return self._write_report(report, list(documents.values()), chunking, progress, bills)
+            store = self._store_after(self._latest)
+            return self._write_report(report, list(documents.values()), chunking, progress, bills, store)
 
     def forget(self, documents: Collection[str], progress: Progress = no_progress) -> Report:
         """Write the index without these documents, and delete every older generation; raises as `update`."""
@@ -285,7 +293,8 @@ class CorpusStore(IndexFolder):
             left = [document for name, document in read().items() if name not in documents]
             gone = sorted(old.keys() & set(documents))
             report = Report(self.corpus, removed=gone, profile=self.profile)
-            report = self._write_report(report, left, self.chunking, progress, bills)
+            store = self._store_after(self._latest)
+            report = self._write_report(report, left, self.chunking, progress, bills, store)
             self.keep_only_current()
             return report
 
@@ -296,10 +305,11 @@ class CorpusStore(IndexFolder):
         chunking: Chunking,
         progress: Progress,
         bills: list[ModelCall],
+        store: str,
         alongside: Callable[[], None] = lambda: None,
     ) -> Report:
         written = self._write(
-            documents, progress, bills, profile=report.profile, chunking=chunking, alongside=alongside
+            documents, progress, bills, profile=report.profile, chunking=chunking, alongside=alongside, store=store
         )
         report.passages, report.embedded = written.passages, written.embedded
         report.calls = written.embeddings

@@ -35,7 +35,7 @@ from .cutting import DEFAULT, Chunking
 from .enrich import Enricher
 from .manifest import Manifest
 from .store import CorpusIndex, current_generation, current_name, generations, next_number
-from .stores import CHROMA, STORES, Stores, chosen, drop_others
+from .stores import CHROMA, STORES, WORDS, Stores, chosen, drop_others
 from .vectors import VectorCache
 from .write_report import Progress, WriteReport
 
@@ -85,7 +85,7 @@ class IndexFolder:
     def __post_init__(self) -> None:
         self._what = Message("{what} of corpus {corpus!r}", what=self.what, corpus=self.corpus)
         self._opened: CorpusIndex | None = None
-        self._grace = 0.0 if chosen(self.stores) in STORES else GRACE
+        self._grace = 0.0 if self.stores.keys() <= STORES.keys() else GRACE
         self._dropped = 0.0  # when old generations were last looked for, by the clock of `time.monotonic`
 
     def open(self) -> CorpusIndex | None:
@@ -131,7 +131,7 @@ class IndexFolder:
     def is_current(self, index: CorpusIndex) -> bool:
         """Whether an index was written by this version, for this embedding model and its gloss, where it is to be."""
         store, now = index.manifest.store, chosen(self.stores)
-        placed = store == now or {store, now} <= STORES.keys()
+        placed = store == now or WORDS in (store, now) or {store, now} <= STORES.keys()
         return index.manifest.made_with(self.embedder.key) and placed
 
     def is_of(self, index: CorpusIndex, state: str) -> bool:
@@ -145,9 +145,15 @@ class IndexFolder:
             write_atomically(self.folder / NOTED, f"{current_name(self.folder)} {state}")
 
     def is_complete(self, index: CorpusIndex) -> bool:
-        """Whether an index also has the collection for other programs, if it is to; questions do without."""
+        """Whether an index has vectors, if it is to, and the collection for other programs; questions do without that."""
+        if index.manifest.store == WORDS:
+            return chosen(self.stores) == WORDS
         collection = index.generation / chroma.FOLDER / chroma.DATABASE
         return chosen(self.stores) != CHROMA or collection.is_file()
+
+    def _store_after(self, before: Manifest | None) -> str:
+        """The store for what is written anew of the same files: none for those indexed by words alone."""
+        return WORDS if before and before.store == WORDS else chosen(self.stores)
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
@@ -228,13 +234,15 @@ class IndexFolder:
         profile: Profile = Profile(),
         chunking: Chunking = DEFAULT,
         alongside: Callable[[], None] = lambda: None,
+        *,
+        store: str,
     ) -> WriteReport:
         from .writing import write_generation  # with LlamaIndex, which takes a second
 
         before = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
-            written = write_generation(target, self, documents, enricher, profile, chunking, progress, bills)
+            written = write_generation(target, self, documents, enricher, profile, chunking, store, progress, bills)
             progress("check", 0, 1)
             checked = CorpusIndex.open(target, self.embedder.read, stores=self.stores)
             progress("commit", 0, 1)

@@ -1,6 +1,6 @@
 """Removing documents with their text from every index of a state folder, and the files that were uploaded.
 
-Vectors stay, under a hash of their text, and evaluation runs, which keep document ids and rewritten questions.
+The vectors of passages stay, under a hash of their text, and evaluation runs, which keep document ids and rewritten questions.
 """
 
 import os
@@ -24,7 +24,7 @@ from .manifest import Manifest
 from .store import CorpusIndex, generations
 from .stores import STORES, Stores, drop_others
 from .uploads import UPLOADS, UploadFolder
-from .vectors import KeyValueCache
+from .vectors import KeyValueCache, drop_kept
 from .write_report import Progress, no_progress
 
 
@@ -78,7 +78,7 @@ def forget_corpus(home: Path, corpus: str, stores: Stores = STORES) -> None:
     """Remove every index of a corpus; raises IndexBusy or StorageError if one cannot be written."""
     folder = home / "corpora" / corpus
     tell_forgotten(home, corpus)
-    _forget_contexts(home, folder, stores)
+    _forget_made(home, folder, stores)
     uploads = UploadFolder(home, corpus)
     # first: only the indexes tell a second call, after a kill, what is left to do
     uploads.remove(uploads.names)
@@ -101,7 +101,7 @@ def forget_documents(
     """
     folder = home / "corpora" / what.corpus
     tell_forgotten(home, what.corpus, what.documents)
-    _forget_contexts(home, folder, stores, what.documents)
+    _forget_made(home, folder, stores, what.documents)
     drop_asked(asked_folder(home, what.corpus), lambda one: one.document in what.documents)
     # first: only the indexes tell a second call, after a kill, what is left to do
     sources = dict(_sources(folder))
@@ -195,8 +195,9 @@ def _remove(index: Path, stores: Stores) -> None:
         ) from error
 
 
-def _forget_contexts(home: Path, folder: Path, stores: Stores, documents: Collection[str] | None = None) -> None:
-    """Delete the cached contexts that a model wrote for these documents, or for all."""
+def _forget_made(home: Path, folder: Path, stores: Stores, documents: Collection[str] | None = None) -> None:
+    """Delete the cached contexts that a model wrote for these documents, or for all, and the vectors that questions made."""
+    drop_kept(home)
     cache = home / "vectors" / CACHE
     contexts: set[bytes] = set()
     for generation in _generations(folder):

@@ -18,7 +18,7 @@ from ..values.profile import Profile
 from . import bm25, chroma, passages
 from .backends import MAPPED_FILE, damaged
 from .cutting import DEFAULT, Chunking
-from .stores import MAPPED, STORES, Stores
+from .stores import CHROMA, MAPPED, Stores
 
 FORMAT = 3
 SEARCHED = (
@@ -113,7 +113,7 @@ def check_listed(generation: Path, manifest: Manifest, stores: Stores) -> None:
         what = Message("its vectors are in the store {store!r}, which RAG_VECTORS does not name.", store=manifest.store)
         raise damaged(generation, what, kind=IndexOutdated)
     missing = sorted(set(CHECKED) - manifest.checksums.keys())
-    if manifest.store in STORES and MAPPED_FILE not in manifest.checksums:
+    if manifest.store in (MAPPED, CHROMA) and MAPPED_FILE not in manifest.checksums:
         missing.append(MAPPED_FILE)
     if missing:
         what = Message("manifest.json has no checksum of {files}.", files=", ".join(missing))

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..language.analysis import query_tokens, tokens
-from ..values.errors import IndexDamaged, MissingResource, ProviderError, StorageError
+from ..values.errors import IndexDamaged, MissingResource, ProviderError, RagError
 from ..values.message import Message
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
@@ -43,7 +43,7 @@ from .backends import MAPPED_FILE, Lexical, OpenVectors, damaged
 from .bm25 import Bm25Index
 from .manifest import CHECKED, Manifest, check_files, check_listed
 from .passages import Passages
-from .stores import CHROMA, STORES, Stores
+from .stores import CHROMA, STORES, WORDS, Stores
 
 if TYPE_CHECKING:
     from llama_index.vector_stores.chroma import ChromaVectorStore
@@ -156,7 +156,7 @@ class CorpusIndex:
 
             vectors = _once(opened)
             lexical = stores[manifest.store].lexical(Bm25Index.load(generation), vectors)
-            if not vectors_later:
+            if not vectors_later and manifest.store != WORDS:
                 vectors()
         except BaseException:
             resources.close()
@@ -184,6 +184,13 @@ class CorpusIndex:
             return []
         # extra hits, so that ties at the cutoff are broken by id and not by index internals
         count = min(k + TIE_MARGIN, len(self._ids))
+        with self._reading():
+            nearest = self._nearest(vector, count)
+        hits = [Hit(self.passages[identity], cosine, "cosine") for identity, cosine in nearest]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+
+    def _nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
+        vectors, only = self._vectors(), self._only
         if vector.shape != (self.manifest.dimensions,):
             raise ProviderError(
                 Message(
@@ -194,13 +201,6 @@ class CorpusIndex:
                 ),
                 ANOTHER_MODEL,
             )
-        with self._reading():
-            nearest = self._nearest(vector, count)
-        hits = [Hit(self.passages[identity], cosine, "cosine") for identity, cosine in nearest]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
-
-    def _nearest(self, vector: Vectors, count: int) -> Sequence[tuple[str, float]]:
-        vectors, only = self._vectors(), self._only
         if only is None:
             return vectors.nearest(vector, count)
         if len(only) > DEEP:
@@ -216,7 +216,7 @@ class CorpusIndex:
         """Turn an error of a store, whose files were damaged since it was opened, into IndexDamaged."""
         try:
             yield
-        except (IndexDamaged, StorageError):
+        except RagError:
             raise
         except Exception as error:
             (self._whole or self)._identity = None  # the next question opens and checks it again

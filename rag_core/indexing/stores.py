@@ -4,14 +4,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..values.settings import FILE, MILVUS_SCHEME, Settings
-from .backends import MappedVectors, VectorBackend, collection_name, has_collections, owner
+from .backends import MappedVectors, NoVectors, VectorBackend, collection_name, has_collections, owner
 from .chroma import ChromaVectors
 
-MAPPED, CHROMA, SERVER, MILVUS = "mapped", "chroma", "chroma server", "milvus"
+WORDS, MAPPED, CHROMA, SERVER, MILVUS = "words", "mapped", "chroma", "chroma server", "milvus"
 
 Stores = Mapping[str, VectorBackend]  # those that can be read, by name; new generations go to the last
 
-STORES: Stores = {MAPPED: MappedVectors(), CHROMA: ChromaVectors()}  # in the state folder, searched alike
+# in the state folder; the last two are searched alike
+STORES: Stores = {WORDS: NoVectors(), MAPPED: MappedVectors(), CHROMA: ChromaVectors()}
 
 
 def stores_of(settings: Settings) -> Stores:
@@ -26,6 +27,11 @@ def stores_of(settings: Settings) -> Stores:
     from .chroma_server import ChromaServer  # with httpx, which a search by words does without
 
     return {**STORES, SERVER: ChromaServer(place)}
+
+
+def words_only(stores: Stores) -> Stores:
+    """The same stores, but new generations get no vectors."""
+    return {**{name: store for name, store in stores.items() if name != WORDS}, WORDS: stores[WORDS]}
 
 
 def chosen(stores: Stores) -> str:

@@ -125,15 +125,38 @@ def _read_shipped(folder: Path, changed: int) -> Mapping[bytes, bytes]:
 
 
 def stored_vectors(path: Path, folder: Path, texts: Sequence[str]) -> dict[str, Vectors]:
-    """The (d,) vectors of texts as read, shipped in a folder or made at indexing; what cannot be read counts as missing."""
+    """The (d,) vectors of texts as read: shipped in a folder, made at indexing, or kept; others count as missing."""
     keys = {text: text_key(text) for text in texts}
-    shipped, made = read_shipped(folder), KeyValueCache(path, "vectors", "cached vectors")
+    shipped = read_shipped(folder)
     found = {key: shipped[key] for key in keys.values() if key in shipped}
-    left = [key for key in keys.values() if key not in found]
-    if left and path.is_file():
-        with suppress(StorageError), made.open() as database:
-            found.update(made.read(database, left))
+    for file in (path, kept_beside(path)):
+        left = [key for key in keys.values() if key not in found]
+        if left and file.is_file():
+            made = KeyValueCache(file, "vectors", "cached vectors")
+            with suppress(StorageError), made.open() as database:
+                found.update(made.read(database, left))
     return {text: np.frombuffer(found[key], np.float32) for text, key in keys.items() if key in found}
+
+
+KEPT = ".kept.sqlite"  # how the files of vectors that questions made end
+
+
+def kept_beside(path: Path) -> Path:
+    """The file of the vectors that questions made, beside that of those made at indexing."""
+    return path.with_name(f"{path.stem}{KEPT}")
+
+
+def keep_vectors(path: Path, vectors: Mapping[str, Vectors]) -> None:
+    """Keep the (d,) vectors of parts of passages, by the text as read, for `stored_vectors`; or make them again next time."""
+    made = KeyValueCache(kept_beside(path), "vectors", "cached vectors")
+    with suppress(StorageError), made.open() as database:
+        made.write(database, [(text_key(text), vector.tobytes()) for text, vector in vectors.items()])
+
+
+def drop_kept(home: Path) -> None:
+    """Delete the vectors that questions made, of all corpora: those of a passage are not told from the others'."""
+    for file in (home / "vectors").glob(f"*{KEPT}"):
+        file.unlink(missing_ok=True)
 
 
 @dataclass(eq=False)

@@ -26,7 +26,7 @@ from .manifest import FORMAT, Manifest, checksums
 from .passage_parser import PassageParser
 from .passages import passage_in, save_passages
 from .recovery import entry_of
-from .stores import chosen
+from .stores import WORDS
 from .write_report import Progress, WriteReport
 
 
@@ -37,10 +37,11 @@ def write_generation(
     enricher: Enricher | None,
     profile: Profile,
     chunking: Chunking,
+    store: str,
     progress: Progress,
     bills: list[ModelCall],
 ) -> WriteReport:
-    """Write the generation `target` of a corpus's index from these documents; `bills` receives the model calls."""
+    """Write the generation `target` of a corpus's index from these documents, with its vectors in `store`; `bills` receives the calls."""
     target.mkdir(FOLDER)
     parse = PassageParser(index.embedder.count, partial(progress, "split"), chunking)
     # without a docstore, which would leave out one of two documents with equal text (LlamaIndex issue 22706), and
@@ -57,7 +58,7 @@ def write_generation(
     passages = [passage_in(node) for node in nodes]
     vectors: Vectors = np.zeros((0, 0), np.float32)
     embedded, embeddings = 0, tuple[ModelCall, ...]()
-    if passages:
+    if passages and store != WORDS:
         texts = [(one.indexed_text, one.language) for one in passages]
         vectors, embedded, embeddings = index.cache.vectors(texts, partial(progress, "embed"))
         bills.extend(embeddings)
@@ -65,7 +66,6 @@ def write_generation(
     progress("lexical", 0, 1)
     bm25 = Bm25Index.fit(tokens(one.indexed_text, one.language) for one in passages)
     bm25.save(target)
-    store = chosen(index.stores)
     index.stores[store].write(target, nodes, vectors, bm25, lambda done: progress("store", done, len(passages)))
     save_passages(target, nodes)
     Manifest(

@@ -173,7 +173,7 @@ def add_files(
                     store = corpus_store(settings, corpus, engines, consent)
                     if subject:
                         reading.profile = replace(store.profile, subject=subject)
-                    indexing = Indexing(store, engines, settings, enrich, progress=progress, announce=announce)
+                    indexing = Indexing(store, engines, settings, enrich, None, progress, announce, sentences=True)
                     # with the switch: the next upload would remove what the index has and the folder has not
                     report = indexing.update(reading, lambda: folder.store(stage, readable))
                     if title:
@@ -240,5 +240,5 @@ def reindex(
         report = store.rechunk(chunking, progress)
         if not enrich:
             store.enriched.remove()
-        Indexing(store, engines, settings, enrich, progress=progress, announce=announce).finish(report)
+        Indexing(store, engines, settings, enrich, None, progress, announce, sentences=True).finish(report)
     return report

@@ -13,7 +13,7 @@ from ..documents.benchmark import read_builtin
 from ..documents.documents import BUILTIN
 from ..indexing import CorpusIndex, Progress, no_progress
 from ..indexing.chroma import COLLECTION, FOLDER
-from ..indexing.stores import CHROMA, MAPPED, MILVUS, SERVER
+from ..indexing.stores import CHROMA, MAPPED, MILVUS, SERVER, WORDS
 from ..models.embedding import LlamaEmbedder
 from ..models.minilm import MINILM
 from ..values.errors import DataError, RagError
@@ -109,6 +109,7 @@ def _unwritable(home: Path) -> Iterator[Finding]:
 
 def _vectors(lab: Lab) -> Iterator[Finding]:
     where = {
+        WORDS: "none, because the corpus was indexed by words alone",
         MAPPED: "in a file that is mapped into memory, compared one by one",
         CHROMA: "in a file that is mapped into memory, compared one by one, and in a Chroma collection",
         SERVER: "on the Chroma server of RAG_VECTORS, by its approximate index",

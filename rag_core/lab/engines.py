@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..indexing import CorpusIndex, OfflineEnricher, stored_vectors
+from ..indexing import CorpusIndex, OfflineEnricher, keep_vectors, stored_vectors
 from ..language.analysis import warm_up
 from ..language.questions import is_maternity
 from ..language.spelling import Spelling, count_words
@@ -230,17 +230,18 @@ class Engines:
 
 def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
     """Load the settings' models, and `tell` which; raises RagError if a model, key or file is missing."""
+    unpack_in(settings.home)
     prices = PriceList.of(settings)
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
     tell("loading the embedding model")
     embedder = load_embedder(settings, prices, thesaurus)
     tell("loading the language tools")
-    unpack_in(settings.home)
     warm_up()
     tell("loading the answer engine")
-    stored = functools.partial(stored_vectors, *vector_files(settings, MINILM_WEIGHTS))
-    scorer = load_scorer(settings, embedder, prices, thesaurus, stored)
+    made, shipped = vector_files(settings, MINILM_WEIGHTS)
+    stored, keep = functools.partial(stored_vectors, made, shipped), functools.partial(keep_vectors, made)
+    scorer = load_scorer(settings, embedder, prices, thesaurus, stored, keep)
     scorer.warm_up()
     rerankers = Rerankers(settings, scorer)
     models = PaidModels(settings, prices)

@@ -176,7 +176,7 @@ class Lab:
         settings, whole, where = self.settings, self.index, where or self.where
         engines = self._engines(whole).choosing(models)
         index, enriched, asked = self._searched(whole, where)
-        llms = self._llms(index, asked, engines.paid)
+        llms = self._llms(index, asked, engines.paid, whole=index is whole)
         chosen = (settings.country if country is None else country).upper()
         engine = {**engines.identity(llms, index, enriched), "asked": asked.key if asked else None}
         if asked and asked.taught:
@@ -308,11 +308,13 @@ class Lab:
 
         return self._once("asked", (index, asked_state(self.settings, self.corpus)), make)
 
-    def _llms(self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
+    def _llms(
+        self, index: CorpusIndex, asked: AskedIndex | None, paid: Mapping[str, Llm], *, whole: bool
+    ) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
         if set(ROLES) <= set(paid):
             return paid
-        kept = "offline" if index is self.index else "offline where"  # each remembers
+        kept = "offline" if whole else "offline where"  # each remembers
         offline = self._once(kept, (index, asked), lambda: self._engines(index).offline(index, asked))
         return {**dict.fromkeys(ROLES, offline), **paid}
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..documents.documents import BUILTIN, Document
 from ..indexing import (
@@ -21,7 +21,6 @@ from ..indexing import (
     Progress,
     Report,
     SourceFiles,
-    VectorCache,
     WriteReport,
     clear_staged,
     context_template,
@@ -32,8 +31,10 @@ from ..indexing import (
     state_of,
     stores_of,
     was_noted,
+    words_only,
     write_questions,
 )
+from ..indexing.stores import WORDS
 from ..models.tokenizer import FALLBACK, count_tokens
 from ..offline.memory import compared_texts
 from ..values.errors import (
@@ -56,7 +57,7 @@ from ..values.translation import language_name
 from ..values.types import ModelCall
 from .asked import keep_own
 from .corpora import LabPool
-from .engines import Engines, load_engines, vector_files
+from .engines import Engines, load_engines
 from .lab import Lab
 
 if TYPE_CHECKING:
@@ -64,13 +65,15 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
     from llama_index.core.schema import TransformComponent
 
-MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twice the time of the passages
+MOST_PASSAGES = 20_000  # of an uploaded corpus, whose sentences are embedded with them, at about twice the time
+TOGETHER = 100  # passages whose sentences are embedded and kept before the next
 OUR_DATA = Settings.model_fields["data"].default  # any other folder of data may be anybody's
 SHOWN_FAILURES = 3  # files named in a warning; `rag index` lists them all
 LONGEST_NAME = 100  # bytes of a corpus's name
 KEPT_PROMPT = (
     "The contexts' prompt is the one this corpus was last indexed with; `--context-prompt standard` goes back."
 )
+WORDS_ALONE = "Indexed by words alone, for bm25; strategies that need vectors run once it is indexed without --only."
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
 
@@ -156,8 +159,6 @@ def open_lab(
         lab.warnings.append(_not_indexed(report))
     elif corpus == BUILTIN and not unchanged:
         store.note(state)
-    if corpus != BUILTIN and (report.added or report.changed):  # the built-in corpus ships its own
-        embed_sentences(lab.index, engines, settings, progress)
     lab.calls += report.calls
     with attach_calls_to_errors(report.calls):
         lab.warnings += _enriched_too(store, lab, engines, progress)
@@ -191,8 +192,10 @@ def corpus_store(
     *,
     vectors_later: bool = False,
     waiting: Callable[[], None] | None = None,
+    only: Literal["words"] | None = None,
 ) -> CorpusStore:
     """The store of a corpus as the settings have it; asks for consent before a provider embeds anything."""
+    stores = stores_of(settings)
 
     def before(requests: Sequence[Sequence[str]]) -> None:
         if not engines.embedder.local:
@@ -204,7 +207,7 @@ def corpus_store(
         engines.embedder,
         settings.data / "vectors",
         before,
-        stores=stores_of(settings),
+        stores=words_only(stores) if only else stores,
         vectors_later=vectors_later,
         waiting=waiting,
     )
@@ -266,6 +269,7 @@ def index(
     overlap: int | None = None,
     embed_model: BaseEmbedding | None = None,
     transformations: Sequence[TransformComponent] = (),
+    only: Literal["words"] | None = None,
     settings: Settings | None = None,
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
@@ -289,6 +293,8 @@ def index(
         embed_model: a LlamaIndex model in place of the settings'.
         transformations: LlamaIndex node parsers, which cut the documents in place of the lab; the text of a node is a
             passage, however long.
+        only: "words" to embed nothing, for strategies that search words alone, such as bm25; any other then raises
+            MissingResource, until the documents are indexed again without it.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a provider's model writes, when the
             passages are indexed already.
 
@@ -306,7 +312,7 @@ def index(
     engines = engines.with_models(settings, {}, embed_model)
     if transformations:
         reading.documents = cut_by(transformations, reading.documents)
-    store = corpus_store(settings, corpus, engines, consent)
+    store = corpus_store(settings, corpus, engines, consent, only=only)
     now = store.chunking
     reading.chunking = Chunking(
         now.size if chunk_size is None else chunk_size, now.overlap if overlap is None else overlap
@@ -328,7 +334,10 @@ def index(
 
 @dataclass(frozen=True)
 class Indexing:
-    """Brings both indexes of a corpus up to date; as `index`."""
+    """Brings both indexes of a corpus up to date; as `index`.
+
+    `sentences` of passages are embedded too, which otherwise the first questions that find them wait for.
+    """
 
     store: CorpusStore
     engines: Engines
@@ -337,6 +346,7 @@ class Indexing:
     context_prompt: str | None = None
     progress: Progress = no_progress
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None
+    sentences: bool = False
 
     def update(self, reading: SourceFiles, alongside: Callable[[], None] = lambda: None) -> Report:
         """Index files that were read, and keep their questions; `alongside` is for `CorpusStore.update`."""
@@ -347,13 +357,15 @@ class Indexing:
         return report
 
     def finish(self, report: Report) -> None:
-        """Embed the sentences of a plain index just written, and bring the enriched one up to date; adds to the report."""
+        """Bring the enriched index up to the plain one just written, and embed sentences if asked to; adds to the report."""
         store, engines = self.store, self.engines
         with attach_calls_to_errors(report.calls):
             index = store.open()
             assert index is not None  # written just now
-            if report.added or report.changed or report.embedded:
-                embed_sentences(index, engines, self.settings, self.progress)
+            if self.sentences and (report.added or report.changed or report.embedded):
+                embed_sentences(index, engines, self.progress)
+            if index.manifest.store == WORDS:
+                report.notes.append(WORDS_ALONE)
             offline = engines.enricher(index.profile.subject)
             if self.enrich and store.corpus != BUILTIN:
                 model = engines.paid.get("enrich")
@@ -386,21 +398,21 @@ class Indexing:
             report.failed.append(("questions", _missing(Message("no questions"), written)))
 
 
-def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, progress: Progress) -> None:
-    """Store the vectors of a corpus's sentences and titles, and of its passages without context, for the offline engine.
+def embed_sentences(index: CorpusIndex, engines: Engines, progress: Progress) -> None:
+    """Keep the vectors of a corpus's sentences and titles, and of its passages without context, for the offline engine.
 
-    Large corpora are left out: their sentences are embedded when a question first finds them.
+    Large corpora are left out: their sentences are embedded when a question first finds them, as after `index`.
     """
-    passages = index.passages.values()
+    passages = list(index.passages.values())
     if len(passages) > MOST_PASSAGES:
         return
-    reader = engines.scorer.embedder
-    cached, shipped = vector_files(settings, reader.weights)
-    cache = VectorCache(cached, reader, shipped)
-    texts = [(passage.indexed_text, passage.language) for passage in passages]
-    texts += [(text, passage.language) for passage in passages for text in compared_texts(passage)]
-    with suppress(StorageError):  # they are embedded when a question first finds them
-        cache.vectors(texts, partial(progress, "sentences"))
+    for start in range(0, len(passages), TOGETHER):
+        progress("sentences", start, len(passages))
+        parts = [(one, (one.indexed_text, *compared_texts(one))) for one in passages[start : start + TOGETHER]]
+        texts = [text for _, own in parts for text in own]
+        languages = [one.language for one, own in parts for _ in own]
+        engines.scorer.embedder.embed(texts, "passage", languages)
+    progress("sentences", len(passages), len(passages))
 
 
 def _missing(what: Message, written: WriteReport) -> str:

@@ -234,6 +234,8 @@ def warm_up() -> None:
 
 
 def _is_latin(text: str) -> bool:
+    if text.isascii():
+        return True
     letters = [char for char in text if char.isalpha()]
     return 2 * sum("LATIN" in unicodedata.name(char, "") for char in letters) >= len(letters)
 

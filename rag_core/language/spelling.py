@@ -186,9 +186,9 @@ class Spelling:
             return False
         forms = (word, word.removesuffix("s"), word.removesuffix("es"))
         return (
-            any(form in self._english for form in forms)
+            self._is_word(word, "en")  # first: to count the collection's words takes a fifth of a second
+            or any(form in self._english for form in forms)
             or typed_plain(word) in self._typed
-            or self._is_word(word, "en")
         )
 
     def _has_spanish(self, question: str) -> bool:

@@ -12,7 +12,7 @@ from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
 from .asked import AskedIndex
-from .memory import RememberingEmbedder, Stored
+from .memory import Keep, RememberingEmbedder, Stored
 from .scorer import OfflineScorer, read_calibrations
 from .word_pieces import WordPieces
 
@@ -51,11 +51,12 @@ def load_scorer(
     prices: PriceList,
     thesaurus: Thesaurus | None = None,
     stored: Stored = lambda texts: {},
+    keep: Keep = lambda vectors: None,
 ) -> OfflineScorer:
     """The offline scorer on the bundled model, sharing `embedder` if that is the same model.
 
     Args:
-        stored: looks up the bundled model's vectors.
+        stored: looks up the bundled model's vectors; `keep` stores more.
 
     Raises:
         MissingResource: the bundled model is missing.
@@ -65,4 +66,4 @@ def load_scorer(
         embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices, thesaurus)
     assert isinstance(embedder.model, MiniLM)
     calibrations = read_calibrations(settings.data / "relevance.toml")
-    return OfflineScorer(RememberingEmbedder(embedder, stored), WordPieces(embedder.model), calibrations)
+    return OfflineScorer(RememberingEmbedder(embedder, stored, keep), WordPieces(embedder.model), calibrations)

@@ -38,18 +38,27 @@ CACHED_TERMS = 8192  # texts
 TITLE = 0.5  # weight of a title's vector added to those of its sentences, which it says the subject of
 
 Stored = Callable[[Sequence[str]], Mapping[str, Vectors]]  # texts as read -> (d,) vectors, of those stored
+Keep = Callable[[Mapping[str, Vectors]], None]  # stores more of them
 
 
 class RememberingEmbedder(EmbedderOver):
     """An embedding model that remembers `size` vectors by the text as read. Thread-safe.
 
-    One thread embeds at a time, and reuses what another has just embedded, or `stored` has from indexing.
+    One thread embeds at a time, and reuses what another has just embedded, or `stored` has. What is embedded as a passage,
+    which passages and their sentences and titles are, goes to `keep`; a question or an answer does not.
     """
 
-    def __init__(self, embedder: Embedder, stored: Stored = lambda texts: {}, size: int = CACHE_SIZE) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        stored: Stored = lambda texts: {},
+        keep: Keep = lambda vectors: None,
+        size: int = CACHE_SIZE,
+    ) -> None:
         super().__init__(embedder)
         self._read = functools.lru_cache(maxsize=size)(embedder.read)
         self._stored = stored
+        self._keep = keep
         self._size = size
         self._vectors: OrderedDict[tuple[TextKind, str], Vectors] = OrderedDict()
         self._lock = threading.Lock()
@@ -78,8 +87,10 @@ class RememberingEmbedder(EmbedderOver):
                 if left:
                     written, spoken = zip(*left, strict=True)
                     vectors, calls = super().embed(written, kind, spoken)
-                    new = [text for text in missing if text not in fresh]
-                    fresh.update(zip(new, vectors, strict=True))
+                    new = dict(zip((text for text in missing if text not in fresh), vectors, strict=True))
+                    if kind == "passage":
+                        self._keep(new)
+                    fresh |= new
                 with self._lock:
                     self._vectors.update(((kind, text), vector) for text, vector in fresh.items())
                     while len(self._vectors) > self._size:

@@ -71,7 +71,7 @@ def test_an_evaluation_takes_little_longer_than_encoding_and_search(lab, tmp_pat
 
 @pytest.mark.timeout(3600)
 def test_retrieval(lab, results):
-    embed_sentences(lab.index, lab.engines, lab.settings, lambda *_: None)
+    embed_sentences(lab.index, lab.engines, lambda *_: None)
     questions = ev.read_judged(str(NFCORPUS), "dev", lab.settings).measured[: WARMING + QUESTIONS]
     for name, most in MOST_MS.items():
         retrieval, services, took = RECIPES[name].build().without_answer(), lab.services(), []

@@ -70,7 +70,7 @@ def test_indexing_takes_little_longer_than_embedding(tmp_path, results):
         engines.embedder.embed(texts, "passage", ["en"] * len(texts))
         alone.append(since(start))
         start = now()
-        embed_sentences(index, engines, settings, lambda *_: None)
+        embed_sentences(index, engines, lambda *_: None)
         readings.append(since(start)[0])
     words = sum(len(text.split()) for text in texts) / len(texts)
     count = f"{len(texts):,} passages of {words:.0f} words"

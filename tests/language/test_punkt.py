@@ -28,6 +28,7 @@ print(json.dumps({
     "loaded": loaded,
     "languages": sorted({language for language, _ in texts}),
     "sentences": sum(map(len, ours)),
+    "parameters": all(vars(splitter(code)._params) == vars(one._params) for code, one in whole.items()),
     "differ": [text for (_, text), one, other in zip(texts, ours, theirs) if one != other],
     "other": splitter("fr") is splitter("en"),
     "before": before,
@@ -41,6 +42,7 @@ def test_punkt_alone_cuts_the_built_in_documents_as_nltk_does_which_can_still_be
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     found = json.loads(ran.stdout)
     assert found["loaded"] == []
+    assert found["parameters"]
     assert found["differ"] == []
     assert found["languages"] == ["en", "es"]
     assert found["sentences"] > 5_000
@@ -53,7 +55,7 @@ def test_punkt_of_an_nltk_that_is_loaded_already_is_taken_from_it():
     program = (
         "import nltk\n"
         "from rag_core.language.punkt import splitter\n"
-        "print(isinstance(splitter('es'), nltk.tokenize.PunktTokenizer))\n"
+        "print(isinstance(splitter('es'), nltk.tokenize.PunktSentenceTokenizer))\n"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "True\n"

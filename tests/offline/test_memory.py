@@ -7,7 +7,7 @@ from helpers.small import WordEmbedder
 
 from rag_core.language.analysis import assuming, language_of
 from rag_core.offline.memory import RememberingEmbedder, sentences_of, term_counts
-from rag_core.values.types import Passage
+from rag_core.values.types import Passage, Vectors
 
 
 class Shouting(WordEmbedder):
@@ -108,3 +108,15 @@ def test_sentences_are_those_an_answer_quotes():
 @pytest.mark.parametrize(("language", "counted"), [("es", 1), ("en", 2)])
 def test_terms_are_counted_in_the_text_s_language(language, counted):
     assert term_counts("no son gases", language).total() == counted
+
+
+def test_parts_of_passages_are_kept_for_the_next_process_and_questions_are_not(embedder):
+    kept: dict[str, Vectors] = {}
+    memory = RememberingEmbedder(embedder, lambda texts: {one: kept[one] for one in texts if one in kept}, kept.update)
+    made, _ = memory.embed(["cats sleep", "birds fly"], "passage")
+    memory.embed(["do cats sleep"])
+    assert sorted(kept) == ["birds fly", "cats sleep"]
+    embedder.asked.clear()
+    again, calls = RememberingEmbedder(embedder, lambda texts: kept).embed(["cats sleep", "birds fly"], "passage")
+    assert (again == made).all()
+    assert (embedder.asked, calls) == ([], ())
