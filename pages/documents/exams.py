@@ -20,7 +20,7 @@ from rag_core.jobs import start_pooling
 from rag_core.safety import privacy
 from rag_core.sessions.exam.exam import Draft, Exam, ExamQuestion, read_drafts
 from rag_core.sessions.exam.folder import as_zip, drop_written
-from rag_core.sessions.exam.judgements import Card, Judgements, Standing
+from rag_core.sessions.exam.judgements import Judgements, Standing
 from rag_core.sessions.exam.pooling import left_to_pool
 from rag_core.sessions.panel.room import token_from
 
@@ -33,6 +33,9 @@ DEPTHS = (5, 10)
 FINER = 0.08  # a difference between strategies that is worth telling apart
 RECENT = 50  # questions of the history that are offered
 ROUND = "exam.round"  # how many exams were made, so that each begins with empty boxes
+SETTLED = (
+    "exam.settled"  # by the key of each control that settles: the exam's code, the place of the passage, what is stored
+)
 
 
 @untrusted.errors()
@@ -54,6 +57,8 @@ def draw(corpus: str) -> None:
         st.info(t("One moment: the models are loading."))
         return
     measuring.under_way("pool")
+    for key in st.session_state.setdefault(SETTLED, {}):
+        _settle(kept, key)  # what was tapped while the page was being drawn had no callback
     lab = engine().wait(corpus)
     found = [one for one in kept.all() if one.corpus == corpus]
     for exam in found:
@@ -227,7 +232,10 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
         for card in judged.to_look_at:
             number, passage = card.place
             key = f"settled.{judged.exam.code}.{number:d}.{passage}"
-            st.session_state.setdefault(key, card.settled)
+            *_, shown = st.session_state[SETTLED].get(key, [None])
+            if st.session_state.get(key) in (None, shown):  # else it could not be stored, which was said
+                st.session_state[key] = card.settled
+                st.session_state[SETTLED][key] = judged.exam.code, number, passage, card.settled
             with st.container(border=True, key=f"card.{key}"):
                 st.markdown(f"**{untrusted.label(card.question.text)}**")
                 untrusted.draw(judging.card(card.passage))
@@ -237,7 +245,7 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
                     untrusted.say(t("Could harm: {how}", how=how), st.warning)
                 judging.grade(
                     t("What counts"), key, required=card.settled is not None, disabled=not mine,
-                    on_change=_settle, args=(kept, judged.exam, card, key),
+                    on_change=_settle, args=(kept, key),
                 )  # fmt: skip
 
 
@@ -267,5 +275,14 @@ def _token() -> str:
 
 
 @untrusted.errors()
-def _settle(kept: Exams, exam: Exam, card: Card, key: str) -> None:
-    kept.settle(exam.code, _token(), *card.place, st.session_state[key])
+def _settle(kept: Exams, key: str) -> None:
+    """Store what the owner says counts, if it is not stored."""
+    code, number, passage, stored = st.session_state[SETTLED][key]
+    said = st.session_state.get(key)
+    if said in (None, stored):
+        return
+    try:
+        kept.settle(code, _token(), number, passage, said)
+    except ValueError as error:
+        raise rooms.gone() from error
+    st.session_state[SETTLED][key] = code, number, passage, said

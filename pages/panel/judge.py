@@ -16,8 +16,6 @@ from pages.drawing.fragments import render
 from pages.drawing.translate import plural, problem, t
 from pages.shared import judging, rooms
 from rag_core.sessions.exam.exam import HARM_CHARACTERS, Exam, ExamQuestion
-from rag_core.values.errors import PanelError
-from rag_core.values.message import Message
 from rag_core.values.types import text_key
 
 if TYPE_CHECKING:
@@ -50,8 +48,17 @@ class _Open:
             seen = seen[: seen.index(self.question.number)]
         return self.questions[seen[-1]] if seen else None
 
+    @property
+    def elsewhere(self) -> dict[Place, rag_core.RagError]:
+        """What is lost of questions that are not on the screen."""
+        here = self.question.number if self.question else 0
+        return {place: why for place, why in self.lost.items() if place[0] != here}
+
     def back(self) -> None:
         self.question = self.before
+
+    def go_on(self) -> None:
+        self.question = None
 
 
 def main() -> None:
@@ -67,21 +74,42 @@ def _exam(code: str) -> None:
     mine = rooms.joined("judge", code, lambda _: kept.exam(code))
     key = f"judge.open.{code}"
     held: _Open | None = st.session_state.get(key)
+    if held:
+        _catch_up(kept, held)
     if held is None or held.question is None:
-        held = st.session_state[key] = _opened(kept, kept.exam(code), mine)
+        held = st.session_state[key] = _opened(kept, kept.exam(code), mine, held.lost if held else {})
     untrusted.draw(render("room.line", words=held.exam.title))
+    for (number, _), why in held.elsewhere.items():
+        told = t("What you said of a passage of question {number} is not kept. {why}", number=number, why=problem(why))
+        untrusted.say(told, st.warning)
     if held.question:
         _ask(kept, held, held.question)
     else:
         _thank(len(held.said))
         rooms.watch(lambda: kept.next(code, mine) is not None, TICK_S)
-    _ways(held, key)
+    _ways(held)
 
 
-def _opened(kept: Exams, exam: Exam, mine: str) -> _Open:
+def _opened(kept: Exams, exam: Exam, mine: str, lost: dict[Place, rag_core.RagError]) -> _Open:
     said = {(one.question, one.passage): (one.grade, one.harm) for one in kept.own_ticks(exam.code, mine)}
     questions = {one.number: one for one in kept.judgements(exam.code).questions}
-    return _Open(exam, questions, said, kept.next(exam.code, mine))
+    held = _Open(exam, questions, said, kept.next(exam.code, mine), lost)
+    for place in said.keys() - lost:  # it may have been said in another tab
+        _show(held, place)
+    return held
+
+
+def _show(held: _Open, place: Place) -> None:
+    """Have the controls of a passage say what is stored of it."""
+    said, how = held.said.get(place, (None, ""))
+    st.session_state.update(zip(_keys(held, place), (said, bool(how), how), strict=True))
+
+
+def _catch_up(kept: Exams, held: _Open) -> None:
+    """Store what was tapped while the page was being drawn, without a callback; its question may be gone from the screen."""
+    for question in held.questions.values():
+        for passage in question.passages:
+            _tick(kept, held, (question.number, text_key(passage)))
 
 
 def _thank(judged: int) -> None:
@@ -104,10 +132,9 @@ def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:
 
 
 def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
-    grade, harms, harm = keys = _keys(held, place)
-    said, how = held.said.get(place, (None, ""))
-    for key, value in zip(keys, (said, bool(how), how), strict=True):
-        st.session_state.setdefault(key, value)
+    grade, harms, harm = _keys(held, place)
+    if grade not in st.session_state:
+        _show(held, place)
     # on the way back and forth they stay as they were left, with what is not stored yet
     change: dict[str, Any] = {"on_change": _tick, "args": (kept, held, place), "persist_state": "page"}
     judging.grade(t("Does passage {number} answer the question?", number=rank), grade, required=True, **change)
@@ -120,7 +147,7 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         st.button(t("Try again"), key=f"again.{grade}", on_click=_tick, args=(kept, held, place))
 
 
-def _ways(held: _Open, key: str) -> None:
+def _ways(held: _Open) -> None:
     question, left = held.question, 0
     with st.container(horizontal=True, key="judge-ways"):
         if held.before:
@@ -128,9 +155,13 @@ def _ways(held: _Open, key: str) -> None:
         if question:
             left = sum((question.number, text_key(one)) not in held.said for one in question.passages)
             st.button(
-                t("Next question"), key="judge.next", type="primary", shortcut="N", disabled=left > 0,
-                on_click=st.session_state.pop, args=(key, None),
-            )  # fmt: skip
+                t("Next question"),
+                key="judge.next",
+                type="primary",
+                shortcut="N",
+                disabled=left > 0,
+                on_click=held.go_on,
+            )
     if left:
         st.caption(plural("{count} passage is left.", "{count} passages are left.", left))
 
@@ -146,9 +177,8 @@ def _tick(kept: Exams, held: _Open, place: Place) -> None:
             kept.tick(held.exam.code, rooms.token("judge"), *place, *said)
     except rag_core.RagError as error:
         held.lost[place] = error
-    except ValueError:  # its document was taken out since
-        gone = Message("This passage is no longer in the exam.")
-        held.lost[place] = PanelError(gone, Message("Open the page again."))
+    except ValueError:
+        held.lost[place] = rooms.gone()
     else:
         held.lost.pop(place, None)
         held.said[place] = said

@@ -222,8 +222,7 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     )  # fmt: skip
     if kept and chosen in exams:
         exam = exams[chosen]
-        passages = engine().wait(exam.corpus).passages.values()
-        return str(for_measuring(kept, exam, passages, settings.home))
+        return str(for_measuring(kept, exam, engine().wait(exam.corpus).passages, settings.home))
     return str(folders[chosen])
 
 

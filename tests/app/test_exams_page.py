@@ -188,6 +188,43 @@ def test_judged_disputed_settled_measured_and_deleted(page, home):
     assert f"/judge?room={exam.code}" not in told(page)
 
 
+def test_a_settling_tap_without_a_callback_is_kept_though_the_disagreement_is_gone(page, monkeypatch):
+    exam = make(page)
+    tokens = new_token(), new_token()
+    key = text_key(exams().judgements(exam.code).questions[0].passages[0])
+    for grade, token in enumerate(tokens):
+        exams().tick(exam.code, token, 1, key, grade)
+    page.run()
+    exams().tick(exam.code, tokens[0], 1, key, 1)  # now both say the same, while the owner taps
+    with monkeypatch.context() as drawing:
+        drawing.setattr("streamlit.runtime.state.session_state.WStates.call_callback", lambda *_: None)
+        assert settle(page, 2) == [2]
+    exams().tick(exam.code, tokens[0], 1, key, 0)
+    exams().settle(exam.code, None, 1, key, 0)  # in a terminal
+    page.run()
+    assert next(one for one in page.button_group if one.key.startswith("settled.")).value == 0
+
+
+def test_settling_what_was_taken_out_or_what_fails_is_told(page, monkeypatch):
+    exam = make(page)
+    judge(exam, people=2)
+    page.run()
+    with monkeypatch.context() as broken:
+        broken.setattr(Exams, "settle", fail)
+        assert settle(page, 2) == []
+        assert "The disk is full. Free some of it." in told(page)
+    page.run()
+    assert [one.grade for one in exams().judgements(exam.code).ticks if one.person == OWNER] == [2]
+    shown = exams().judgements(exam.code).to_look_at[0].passage
+    exams().take_out(CORPUS, {shown.doc_id})
+    settle(page, 1)
+    assert "This passage is no longer in the exam. Open the page again." in told(page)
+
+
+def fail(*_: object) -> None:
+    raise StorageError(Message("The disk is full."), Message("Free some of it."))
+
+
 def settle(app: AppTest, grade: int) -> list[int]:
     next(one for one in app.button_group if one.key.startswith("settled.")).set_value(grade).run()
     assert not app.exception
@@ -324,10 +361,6 @@ def test_without_a_history_there_are_no_exams(home, start):
 
 def test_a_database_that_fails_is_told(page, monkeypatch):
     make(page)
-
-    def fail(*_: object) -> None:
-        raise StorageError(Message("The disk is full."), Message("Free some of it."))
-
     monkeypatch.setattr(Exams, "delete_exam", fail)
     press(page, "Delete it for good")
     assert "The disk is full. Free some of it." in told(page)

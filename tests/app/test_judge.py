@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from helpers.answers import passage
 from helpers.in_process import html, press, text, visitor
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import rooms as shared
@@ -220,3 +222,76 @@ def test_a_browser_without_our_cookie_cannot_judge_and_is_told_why(exam):
 def test_without_a_history_there_are_no_exams(start):
     start()
     assert "There are no exams here: RAG_HISTORY is off." in told(phone("ABCDE"))
+
+
+def late(app: AppTest, place: int, grade: int) -> None:
+    """A tap on the question that is on the screen, which arrives with whatever is sent next."""
+    grades = [one for one in app.button_group if str(one.key).startswith("grade.")]
+    sent = grades[place].set_value(grade)._widget_state
+    seen, root = app._tree.get_widget_states, app._tree
+    root.get_widget_states = lambda: WidgetStates(widgets=[*seen().widgets, sent])
+
+
+def to_second(exam: Exam) -> tuple[AppTest, tuple[int, str]]:
+    """A phone that has judged the first question and may go on, and the place of its first passage."""
+    page = phone(exam.code)
+    choose(choose(page, 0, 2), 1, 0)
+    return page, (1, shown_texts(exam, 1)[0])
+
+
+@pytest.mark.parametrize("called", [True, False])
+def test_a_tap_on_a_question_that_is_being_replaced_is_kept(exam, monkeypatch, called):
+    page, place = to_second(exam)
+    late(page, 0, 1)
+    if not called:  # as when it is tapped while the page is being drawn
+        on_change = "streamlit.runtime.state.session_state.WStates.call_callback"
+        press_only = WStates.call_callback
+        monkeypatch.setattr(on_change, lambda self, name: press_only(self, name) if "judge.next" in name else None)
+    press(page, NEXT)
+    assert "Question 2 of 2" in told(page)
+    assert stored(exam)[place] == (1, "")
+    assert "is not kept" not in told(page)
+
+
+def test_a_tap_that_arrives_after_its_question_was_replaced_is_kept(exam):
+    page, place = to_second(exam)
+    grades = [one for one in page.button_group if str(one.key).startswith("grade.")]
+    sent = grades[0].set_value(1)._widget_state
+    grades[0].set_value(2)
+    press(page, NEXT)
+    assert "Question 2 of 2" in told(page)
+    seen = page._tree.get_widget_states()
+    page._tree.get_widget_states = lambda: WidgetStates(widgets=[*seen.widgets, sent])
+    page.run()
+    assert stored(exam)[place] == (1, "")
+
+
+def test_a_tap_on_a_replaced_question_that_cannot_be_stored_is_told_until_it_can(exam, monkeypatch):
+    page, place = to_second(exam)
+    late(page, 0, 1)
+    with monkeypatch.context() as broken:
+        broken.setattr(Exams, "tick", fail)
+        press(page, NEXT)
+        assert QUESTIONS[1] in told(page)
+        assert "What you said of a passage of question 1 is not kept. The disk is full." in told(page)
+        assert stored(exam)[place] == (2, "")
+    page.run()
+    assert "is not kept" not in told(page)
+    assert stored(exam)[place] == (1, "")
+
+
+def test_what_was_said_in_another_tab_stands(exam):
+    browser = secrets.token_hex()
+    page = phone(exam.code, browser)
+    choose(choose(page, 0, 2), 1, 0)
+    choose(phone_back(exam, browser), 0, 1)
+    press(page, NEXT)
+    press(page, "Back")
+    assert chosen(page) == [1, 0]
+    assert stored(exam)[1, shown_texts(exam, 1)[0]] == (1, "")
+
+
+def phone_back(exam: Exam, browser: str) -> AppTest:
+    other = phone(exam.code, browser)
+    press(other, "Back")
+    return other

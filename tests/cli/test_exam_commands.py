@@ -61,7 +61,7 @@ def test_disagreements_are_settled_in_the_terminal(rag, exams, disputed, monkeyp
 
 def test_an_exam_is_deleted_once_it_is_agreed_to(rag, exams, disputed, tmp_path, monkeypatch):
     exams.settle(disputed.code, None, 1, text_key(CATS), 2)
-    for_measuring(exams, disputed, [CATS, DOGS], tmp_path)
+    for_measuring(exams, disputed, {CATS.id: CATS, DOGS.id: DOGS}, tmp_path)
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     refused = rag("exam", "delete", disputed.code)
     assert (refused.code, exams.all() != []) == (1, True)

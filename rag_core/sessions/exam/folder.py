@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import shutil
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,8 @@ from .judgements import Judgements
 if TYPE_CHECKING:
     from .store import Exams  # with its database library
 
-FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here, written again whenever one is chosen
+FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here
+WRITTEN = "written"  # a digest of what one of those folders was written from
 
 
 def export(judged: Judgements, passages: Iterable[Passage], folder: Path) -> Path:
@@ -44,13 +47,20 @@ def as_zip(judged: Judgements, passages: Iterable[Passage]) -> bytes:
     return written.getvalue()
 
 
-def for_measuring(exams: Exams, exam: Exam, passages: Iterable[Passage], home: Path) -> Path:
+def for_measuring(exams: Exams, exam: Exam, passages: Mapping[str, Passage], home: Path) -> Path:
     """Export an exam into the state folder, to be measured here; returns its folder. Raises as `export`.
 
-    Drops what was written of exams that are no longer there.
+    Nothing is written if it is there as it would be. Drops what was written of exams that are no longer there.
     """
     drop_written(home, keep=[one.code for one in exams.all()])
-    return export(exams.judgements(exam.code), passages, home / FOLDERS / exam.code)
+    folder, judged = home / FOLDERS / exam.code, exams.judgements(exam.code)
+    now = hashlib.sha256(repr((_files(judged, ()), [*passages])).encode()).hexdigest()
+    with suppress(OSError):
+        if (folder / WRITTEN).read_text() == now:
+            return folder
+    export(judged, passages.values(), folder)
+    write_atomically(folder / WRITTEN, now)
+    return folder
 
 
 def drop_written(home: Path, keep: Sequence[str] = ()) -> None:

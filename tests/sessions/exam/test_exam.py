@@ -340,12 +340,21 @@ def test_an_exam_is_packed_as_exported_and_written_to_be_measured_until_it_is_go
     with zipfile.ZipFile(io.BytesIO(as_zip(*parts))) as packed:
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
         assert {name: packed.read(name) for name in packed.namelist()} == files
-    written = for_measuring(own, exam, [CATS, DOGS, FISH], tmp_path)
+    corpus = {one.id: one for one in (CATS, DOGS, FISH)}
+    written = for_measuring(own, exam, corpus, tmp_path)
     judged = read_beir(written, "test")
     assert (judged.name, judged.exam_of) == ("Pets", "pets")
     assert judged.qrels == read_beir(folder, "test").qrels == {"q001": {text_key(CATS): 2}}
+    before = {path: path.stat().st_ino for path in written.rglob("*.*")}  # each writing makes a new file
+    assert for_measuring(own, exam, corpus, tmp_path) == written
+    assert {path: path.stat().st_ino for path in before} == before
+    own.tick(exam.code, new_token(), 1, text_key(DOGS), 1)
+    for_measuring(own, exam, corpus, tmp_path)
+    assert read_beir(written, "test").qrels == {"q001": {text_key(CATS): 2, text_key(DOGS): 1}}
+    for_measuring(own, exam, {CATS.id: CATS, DOGS.id: DOGS}, tmp_path)
+    assert (written / "corpus.jsonl").read_text().count("\n") == 2  # the documents have changed since
     own.forget([exam.code])
-    for_measuring(own, other, [CATS], tmp_path)
+    for_measuring(own, other, {CATS.id: CATS}, tmp_path)
     assert not written.exists()
     drop_written(tmp_path)
     assert [*(tmp_path / "measured-exams").iterdir()] == []
