@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +12,7 @@ from typing import Any, Literal
 
 from ..values.errors import read_data_file
 from .analysis import LANGUAGES, Word, language_of, without_tilde, words_of
-from .unpacked import unpacked
 
-TABLES = "tables.json"
 TermKind = Literal["term", "lay", "abbreviation"]
 _ABBREVIATION: TermKind = "abbreviation"
 _VOWELS = frozenset("aeiouyáéíóú")
@@ -206,25 +203,12 @@ class Thesaurus:
 
 @functools.lru_cache(maxsize=2)
 def _parsed(content: str) -> Thesaurus:
-    tables = _tables(content)
+    tables = tomllib.loads(content)
     ambiguous = {
         row["abbr"]: [Reading(found["concept"], tuple(found["cues"])) for found in row["readings"]]
         for row in tables.get("ambiguous", [])
     }
     return Thesaurus(map(_concept, tables["concept"]), ambiguous)
-
-
-def _tables(content: str) -> dict[str, Any]:
-    """The tables of a file of TOML, which takes a tenth of a second to parse, from JSON that was made of it once."""
-
-    def unpack(folder: Path) -> None:
-        (folder / TABLES).write_text(json.dumps(tomllib.loads(content)), encoding="utf-8")
-
-    try:
-        tables: dict[str, Any] = json.loads((unpacked("thesaurus", content, unpack) / TABLES).read_bytes())
-    except (OSError, ValueError):  # a full or read-only disk, a damaged file
-        return tomllib.loads(content)
-    return tables
 
 
 def _phrases(cues: Iterable[str], language: str) -> frozenset[tuple[str, ...]]:

@@ -1,7 +1,6 @@
-"""Data that takes long to load, as libraries pack it, unpacked once in the state folder, where processes map it to memory."""
+"""Packed data of libraries, unpacked once in the state folder, where processes map it to memory."""
 
 import hashlib
-import io
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from ..values.owner_only import private_folder, private_home, tighten
 
-KINDS = ("detector", "en", "es", "thesaurus")
+KINDS = ("detector", "en", "es")
 
 _home: Path | None = None
 
@@ -21,11 +20,11 @@ def unpack_in(home: Path) -> None:
     _home = home
 
 
-def unpacked(kind: str, packed: Path | str, unpack: Callable[[Path], None]) -> Path:
-    """The folder of what `unpack` makes of a packed file or a text, by the first process; raises OSError where there is none."""
+def unpacked(kind: str, packed: Path, unpack: Callable[[Path], None]) -> Path:
+    """The folder of what `unpack` makes of a packed file, by the first process; raises OSError where there is none."""
     if _home is None:
         raise FileNotFoundError("no state folder")
-    with io.BytesIO(packed.encode()) if isinstance(packed, str) else packed.open("rb") as file:
+    with packed.open("rb") as file:
         folder = _home / "languages" / f"{kind}-{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
     if not folder.is_dir():
         private_home(_home)
