@@ -169,6 +169,11 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
     started = run.elapsed()
     try:
         after = stage(state, ctx)
+        if not isinstance(after, State):  # one of a package, which nothing type-checks
+            what = Message(
+                "{stage} returned {kind} in place of a State", stage=type(stage).__name__, kind=type(after).__name__
+            )
+            raise ConfigError(what, Message("Its package has to return the State of what it leaves, as `Stage` says."))
     except Exception as error:
         raise _Failed(error, ctx.meter) from error
     seconds = run.elapsed() - started

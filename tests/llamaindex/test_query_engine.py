@@ -225,6 +225,13 @@ class TestRetriever:
         assert start.str_or_query_bundle == QUESTION
         assert [node.node_id for node in end.nodes] == [node.node_id for node in found]
 
+    def test_the_bundled_model_tells_of_each_embedding(self, lab, heard):
+        (vector,), _ = lab.engines.embedder.embed(["Do ducks sleep afloat?"], "query")
+        (start,), (end,) = heard.of("EmbeddingStartEvent"), heard.of("EmbeddingEndEvent")
+        assert start.model_dict == {"model_name": lab.engines.embedder.name}
+        assert end.chunks == ["Do ducks sleep afloat?"]
+        assert end.embeddings[0] == pytest.approx(vector.tolist())
+
     def test_a_node_comes_back_whole_from_json(self, animals):
         (found,) = animals.retriever("bm25", k_final=1).retrieve("ducks")
         again = PassageNode.from_json(found.node.to_json())

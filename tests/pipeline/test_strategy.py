@@ -354,6 +354,14 @@ def test_a_known_error_keeps_its_next_step(services):
     assert failed.value.next_step == "Check the key."
 
 
+def test_a_stage_that_returns_something_else_is_named_and_is_no_bug_of_ours(services, monkeypatch):
+    monkeypatch.setattr(Broken, "__call__", lambda stage, state, ctx: list(state.ranking.hits))
+    with pytest.raises(StageError) as failed:
+        Strategy("mine", (Broken(ValueError()), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
+    assert failed.value.message == "mine: stage Broken failed: Broken returned list in place of a State"
+    assert failed.value.next_step.startswith("Its package has to return the State")
+
+
 def test_stopping_is_not_a_failure_of_a_stage(services):
     with pytest.raises(Stopped):
         Strategy("mine", (Broken(Stopped()), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
