@@ -92,11 +92,7 @@ def open_collection(generation: Path, passages: int) -> ChromaVectorStore:
 
 
 def _client(folder: Path) -> Any:
-    """Open Chroma, independently of every client opened before.
-
-    Chroma shares the open files of a path, as it is spelled, between clients, even after the folder was
-    replaced. Extra "/" and "/." at the end give each client a spelling of its own.
-    """
+    """Open Chroma under a path spelled anew: clients of one spelling share open files, even of a replaced folder."""
     import chromadb
 
     spelling = "".join("/." if bit == "1" else "/" for bit in f"{next(_opened):b}")

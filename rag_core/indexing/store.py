@@ -134,10 +134,7 @@ class CorpusIndex:
         stores: Stores = STORES,
         vectors_later: bool = False,
     ) -> CorpusIndex:
-        """Open a generation, whose vectors are in one of `stores`, after an integrity check.
-
-        `vectors_later` opens and checks the vectors when first searched. Raises IndexDamaged, which names the part.
-        """
+        """Open and check a generation, with `vectors_later` its vectors when searched. IndexDamaged names the part."""
         resources = ExitStack()
         try:
             identity = _in_use(generation, resources)
@@ -176,10 +173,7 @@ class CorpusIndex:
             return False
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
-        """The k passages with the highest cosine to one (d,) vector.
-
-        LlamaIndex's `ChromaVectorStore.query` would return exp(-distance), of an approximate search.
-        """
+        """The k passages of highest cosine to one (d,) vector; Chroma's query gives exp(-distance), approximately."""
         if not self._ids:
             return []
         # extra hits, so that ties at the cutoff are broken by id and not by index internals
@@ -236,10 +230,7 @@ class CorpusIndex:
         return [Hit(self._at(int(place)), score, "bm25") for place, score in found[:k]]
 
     def differs_from_rank_bm25(self, questions: Sequence[str]) -> list[str]:
-        """The questions whose scores are not those of `rank_bm25.BM25Okapi` on the passages, to the last bit.
-
-        They are compared without their gloss, which adds terms and takes a second to load.
-        """
+        """The questions whose scores, without their gloss, are not `rank_bm25.BM25Okapi`'s to the last bit."""
         from rank_bm25 import BM25Okapi  # for this check alone
 
         passages = [tokens(one.indexed_text, one.language) for one in self.passages.values()]
@@ -291,10 +282,7 @@ def _identity(found: os.stat_result) -> Identity:
 
 
 def _in_use(generation: Path, resources: ExitStack) -> Identity | None:
-    """Lock a generation against deletion until `resources` is closed; its identity, None without a manifest.
-
-    A shared lock on its manifest, which needs no permission to write; the system drops it with the process.
-    """
+    """Lock a generation, with no right to write, until `resources` or the process ends; its identity if it has one."""
     try:
         manifest = resources.enter_context((generation / "manifest.json").open("rb"))
     except OSError:

@@ -344,8 +344,7 @@ class Lab:
         """Several strategies on one question at the same time; for `columns` and `country` see `stream`.
 
         Raises:
-            RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each
-                its own.
+            RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each its own.
 
         Example:
             lab.compare("When is anti-D given?", ["bm25", ("hyde", {"model": "gpt-4o-mini"}), ("hyde", {"corpus": "ward"})])
@@ -435,8 +434,8 @@ class Lab:
         """A strategy without its answer as a LlamaIndex retriever; raises ConfigError as `stream` does.
 
         Args:
-            by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator` compares
-                with judged documents.
+            by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator`
+                compares with judged documents.
             labels: whether nodes have relevance labels, which take longer than a search.
             where: as for `among`.
         """

@@ -112,10 +112,9 @@ BATCH = 16  # pairs per forward pass
 class CrossEncoderReranker:
     """A sentence-transformers CrossEncoder as the context's Reranker. Thread-safe.
 
-    Each query is paired with the indexed text of the passage (title, headings, text), truncated by the
-    tokenizer. Scores are raw logits, without the sigmoid of some models: the order is the same, and confident
-    scores do not tie at 1.0. They are comparable within one query only, and thresholds fitted on one model's
-    logits do not apply to another's.
+    Each query is paired with the indexed text of the passage (title, headings, text), truncated by the tokenizer.
+    Scores are raw logits, without the sigmoid of some models: the order is the same, and confident scores do not tie
+    at 1.0. They compare within one query only, and thresholds fitted on one model's logits do not apply to another's.
 
     RAG-MSR (README, Step 2) uses cross-encoder/ms-marco-MiniLM-L-6-v2,
     Query System with Contextual Retrieval (Reranking) mixedbread-ai/mxbai-rerank-large-v1.

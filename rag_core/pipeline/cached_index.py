@@ -26,10 +26,7 @@ class _InFront:
 
 
 class CachedIndex(_InFront):
-    """An index that caches its searches, for one question; not thread-safe.
-
-    Each runs once, for the `depth` hits that any setting can need: a shallow one is its beginning, a deeper one not cached.
-    """
+    """An index that caches one question's searches, each run once to `depth`, not deeper ones; not thread-safe."""
 
     def __init__(self, index: Index, depth: int) -> None:
         super().__init__(index)

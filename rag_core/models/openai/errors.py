@@ -33,10 +33,7 @@ MIN_KEY_LENGTH = 8  # characters
 def to_provider_error(
     error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER, named_by: str = ""
 ) -> RagError:
-    """A ProviderError for a failure, with the next step; or the LimitReached of a request not sent.
-
-    The key is taken out of the server's message; `named_by` has the settings that name the model, if any do.
-    """
+    """A ProviderError with the next step, or a LimitReached, without the key; `named_by`: settings naming the model."""
     import httpx
     import openai
 

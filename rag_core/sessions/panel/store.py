@@ -152,7 +152,6 @@ class Rooms(Kept):
             return _joined(connection, _known(connection, code).code)
 
     def count(self, asked: Round) -> Count:
-        """How many joined the room and voted in this round."""
         with self._begin() as connection:
             people = [vote.person for vote in _votes(connection, asked.room, asked.number)]
             return Count(_joined(connection, asked.room), len({*people}), len(people))
