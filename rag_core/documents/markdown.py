@@ -302,8 +302,7 @@ def _load(header: str) -> Any:
             deep = Message("its front matter nests lists more than {most} deep", most=READING.depth)
             raise LimitExceeded(deep)
         if aliases > READING.aliases:
-            many = Message("its front matter has more than {most} aliases", most=READING.aliases)
-            raise LimitExceeded(many)
+            raise LimitExceeded(Message("its front matter has more than {most} aliases", most=READING.aliases))
     try:
         return yaml.load(header, Loader=loader)
     except yaml.YAMLError:

@@ -344,8 +344,7 @@ def chunked(documents: Sequence[Document], embedder: Embedder) -> list[Passage]:
 
     reading = SourceFiles("", list(documents))
     sources = [_llama_document(document, reading) for document in documents]
-    nodes = PassageParser(embedder.count).get_nodes_from_documents(sources)
-    return [passage_in(node) for node in nodes]
+    return [passage_in(node) for node in PassageParser(embedder.count).get_nodes_from_documents(sources)]
 
 
 def _llama_document(document: Document, reading: SourceFiles) -> LlamaDocument:

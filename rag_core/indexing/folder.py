@@ -60,8 +60,7 @@ def locked(lock: FileLock, waiting: Callable[[], object] | None) -> AbstractCont
     return lock.acquire(timeout=-1, poll_interval=_POLL, cancel_check=lambda: bool(waiting()))
 
 
-# seconds that a generation stays after its successor came, where machines share an index: the locks of their readers
-# may not reach here, and a run reads one generation from beginning to end
+# seconds that a replaced generation stays where machines share an index: a run's lock on it may not reach here
 GRACE = 3600.0
 
 
@@ -316,8 +315,7 @@ def _replaced_within(seconds: float, written: Sequence[Path]) -> set[Path]:
 def _hashes(generation: Path) -> set[tuple[str, str]] | None:
     """Id and hash of every document of a generation; None when they cannot be read."""
     with suppress(IndexDamaged, AttributeError, KeyError, TypeError):
-        documents = Manifest.read(generation).documents
-        return {(name, str(entry["hash"])) for name, entry in documents.items()}
+        return {(name, str(entry["hash"])) for name, entry in Manifest.read(generation).documents.items()}
     return None
 
 

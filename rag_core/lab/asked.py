@@ -103,7 +103,7 @@ def teach(settings: Settings, corpus: str, passage: str, question: str, *, by: s
 
 
 def keep_own(settings: Settings, store: CorpusStore, reading: SourceFiles, removed: Collection[str]) -> list[str]:
-    """Keep documents' questions, in place of those of earlier and removed ones; returns notes, raises as `change_asked`."""
+    """Keep the questions in documents, in place of those of earlier ones; returns notes, raises as `change_asked`."""
     path = asked_folder(settings.home, store.corpus) / OWN
     unread = any(name.endswith(BESIDE) for name, _ in reading.failed)
     if unread or not (reading.asked or path.exists()):

@@ -34,8 +34,7 @@ class SentenceModel:
     def __init__(self, model: BaseEmbedding) -> None:
         self._model = model
         self._embedding = threading.Lock()
-        # HuggingFaceEmbedding has no public access to its tokenizer. A copy, because the original must not be
-        # used from another thread while it embeds.
+        # there is no public access; a copy, because another thread must not use the original while it embeds
         self._tokenizer = copy.deepcopy(model._model.tokenizer)  # type: ignore[attr-defined]
         self._counting = threading.Lock()
 

@@ -44,8 +44,7 @@ def count_fallback(texts: Sequence[str]) -> list[int]:
 
 @functools.cache
 def _encoding(model: str) -> Any:
-    tiktoken = _tiktoken()
-    encoding = tiktoken.get_encoding(encoding_name(model) or FALLBACK)
+    encoding = _tiktoken().get_encoding(encoding_name(model) or FALLBACK)
     encoding._mergeable_ranks = {}  # 30 MB; the encoder has its own copy
     return encoding
 

@@ -67,8 +67,7 @@ def to_provider_error(
             suspects = ", ".join([server.url_setting, *_between(error)])
             step = Message("Check {setting} and the network.", setting=suspects)
         case openai.APIStatusError() if error.response.has_redirect_location:
-            address = error.response.headers["location"]
-            what = Message("the server has moved to {address}", address=address)
+            what = Message("the server has moved to {address}", address=error.response.headers["location"])
             step = check(server.url_setting)
         case openai.APIStatusError(status_code=400 | 413 | 422):
             what = Message("the request was refused ({reason})", reason=told(error.body) or error.message)

@@ -29,10 +29,7 @@ WRITTEN = "written"  # a digest of what one of those folders was written from
 
 
 def export(judged: Judgements, passages: Iterable[Passage], folder: Path) -> Path:
-    """Write an exam as a BEIR folder with all `passages` of its corpus, under their `text_key`s; returns the folder.
-
-    Raises InputError if nothing is judged to answer, and StorageError if the folder cannot be written.
-    """
+    """Write an exam as a BEIR folder with all `passages`, by `text_key`; InputError without answers, or StorageError."""
     for name, text in _files(judged, passages).items():
         write_atomically(folder / name, text)  # another may be reading it
     return folder
@@ -48,10 +45,7 @@ def as_zip(judged: Judgements, passages: Iterable[Passage]) -> bytes:
 
 
 def for_measuring(exams: Exams, exam: Exam, passages: Mapping[str, Passage], home: Path) -> Path:
-    """Export an exam into the state folder, to be measured here; returns its folder. Raises as `export`.
-
-    Nothing is written if it is there as it would be. Drops what was written of exams that are no longer there.
-    """
+    """Export an exam into the state folder, unless it is there, and drop deleted ones; raises as `export`."""
     drop_written(home, keep=[one.code for one in exams.all()])
     folder, judged = home / FOLDERS / exam.code, exams.judgements(exam.code)
     now = hashlib.sha256(repr((_files(judged, ()), [*passages])).encode()).hexdigest()

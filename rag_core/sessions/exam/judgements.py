@@ -91,7 +91,6 @@ class Judgements:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The labels of the strategies that were chosen for it."""
         return tuple(dict.fromkeys(label for one in self.questions for label in one.strategies))
 
     @property
