@@ -23,7 +23,10 @@ _BETWEEN = re.compile(r"[^\s,]|\Z")
 
 
 def elements(text: str) -> Iterator[tuple[int, str]]:
-    """(line number from 1, element) of an array, or of objects in a row; what is no JSON too: its reader says why."""
+    """(line number from 1, element) of an array, or of objects one after the other.
+
+    What is no JSON ends above the next line that begins as its own does, or is the rest: its reader says why.
+    """
     place = _after(text, 0)
     inside = text.startswith("[", place)
     place, number, counted = _after(text, place + inside), 1, 0

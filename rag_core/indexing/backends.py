@@ -43,7 +43,10 @@ class VectorBackend(Protocol):
         """Keep (n, d) vectors of length 1 under their nodes' ids; BM25's files are in the folder."""
 
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
-        """Open what `write` kept until `resources` closes; IndexDamaged if it does not fit, StorageError on failure."""
+        """Open what `write` kept, until `resources` is closed.
+
+        Raises IndexDamaged if it is damaged or has other passages or dimensions, StorageError if it cannot be opened.
+        """
 
     def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:
         """The index that searches a generation by words: its folder's, or the store's, for which `vectors` opens it."""

@@ -92,7 +92,10 @@ def open_collection(generation: Path, passages: int) -> ChromaVectorStore:
 
 
 def _client(folder: Path) -> Any:
-    """Open Chroma under a path spelled anew: clients of one spelling share open files, even of a replaced folder."""
+    """Open Chroma, independently of every client opened before.
+
+    Clients share a path's open files, as it is spelled, even after the folder was replaced: "/" and "/." vary it.
+    """
     import chromadb
 
     spelling = "".join("/." if bit == "1" else "/" for bit in f"{next(_opened):b}")

@@ -286,10 +286,10 @@ def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None
 def drop_old(folder: Path, also: Collection[Path] = (), grace: float = 0.0) -> None:
     """Delete the generations of an index that are no longer needed and that no process reads.
 
-    One with a document since removed or changed goes at once, so that the text does not stay on disk. Otherwise the one
-    before the current one stays, to recover documents from, and a former current one for `grace` seconds after its
-    successor was written. Those in `also` were never current, for the process with the lock. Does nothing where the
-    folder cannot be written.
+    One with a document since removed or changed goes as soon as no process reads it: the text must not stay on disk.
+    Otherwise the one before the current one stays, to recover documents from, and a former current one for `grace` seconds
+    after its successor was written. Those in `also` were never current, for the process with the lock. Does nothing where
+    the folder cannot be written.
     """
     current = folder / (current_name(folder) or "")
     documents = _hashes(current)

@@ -95,7 +95,10 @@ def forget_documents(
     progress: Progress = no_progress,
     stores: Stores = STORES,
 ) -> list[str]:
-    """Remove documents from all generations; `enricher` takes a subject. Returns notes; raises as `forget_corpus`."""
+    """Remove documents from every generation of every index of a corpus; returns notes for the user.
+
+    `enricher` makes contexts for a subject without a language model. Raises as `forget_corpus` does.
+    """
     folder = home / "corpora" / what.corpus
     tell_forgotten(home, what.corpus, what.documents)
     _forget_made(home, folder, stores, what.documents)

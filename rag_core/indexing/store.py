@@ -134,7 +134,10 @@ class CorpusIndex:
         stores: Stores = STORES,
         vectors_later: bool = False,
     ) -> CorpusIndex:
-        """Open and check a generation, with `vectors_later` its vectors when searched. IndexDamaged names the part."""
+        """Open a generation, whose vectors are in one of `stores`, after an integrity check.
+
+        `vectors_later` opens and checks the vectors when first searched. Raises IndexDamaged, which names the part.
+        """
         resources = ExitStack()
         try:
             identity = _in_use(generation, resources)
@@ -282,7 +285,10 @@ def _identity(found: os.stat_result) -> Identity:
 
 
 def _in_use(generation: Path, resources: ExitStack) -> Identity | None:
-    """Lock a generation, with no right to write, until `resources` or the process ends; its identity if it has one."""
+    """Lock a generation against deletion until `resources` is closed; its identity, None without a manifest.
+
+    A shared lock on its manifest, which needs no permission to write; the system drops it with the process.
+    """
     try:
         manifest = resources.enter_context((generation / "manifest.json").open("rb"))
     except OSError:

@@ -212,7 +212,7 @@ def reindex(
     """Cut a corpus anew, and add or remove the contexts of its passages; `consent` and `announce` as for `add_files`.
 
     With `enrich` it has an enriched index, as the built-in corpus always has. Raises ConfigError for the corpus's name,
-    or to take contexts from the built-in one; otherwise as `index`. The index is then as it was.
+    or to take contexts from the built-in one; otherwise as `index`. On an error the index stays as it was.
     """
     check_corpus_name(corpus)
     if corpus == BUILTIN and not enrich:

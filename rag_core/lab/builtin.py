@@ -47,7 +47,7 @@ def outdated(changed: Iterable[Asked], lost: Iterable[Asked]) -> list[str]:
 
 
 def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
-    """Write and return BEIR folders (en, es and all, by document and by passage), with our notice; or StorageError."""
+    """Write and return BEIR folders (en, es, all; by document, by passage), with our notice; raises StorageError."""
     documents = read_collection(data / "corpus")
     rows = {
         "documents": [{"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents],

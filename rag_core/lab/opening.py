@@ -271,18 +271,18 @@ def index(
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
-    """Index documents into a corpus, so that it holds these: earlier ones from the same path are removed if missing now.
+    """Index documents into a corpus, so that it holds these: others indexed from the same path are removed.
 
     Raises RagError if the path cannot be used, the index is busy, or the disk is full; nothing is lost.
 
     Args:
         documents: a file, a folder or a BEIR folder; or documents that the program holds, which count as one path.
-        enrich: also index the corpus's passages with contexts, written by the provider's model for it, or by the offline
-            engine; that of the built-in corpus is always the latter. The provider's model also writes the questions that
-            each passage answers.
+        enrich: also index the corpus's passages with contexts, written by the provider's model for it, or by the
+            offline engine, as always for the built-in corpus. The provider's model also writes the questions that each
+            passage answers.
         context_prompt: the message that asks the provider's model for a context, with {passage}, and {title} and
-            {document} if it needs them; empty for the standard one, by default the one it was last indexed with. Another
-            one writes every context again.
+            {document} if it needs them; empty for the standard one, by default the one it was last indexed with.
+            Another one writes every context again.
         subject: what the corpus is about, as a phrase; by default from the folder's profile.toml, or the one it had.
         languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
         chunk_size: the most word pieces of a passage, 0 for the default; by default as it is.
@@ -292,8 +292,8 @@ def index(
             passage, however long.
         only: "words" to embed nothing, for strategies that search words alone, such as bm25; any other then raises
             MissingResource, until the documents are indexed again without it.
-        consent: as for `open_lab`; `announce` likewise, for the contexts that a provider's model writes, when the passages
-            are indexed already.
+        consent: as for `open_lab`; `announce` likewise, for the contexts that a provider's model writes, when the
+            passages are indexed already.
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
@@ -328,7 +328,7 @@ def index(
 
 @dataclass(frozen=True)
 class Indexing:
-    """Brings a corpus's indexes up to date, as `index`; with `sentences`, first questions need not wait for theirs."""
+    """Brings both indexes of a corpus up to date, as `index`; `sentences` embeds those, for which first questions wait."""
 
     store: CorpusStore
     engines: Engines

@@ -26,7 +26,7 @@ class _InFront:
 
 
 class CachedIndex(_InFront):
-    """An index that caches one question's searches, each run once to `depth`, not deeper ones; not thread-safe."""
+    """Caches one question's searches, each run once for `depth` hits; deeper ones are not cached. Not thread-safe."""
 
     def __init__(self, index: Index, depth: int) -> None:
         super().__init__(index)

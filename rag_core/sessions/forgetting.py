@@ -34,8 +34,8 @@ def remove(
     """Take documents out of a corpus, with the questions and rooms whose results have their text, as `rag forget` does.
 
     With the last document goes the corpus. Returns what was done, in sentences. Raises ConfigError for the built-in
-    corpus, DataError if the corpus has none of that path or not all of these documents (nothing was removed), StorageError
-    if the disk cannot be written, and IndexBusy if another process writes the index.
+    corpus, DataError if the corpus has none of that path or not all of these documents (nothing was removed),
+    StorageError if the disk cannot be written, and IndexBusy if another process writes the index.
 
     Args:
         documents: a file or folder that was indexed, which need no longer exist; or documents, or their ids.

@@ -18,7 +18,8 @@ def joined_lines(text: str) -> str:
 
     A hyphen belongs to its word if the document or a dictionary spells the word with it, if a capital or a figure
     follows, or if the joined word is unknown. With a tenth of the words of the built-in documents hyphenated, 71 of
-    4,543 come out wrong; 10 of 247 hyphens are lost.
+    4,543 come out wrong. Word by word, 4,036 of 4,307 English and 3,127 of 3,460 Spanish words are joined, and 237 of
+    247 hyphens kept.
     """
     text = _SOFT.sub("", text)
     if not _CUT.search(text):

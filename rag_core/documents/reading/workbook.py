@@ -116,7 +116,7 @@ class _Merged:
         self._open: list[tuple[Area, str]] = []
 
     def covered(self, number: int, cells: list[str]) -> tuple[dict[int, str], bool]:
-        """What merged cells show in a row's empty cells, by column from 0, once in each row; whether one is wide."""
+        """What merged cells show in a row's empty cells, by column from 0, once a row; whether one of them is wide."""
         self._open = [(area, text) for area, text in self._open if area.bottom >= number]
         wide = False
         while self._waiting and self._waiting[-1].top <= number:

@@ -29,7 +29,10 @@ WRITTEN = "written"  # a digest of what one of those folders was written from
 
 
 def export(judged: Judgements, passages: Iterable[Passage], folder: Path) -> Path:
-    """Write an exam as a BEIR folder with all `passages`, by `text_key`; InputError without answers, or StorageError."""
+    """Write an exam as a BEIR folder with all `passages` of its corpus, under their `text_key`s; returns the folder.
+
+    Raises InputError if nothing is judged to answer, and StorageError if the folder cannot be written.
+    """
     for name, text in _files(judged, passages).items():
         write_atomically(folder / name, text)  # another may be reading it
     return folder
