@@ -287,9 +287,9 @@ def drop_old(folder: Path, also: Collection[Path] = (), grace: float = 0.0) -> N
     """Delete the generations of an index that are no longer needed and that no process reads.
 
     One with a document since removed or changed goes as soon as no process reads it: the text must not stay on disk.
-    Otherwise the one before the current one stays, to recover documents from, and a former current one for `grace` seconds
-    after its successor was written. Those in `also` were never current, for the process with the lock. Does nothing where
-    the folder cannot be written.
+    Otherwise the one before the current one stays, to recover documents from, and a former current one for `grace`
+    seconds after its successor was written. Those in `also` were never current, for the process with the lock. Does
+    nothing where the folder cannot be written.
     """
     current = folder / (current_name(folder) or "")
     documents = _hashes(current)

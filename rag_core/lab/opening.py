@@ -328,7 +328,10 @@ def index(
 
 @dataclass(frozen=True)
 class Indexing:
-    """Brings both indexes of a corpus up to date, as `index`; `sentences` embeds those, for which first questions wait."""
+    """Brings both indexes of a corpus up to date; as `index`.
+
+    `sentences` of passages are embedded too, which otherwise the first questions that find them wait for.
+    """
 
     store: CorpusStore
     engines: Engines
