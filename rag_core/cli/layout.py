@@ -23,8 +23,8 @@ def width() -> int:
 def say(text: str = "", *, hang: int = 2, err: bool = False, **style: Any) -> None:
     """Print one line, wrapped to the terminal's width, with empty lines around it where `text` begins or ends so.
 
-    A line break inside is a space: a foreign title or name cannot make a line that looks like ours. Continuation lines are
-    indented by `hang` more columns; `style` is of `typer.style`.
+    A line break inside is a space: a foreign title or name cannot make a line that looks like ours. Continuation lines
+    are indented by `hang` more columns; `style` is of `typer.style`.
     """
     for line in _INSIDE.sub(" ", visible(text)).expandtabs(4).split("\n"):
         for part in wrapped(line, width(), hang):

@@ -176,9 +176,9 @@ def parse_run_files(pairs: list[str]) -> dict[str, Path]:
 def cleared(question: str, *, redacting: bool, sending: bool, country: str | None = None) -> str:
     """The question as it may be sent to the models of the settings; raises InputError if private data needs a decision.
 
-    Typed and saved questions are checked. Those of a benchmark are not: they come from a prepared file and are sent by the
-    hundred once the cost is confirmed; asking about each would only teach people to add --send-private. The message names
-    kinds only. `country` is that of telephone numbers; RAG_COUNTRY by default.
+    Typed and saved questions are checked. Those of a benchmark are not: they come from a prepared file and are sent by
+    the hundred once the cost is confirmed; asking about each would only teach people to add --send-private. The message
+    names kinds only. `country` is that of telephone numbers; RAG_COUNTRY by default.
     """
     from ..language.questions import check_question
     from ..safety.privacy import find_private, kinds_in_words, redact

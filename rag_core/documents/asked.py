@@ -8,8 +8,8 @@ question    as somebody asks it
 taught      when a person said so in the app, ISO 8601 in UTC; this column and the next are in TAUGHT alone
 by          who, where people sign in
 
-OUTSIDE has questions that no passage answers, without the first column. In BESIDE, which people put beside their documents, `passage` can also be a file's name, for its first section, or
-NAME#HEADING, and `language` can be empty.
+OUTSIDE has questions that no passage answers, without the first column. In BESIDE, which people put beside their
+documents, `passage` can also be a file's name, for its first section, or NAME#HEADING, and `language` can be empty.
 """
 
 import csv
@@ -121,10 +121,10 @@ def drop_asked(folder: Path, gone: Callable[[Asked], bool]) -> None:
 
 
 def placed(asked: Iterable[Asked], passages: Iterable[str]) -> tuple[list[Asked], list[Asked], list[Asked]]:
-    """Questions at the passages as they are now, in their order, by their ids.
+    """The questions with their passages' present ids, those of them to be read again, and those without a passage.
 
-    A passage that moved in its document keeps its questions; one whose text changed keeps them by its position, but
-    somebody should read them again: these come a second time. The third are those without a passage, as they were.
+    A passage that moved in its document keeps its questions. So does one whose text changed, by its position: somebody
+    should read these again.
     """
     ids = list(passages)
     by_content = {content_of(identity): identity for identity in reversed(ids)}

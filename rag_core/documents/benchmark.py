@@ -89,10 +89,9 @@ class Benchmark:
         questions: those judged in the split, in file order.
         qrels: of documents; a grade above 0 is relevant.
         checksum: first 16 hexadecimal digits of the SHA-256 of queries, judgements and corpus, one after the other.
-        judged_by: one sentence on who judged, from the set itself, and one for each thing in it that is not as it
-            should be, with how often.
-        also_documents: ids of questions that are documents of the corpus too, as in ArguAna and Quora; what is found
-            for one leaves that document out, as BEIR's evaluation does, unless it is judged for the question.
+        judged_by: a sentence on who judged, from the set itself, and one on each kind of fault in it, with its count.
+        also_documents: ids of questions that are documents of the corpus too, as in ArguAna and Quora; as in BEIR, a
+            search for one leaves that document out, unless it is judged for the question.
         exam_of: the corpus whose passages are judged, by `text_key`; empty where documents are.
     """
 

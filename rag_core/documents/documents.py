@@ -25,7 +25,7 @@ _BETWEEN = re.compile(r"[^\s,]|\Z")
 def elements(text: str) -> Iterator[tuple[int, str]]:
     """(line number from 1, element) of an array, or of objects one after the other.
 
-    One that is no JSON ends above the next line that begins as its own does, or is the rest: its reader says why.
+    What is no JSON ends above the next line that begins as its own does, or is the rest: its reader says why.
     """
     place = _after(text, 0)
     inside = text.startswith("[", place)
@@ -222,15 +222,11 @@ def beir_documents(folder: Path) -> Iterator[Document]:
     """The documents of a BEIR folder, in file order; raises DataError as `beir_rows`."""
     for _, row in beir_rows(folder / "corpus.jsonl"):
         document = as_seen(_document(row))
-        sample = document.text[:SAMPLE]
-        yield document if document.language else replace(document, language=language_of(sample))
+        yield document if document.language else replace(document, language=language_of(document.text[:SAMPLE]))
 
 
 def json_documents(text: str, path: Path) -> Iterator[Document]:
-    """The documents in rows of JSON, one a line or in an array, and what else is in these.
-
-    Raises DataError as `beir_rows`, after the documents of all other rows.
-    """
+    """Documents from rows of JSON, one a line or in an array; raises DataError as `beir_rows`, after all the others."""
     top = text.lstrip().partition("\n")[0].rstrip()  # "{" alone: not one object a line
     array = path.suffix.lower() == ".json" or top.startswith("[") or top == "{"
     seen: dict[str, int] = {}

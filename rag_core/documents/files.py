@@ -25,10 +25,7 @@ class Found:
 
 
 def list_files(folder: Path, limits: ReadingLimits = READING) -> Found:
-    """The regular files under a folder, without hidden ones; no file and no folder is listed twice.
-
-    A link is followed only to what is inside and was not found otherwise. Raises OSError if the folder cannot be opened.
-    """
+    """Regular files under a folder, each once, without hidden ones and links out; OSError if it cannot be opened."""
     return _Walk(Path(os.path.realpath(folder)), limits).run()
 
 

@@ -37,10 +37,7 @@ class Mark(NamedTuple):
 
 
 def take_marks(text: str, keys: Collection[str]) -> tuple[str, tuple[Mark, ...]]:
-    """A Markdown text without its marks, and the marks.
-
-    A comment that names none of the keys, or is not the first line under a heading, is ordinary text.
-    """
+    """A text without its marks, and the marks: comments right under a heading that name one of the keys."""
     if not keys or "<!--" not in text:
         return text, ()
     kept: list[str] = []
@@ -267,9 +264,9 @@ _FENCED = re.compile(
 def take_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """The fields of a header of any schema, and the body: YAML between lines of "---", or above one of "...", TOML of "+++", a JSON object.
 
-    A header that is no valid YAML, as with a second colon in a title, has the fields of its lines "name: value". What has no
-    fields is text. Raises LimitExceeded if the header exceeds a limit; yaml.YAMLError or ValueError if it is malformed and has
-    the lab's own fields.
+    A header that is no valid YAML, as with a second colon in a title, has the fields of its lines "name: value". What
+    has no fields is text. Raises LimitExceeded if the header exceeds a limit; yaml.YAMLError or ValueError if it is
+    malformed and has the lab's own fields.
     """
     if not (found := _FENCED.match(text)):
         return {}, text
@@ -305,8 +302,7 @@ def _load(header: str) -> Any:
             deep = Message("its front matter nests lists more than {most} deep", most=READING.depth)
             raise LimitExceeded(deep)
         if aliases > READING.aliases:
-            many = Message("its front matter has more than {most} aliases", most=READING.aliases)
-            raise LimitExceeded(many)
+            raise LimitExceeded(Message("its front matter has more than {most} aliases", most=READING.aliases))
     try:
         return yaml.load(header, Loader=loader)
     except yaml.YAMLError:

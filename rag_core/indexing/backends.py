@@ -45,7 +45,7 @@ class VectorBackend(Protocol):
     def open(self, generation: Path, ids: MappedTexts, dimensions: int, resources: ExitStack) -> OpenVectors:
         """Open what `write` kept, until `resources` is closed.
 
-        Raises IndexDamaged if it is damaged or has other passages or dimensions, StorageError if it cannot be opened now.
+        Raises IndexDamaged if it is damaged or has other passages or dimensions, StorageError if it cannot be opened.
         """
 
     def lexical(self, bm25: Bm25Index, vectors: Callable[[], OpenVectors]) -> Lexical:

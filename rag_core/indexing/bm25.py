@@ -122,10 +122,7 @@ class Bm25Index:
         return self._matches([self._columns(row) for row in self._rows(query)])
 
     def best(self, query: Sequence[str], k: int, k1: float = K1, b: float = B) -> tuple[NDArray[np.intp], Scores]:
-        """The places, in order, and scores of the passages that score at least as the k-th best.
-
-        They contain a query term, and can be more than k where others tie with the k-th.
-        """
+        """Places, in order, and scores of passages with a query term that reach the k-th best score; ties are kept."""
         rows = self._rows(query)
         columns = [self._columns(row) for row in rows]
         if SPARSE * sum(map(len, columns)) < self._passages:

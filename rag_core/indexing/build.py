@@ -200,9 +200,9 @@ class CorpusStore(IndexFolder):
     ) -> Report:
         """Update the index from the files that were read; documents from other roots are kept.
 
-        Writes nothing if neither documents nor profile changed. On failure the current index stays in use. `alongside` is
-        called once the index is written, right before it is put in place; or when it stays as it is. Raises IndexBusy,
-        StorageError, or DataError if two documents have one id, or the corpus has one with that id from another folder.
+        Writes nothing if neither documents nor profile changed. On failure the current index stays in use. `alongside`
+        is called right before the new index is put in place, or when the old one stays. Raises IndexBusy, StorageError,
+        or DataError if two documents have one id, or the corpus has one with that id from another folder.
         """
         report, chunking, read = self._change(reading)
         if read is None:  # without the lock, so that a folder that cannot be written serves what it has
@@ -344,8 +344,7 @@ def chunked(documents: Sequence[Document], embedder: Embedder) -> list[Passage]:
 
     reading = SourceFiles("", list(documents))
     sources = [_llama_document(document, reading) for document in documents]
-    nodes = PassageParser(embedder.count).get_nodes_from_documents(sources)
-    return [passage_in(node) for node in nodes]
+    return [passage_in(node) for node in PassageParser(embedder.count).get_nodes_from_documents(sources)]
 
 
 def _llama_document(document: Document, reading: SourceFiles) -> LlamaDocument:

@@ -94,8 +94,7 @@ def open_collection(generation: Path, passages: int) -> ChromaVectorStore:
 def _client(folder: Path) -> Any:
     """Open Chroma, independently of every client opened before.
 
-    Chroma shares the open files of a path, as it is spelled, between clients, even after the folder was
-    replaced. Extra "/" and "/." at the end give each client a spelling of its own.
+    Clients share a path's open files, as it is spelled, even after the folder was replaced: "/" and "/." vary it.
     """
     import chromadb
 

@@ -29,8 +29,8 @@ MOST_OVERLAP = 0.5  # of the size
 class Chunking:
     """How long passages are: part of an index's identity. Raises ConfigError if a value is out of range.
 
-    `size`: the most word pieces of a passage with title and headings; 0 for the language's default (LARGEST). `overlap`:
-    the most that a part of a cut section repeats from the part before it, in whole sentences; 0 for none.
+    `size`: the most word pieces of a passage with title and headings; 0 for the language's default (LARGEST).
+    `overlap`: the most that a part of a cut section repeats from the part before it, in whole sentences; 0 for none.
     """
 
     size: int = 0
@@ -97,8 +97,8 @@ class Atom:
 def cut(text: str, language: str, size: int, count: Count) -> list[str]:
     """A section's text in parts of at most `size` word pieces, as even as can be, cut at paragraphs if they fit.
 
-    What must not be parted makes a part of up to HARD times that size. Beyond it, a list is cut between its items,
-    and each part starts with the lead-in, of a table with the header; other text is cut between sentences, and only then between words.
+    What must not be parted makes a part of up to HARD times that size. Beyond it, a list is cut between its items, and
+    each part repeats the lead-in, or a table's header; other text is cut between sentences, or else between words.
     """
     if len(text) <= LONGEST and count(text) <= size:
         return [text] if text else []

@@ -1,7 +1,5 @@
 """Contexts for passages, from a language model or the offline engine, and the questions that passages answer.
 
-What a model writes is kept passage by passage, and never paid for twice.
-
 Query System with Contextual Retrieval, Contextual Enrichment; Anthropic, "Introducing Contextual Retrieval", 2024.
 """
 
@@ -74,10 +72,7 @@ class Enriched:
 
 @dataclass(frozen=True, slots=True)
 class EnrichmentEstimate:
-    """The expected size and cost of an enrichment: approximate US dollars, None when the price is unknown.
-
-    `known` passages have it already, at no cost; `what` is what the model writes.
-    """
+    """What a model would write, and its approximate US dollars, None if unknown; `known` passages have it already."""
 
     model: str
     calls: int
@@ -307,8 +302,8 @@ def write_questions(
 ) -> WriteReport:
     """Ask a model for the questions of each passage that has none by a model; a changed text has none.
 
-    Kept after each batch, so that a run that was killed goes on where it was. `announce` receives the estimate before the
-    first call, and may raise. Raises as `change_asked`, and Stopped, with the calls made so far.
+    Kept after each batch, so that a run that was killed goes on where it was. `announce` receives the estimate before
+    the first call, and may raise. Raises as `change_asked`, and Stopped, with the calls made so far.
     """
     path = asked_folder(home, corpus) / WRITTEN
     by_id = {one.id: one for one in passages}

@@ -60,8 +60,7 @@ def locked(lock: FileLock, waiting: Callable[[], object] | None) -> AbstractCont
     return lock.acquire(timeout=-1, poll_interval=_POLL, cancel_check=lambda: bool(waiting()))
 
 
-# seconds that a generation stays after its successor came, where machines share an index: the locks of their readers
-# may not reach here, and a run reads one generation from beginning to end
+# seconds that a replaced generation stays where machines share an index: a run's lock on it may not reach here
 GRACE = 3600.0
 
 
@@ -287,10 +286,10 @@ def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None
 def drop_old(folder: Path, also: Collection[Path] = (), grace: float = 0.0) -> None:
     """Delete the generations of an index that are no longer needed and that no process reads.
 
-    One with a document that was since removed or changed goes as soon as no process reads it, so that the text does not
-    stay on disk. Otherwise the one before the current one stays, to recover documents from. One that was current stays for
-    `grace` seconds after its successor was written. Those in `also` were never current, for the process with the lock.
-    Does nothing where the folder cannot be written.
+    One with a document since removed or changed goes as soon as no process reads it: the text must not stay on disk.
+    Otherwise the one before the current one stays, to recover documents from, and a former current one for `grace`
+    seconds after its successor was written. Those in `also` were never current, for the process with the lock. Does
+    nothing where the folder cannot be written.
     """
     current = folder / (current_name(folder) or "")
     documents = _hashes(current)
@@ -316,8 +315,7 @@ def _replaced_within(seconds: float, written: Sequence[Path]) -> set[Path]:
 def _hashes(generation: Path) -> set[tuple[str, str]] | None:
     """Id and hash of every document of a generation; None when they cannot be read."""
     with suppress(IndexDamaged, AttributeError, KeyError, TypeError):
-        documents = Manifest.read(generation).documents
-        return {(name, str(entry["hash"])) for name, entry in documents.items()}
+        return {(name, str(entry["hash"])) for name, entry in Manifest.read(generation).documents.items()}
     return None
 
 

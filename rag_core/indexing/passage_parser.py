@@ -38,18 +38,17 @@ class Section:
 class PassageParser(NodeParser):
     """A LlamaIndex node parser that splits Markdown at its headings: one passage for each section that fits.
 
-    A passage fits if it has, with title and headings, as many word pieces as MiniLM reads of the passage. That is
-    more in Spanish, which costs 1.9 word pieces a word instead of 1.3 but is embedded read in English. Longer
-    sections are cut as `cutting` describes. Short ones are merged with the next.
+    A passage fits if it has, with title and headings, as many word pieces as MiniLM reads of it: more in Spanish, which
+    costs 1.9 a word instead of 1.3 but is embedded read in English. Longer sections are cut as `cutting` describes,
+    short ones merged with the next.
 
-    A model reads the start of a passage that is longer than its window: Spanish that is embedded as it is, a long
-    list that is kept whole, or a long passage in an enriched index, after its context. The text past the window
-    has no part in the vector, but is searched by its words, judged, shown and quoted.
+    A model reads only the start of a passage longer than its window: Spanish embedded as it is, a long list kept whole,
+    or a long passage after its context. The rest has no part in the vector, but is searched by its words, judged, shown
+    and quoted.
 
-    A node's id is document id, position and content hash: stable across runs, but different when its content
-    changes. Documents marked `whole` in their metadata are split only beyond LONGEST_WHOLE.
-
-    `progress` is called with the documents done and their number; it may raise to stop.
+    A node's id is document id, position and content hash: stable across runs until the content changes. Documents
+    marked `whole` in their metadata are split only beyond LONGEST_WHOLE. `progress` is called with the documents done
+    and their number; it may raise to stop.
     """
 
     _chunking: Chunking = PrivateAttr()

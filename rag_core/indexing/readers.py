@@ -67,8 +67,8 @@ def read_path(
     """Read a file, a folder of files, or a BEIR folder; files that cannot be read or have no text are in `failed`.
 
     `progress` is called often; may raise to stop. `trusted` files came with this package, and are read in this process,
-    which is faster. Raises InputError if the path does not exist, cannot be opened, or has no file of a supported type, and
-    DataError if a BEIR folder, or the folder's profile, is malformed.
+    which is faster. Raises InputError if the path does not exist, cannot be opened, or has no file of a supported type,
+    and DataError if a BEIR folder, or the folder's profile, is malformed.
     """
     if str(path) != valid(str(path)):
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")

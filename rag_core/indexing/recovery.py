@@ -51,10 +51,7 @@ def stored_documents(generation: Path) -> dict[str, dict[str, Any]]:
 
 
 def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
-    """The recoverable documents of a damaged index, and the lost ones.
-
-    The newest generation lists them; where its own copies are gone, unchanged ones from an older generation are used.
-    """
+    """The documents of a damaged index, from unchanged copies in older generations if need be, and the lost ones."""
     kept = generations(folder)
     name = current_name(folder) or ""
     newest = None if not kept or (name[4:].isdigit() and name > kept[-1].name) else kept[-1]

@@ -176,10 +176,7 @@ class CorpusIndex:
             return False
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
-        """The k passages with the highest cosine to one (d,) vector.
-
-        LlamaIndex's `ChromaVectorStore.query` would return exp(-distance), of an approximate search.
-        """
+        """The k passages of highest cosine to one (d,) vector; Chroma's query gives exp(-distance), approximately."""
         if not self._ids:
             return []
         # extra hits, so that ties at the cutoff are broken by id and not by index internals
@@ -236,10 +233,7 @@ class CorpusIndex:
         return [Hit(self._at(int(place)), score, "bm25") for place, score in found[:k]]
 
     def differs_from_rank_bm25(self, questions: Sequence[str]) -> list[str]:
-        """The questions whose scores are not those of `rank_bm25.BM25Okapi` on the passages, to the last bit.
-
-        They are compared without their gloss, which adds terms and takes a second to load.
-        """
+        """The questions whose scores, without their gloss, are not `rank_bm25.BM25Okapi`'s to the last bit."""
         from rank_bm25 import BM25Okapi  # for this check alone
 
         passages = [tokens(one.indexed_text, one.language) for one in self.passages.values()]

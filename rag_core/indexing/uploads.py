@@ -1,7 +1,4 @@
-"""The files that were uploaded into a corpus: kept in the state folder, so that they can be indexed again.
-
-Until then they are in temporary folders that do not outlive their process, even when it is killed.
-"""
+"""Files uploaded into a corpus: staged in folders that end with their process, then kept so as to be indexed again."""
 
 import fcntl
 import os

@@ -163,8 +163,7 @@ def drop_kept(home: Path) -> None:
 class VectorCache:
     """Vectors by the SHA-256 of their text as the model reads it, in one SQLite file per embedding model.
 
-    Where the way of reading changes, as with another gloss, only the texts that are now read differently are embedded
-    again. `shipped`, a folder of precomputed vectors, is used first. `before` receives the texts about to be embedded, as
+    `shipped`, a folder of precomputed vectors, is used first. `before` receives the texts about to be embedded, as
     read, request by request, with the probe sentence that a server is sent first; it raises to refuse.
     """
 

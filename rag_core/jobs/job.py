@@ -181,7 +181,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
 
     def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path | None]) -> Job:
-        """Start a job on a thread, or join the one with this key; `task` reports to it, and returns the result's path, if it has one."""
+        """Start a job on a thread, or join the one with this key; `task` reports to it and returns its result."""
         with self._lock:
             before = self._jobs.get(key)
             if before and not before.over and not before.stopping:

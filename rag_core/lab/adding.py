@@ -34,14 +34,10 @@ from .opening import LONGEST_NAME, Indexing, check_corpus_name, corpus_store
 
 
 def remove_file(corpus: str, root: str, file: str, settings: Settings, engines: Engines) -> list[str]:
-    """Remove the documents of one file from every index, and the file if it was uploaded.
+    """Remove one file's documents from every index, and the file if it was uploaded; returns notes for the user.
 
-    With the last file goes the corpus. Returns notes for the user.
-
-    Raises:
-        ConfigError: it is the built-in corpus.
-        DataError: the corpus has no such file.
-        IndexBusy, StorageError: another process writes the index, or the disk cannot be written.
+    With the last file goes the corpus. Raises ConfigError for the built-in corpus, DataError if the corpus has no such
+    file, IndexBusy, or StorageError if the disk cannot be written.
     """
     check_own_corpus(corpus)
     with UploadFolder(settings.home, corpus).changing():
@@ -102,10 +98,7 @@ def check_own_corpus(corpus: str) -> None:
 
 
 def own_corpus(typed: str) -> tuple[str, str]:
-    """The corpus that a typed name means, and the name as typed if that differs from the corpus's.
-
-    Raises ConfigError if it is empty, too long, or that of the built-in documents.
-    """
+    """The corpus a typed name means, and the name if it differs; ConfigError if empty, too long or the built-in's."""
     title = as_typed(typed)
     if not title or len(title) > LONGEST_NAME:
         check_corpus_name(title)
@@ -132,17 +125,14 @@ def add_files(
 ) -> Added:
     """Store uploaded files in the state folder and index them, with those stored before.
 
-    A file that is refused or has nothing to read is not stored, and an earlier one of its name stays. Files are
-    stored when their index is put in place: whatever fails before, both are as they were.
+    A file that is refused or has nothing to read is not stored, and an earlier one of its name stays. Files are stored
+    when their index is put in place: whatever fails before, both are as they were. Raises as `index`, and ConfigError
+    for the corpus's name or the number of files.
 
     Args:
         subject: what the corpus is about; empty to leave it as it is.
         title: the name to show for the corpus; empty if it is its own.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a paid model writes.
-
-    Raises:
-        ConfigError: the corpus's name, or the number of files.
-        RagError: as for `index`.
     """
     check_own_corpus(corpus)
     if not 0 < len(uploads) <= MAX_UPLOADS:
@@ -219,15 +209,10 @@ def reindex(
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
-    """Cut a corpus anew, and add or remove the contexts of its passages.
+    """Cut a corpus anew, and add or remove the contexts of its passages; `consent` and `announce` as for `add_files`.
 
-    Args:
-        enrich: whether it has an enriched index; the built-in corpus always has one.
-        consent: as for `open_lab`; `announce` likewise, for the contexts that a paid model writes.
-
-    Raises:
-        ConfigError: the corpus's name, or contexts to be taken from the built-in corpus.
-        RagError: as for `index`. The index is as it was.
+    With `enrich` it has an enriched index, as the built-in corpus always has. Raises ConfigError for the corpus's name,
+    or to take contexts from the built-in one; otherwise as `index`. On an error the index stays as it was.
     """
     check_corpus_name(corpus)
     if corpus == BUILTIN and not enrich:

@@ -79,12 +79,8 @@ def kept_questions(settings: Settings, corpus: str) -> list[Asked]:
 def teach(settings: Settings, corpus: str, passage: str, question: str, *, by: str = "", country: str = "") -> None:
     """Keep a question as asked of a passage; it leaves another passage that it was taught of.
 
-    Args:
-        country: ISO 3166 code, for private data.
-
-    Raises:
-        InputError: the question cannot be asked or has private data, or the corpus has been taught MOST_TAUGHT.
-        RagError: as for `change_asked`.
+    `country`, by its ISO 3166 code, is for private data. Raises as `change_asked`, and InputError if the question
+    cannot be asked or has private data, or the corpus has been taught MOST_TAUGHT.
     """
     text = check_question(question)
     if privacy.find_private(text, country):
@@ -107,10 +103,7 @@ def teach(settings: Settings, corpus: str, passage: str, question: str, *, by: s
 
 
 def keep_own(settings: Settings, store: CorpusStore, reading: SourceFiles, removed: Collection[str]) -> list[str]:
-    """Keep the questions that came with documents, in place of earlier and removed documents' ones.
-
-    Returns notes; raises RagError as `change_asked` does.
-    """
+    """Keep the questions in documents, in place of those of earlier ones; returns notes, raises as `change_asked`."""
     path = asked_folder(settings.home, store.corpus) / OWN
     unread = any(name.endswith(BESIDE) for name, _ in reading.failed)
     if unread or not (reading.asked or path.exists()):

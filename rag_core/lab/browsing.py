@@ -58,10 +58,7 @@ def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
 
 
 def search_passages(lab: Lab, words: str) -> PassageSearch:
-    """Every passage of a lab's corpus that has any of these words, by BM25 with its defaults; calls no model.
-
-    Raises RagError if the index is lost or damaged.
-    """
+    """Every passage with any of these words, by BM25 with its defaults; RagError if the index is lost or damaged."""
     index = lab.index
     hits = index.lexical(words, len(index.passages), K1, B)
     read = index.reading(words)
@@ -69,10 +66,7 @@ def search_passages(lab: Lab, words: str) -> PassageSearch:
 
 
 def passages_by_document(lab: Lab) -> Mapping[str, tuple[Passage, ...]]:
-    """Document id -> its passages in reading order, with contexts where the corpus has an enriched index.
-
-    Raises RagError if the index is lost or damaged.
-    """
+    """Document id -> passages in reading order, with contexts if indexed; RagError if the index is lost or damaged."""
     enriched = lab.enriched
     contexts = enriched.passages if enriched else {}
     found: dict[str, list[Passage]] = {}
@@ -156,10 +150,7 @@ def principal_plane(vectors: Vectors) -> tuple[Plane, Plane, tuple[float, float]
 
 
 def vector_map(lab: Lab, queries: Sequence[Query] = ()) -> VectorMap:
-    """The passages of a corpus, and queries embedded as the dense search embeds them, in one plane.
-
-    Queries that a provider would bill are left out. Raises IndexDamaged if the vectors cannot be read.
-    """
+    """A corpus's passages, and queries embedded as for search unless billed, in a plane; IndexDamaged if unreadable."""
     index, embedder = lab.index, lab.engines.embedder
     ids = sorted(index.passages)
     vectors = index.vectors(ids)

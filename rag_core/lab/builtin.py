@@ -19,10 +19,7 @@ LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 
 
 def check(data: Path, embedder: Embedder) -> tuple[dict[str, Any], list[str]]:
-    """Count documents and questions, and name each section changed or gone since its questions were written.
-
-    Raises DataError if a document or a file of questions is malformed.
-    """
+    """Count documents and questions; name sections changed or gone since their questions. DataError if malformed."""
     documents = read_collection(data / "corpus")
     passages = [passage.id for passage in chunked(documents, embedder)]
     asked, changed, lost = placed(read_asked(data / "asked"), passages)
@@ -50,10 +47,7 @@ def outdated(changed: Iterable[Asked], lost: Iterable[Asked]) -> list[str]:
 
 
 def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
-    """Write BEIR folders (en, es and all, by document and by passage) and our notice; returns the folders.
-
-    Raises StorageError if one cannot be written.
-    """
+    """Write and return BEIR folders (en, es, all; by document, by passage), with our notice; raises StorageError."""
     documents = read_collection(data / "corpus")
     rows = {
         "documents": [{"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents],

@@ -138,15 +138,10 @@ class Engines:
         return replace(self, thresholds={key: replace(one, known=None) for key, one in self.thresholds.items()})
 
     def enricher(self, subject: str) -> OfflineEnricher:
-        """What writes contexts for a corpus about this subject without a language model."""
         return OfflineEnricher(self.about(subject).thesaurus)
 
     def choosing(self, models: ModelChoice) -> Engines:
-        """The same with the models that a column chose.
-
-        Raises SettingsError without a provider or for an unset reranker; MissingResource if it cannot be
-        loaded.
-        """
+        """The same with a column's models; SettingsError if one is not set up, MissingResource if it does not load."""
         if not models:
             return self
         loader = self.models or PaidModels(read_settings(llm="offline"), self.prices)

@@ -130,15 +130,13 @@ class Lab:
     ) -> Iterator[Event]:
         """Events of strategies running on a question at the same time.
 
+        Raises InputError if the question cannot be asked, ConfigError for a wrong strategy, control or value.
+
         Args:
             columns: names, (name, values), `Strategy` or `Setup` values; see `set_up` for models and corpora.
             reuse: earlier traces of this question; unchanged stages are not run again.
             stop: set it to stop the run.
             country: ISO 3166 code of the country whose guidance leads; RAG_COUNTRY by default, empty for none.
-
-        Raises:
-            InputError: the question cannot be asked.
-            ConfigError: a strategy, control or value is wrong.
         """
         asked, setups = check_question(question), set_up_all(columns)
         each = [self._services_or_error(one, country) for one in setups]
@@ -343,9 +341,7 @@ class Lab:
     ) -> list[Trace]:
         """Several strategies on one question at the same time; for `columns` and `country` see `stream`.
 
-        Raises:
-            RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each
-                its own.
+        Raises the RagError of the first column that failed, with the calls of all; `stream` gives each its own.
 
         Example:
             lab.compare("When is anti-D given?", ["bm25", ("hyde", {"model": "gpt-4o-mini"}), ("hyde", {"corpus": "ward"})])
@@ -435,8 +431,8 @@ class Lab:
         """A strategy without its answer as a LlamaIndex retriever; raises ConfigError as `stream` does.
 
         Args:
-            by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator` compares
-                with judged documents.
+            by: "document" for nodes under the ids of documents, each once, as LlamaIndex's `RetrieverEvaluator`
+                compares with judged documents.
             labels: whether nodes have relevance labels, which take longer than a search.
             where: as for `among`.
         """
@@ -456,14 +452,11 @@ class Lab:
         callback_manager: CallbackManager | None = None,
         **controls: object,
     ) -> BaseQueryEngine:
-        """A strategy as a LlamaIndex query engine.
+        """A strategy as a LlamaIndex query engine; raises ConfigError as `stream` and `llamaindex.query_engine` do.
 
         Args:
             response_synthesizer: writes the answer in place of the strategy's own answer stage.
             node_postprocessors: run on the passages before the answer.
-
-        Raises:
-            ConfigError: the strategy, a control or a value is wrong; see also `llamaindex.query_engine`.
         """
         from ..llamaindex import query_engine
 
@@ -479,9 +472,8 @@ class Lab:
     def vector_store(self, *, enriched: bool = False) -> ChromaVectorStore:
         """The passages and their vectors as a LlamaIndex vector store, to be read; see `docs/llamaindex.md`.
 
-        Raises:
-            MissingResource: RAG_VECTORS keeps them elsewhere, or there are none with contexts.
-            IndexDamaged, StorageError: the collection cannot be used; questions are answered without it.
+        Raises MissingResource if RAG_VECTORS keeps them elsewhere, or there are none with contexts; IndexDamaged or
+        StorageError if the collection cannot be used. Questions are answered without it.
         """
         index = Context(self.services()).index_for(enriched=enriched)
         return cast(CorpusIndex, index).vector_store()

@@ -94,8 +94,8 @@ def open_lab(
 ) -> Lab:
     """Open a corpus: load the models, and build, renew or repair the index where needed.
 
-    The built-in corpus is brought up to date with its documents; any other corpus must have been
-    indexed before, or is brought up to date with the files in `documents`.
+    The built-in corpus is brought up to date with its documents; any other corpus must have been indexed before, or is
+    brought up to date with the files in `documents`. A RagError says what is missing, and the command that mends it.
 
     Args:
         embed_model: a LlamaIndex model in place of the settings'; the corpus must have been indexed with it.
@@ -105,9 +105,6 @@ def open_lab(
         vectors_later: open and check the vector stores when first searched; damage found then is not repaired
             until the corpus is opened again without this. For questions that search words only.
         wait: while another process writes the index, wait until it has, in place of an error or an older index.
-
-    Raises:
-        RagError: what is missing, and the command that mends it.
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
@@ -253,8 +250,7 @@ def _rebuild(store: CorpusStore, damage: IndexDamaged | None, progress: Progress
     except IndexDamaged as lost:
         if damage is None:
             raise
-        both = Message.joined([damage.message, lost.message], " ")
-        raise IndexDamaged(both, lost.next_step) from damage
+        raise IndexDamaged(Message.joined([damage.message, lost.message], " "), lost.next_step) from damage
 
 
 def index(
@@ -275,18 +271,19 @@ def index(
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
-    """Index documents into a corpus, so that it holds these: what was indexed from the same path and is missing now is removed.
+    """Index documents into a corpus, so that it holds these: others indexed from the same path are removed.
+
+    Raises RagError if the path cannot be used, the index is busy, or the disk is full; nothing is lost.
 
     Args:
         documents: a file, a folder or a BEIR folder; or documents that the program holds, which count as one path.
-        enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
-            by the offline engine; that of the built-in corpus is always the latter. The provider's model also writes
-            the questions that each passage answers.
+        enrich: also index the corpus's passages with contexts, written by the provider's model for it, or by the
+            offline engine, as always for the built-in corpus. The provider's model also writes the questions that each
+            passage answers.
         context_prompt: the message that asks the provider's model for a context, with {passage}, and {title} and
             {document} if it needs them; empty for the standard one, by default the one it was last indexed with.
             Another one writes every context again.
-        subject: what the corpus is about, as a phrase; by default from the folder's profile.toml, or the one
-            it had before.
+        subject: what the corpus is about, as a phrase; by default from the folder's profile.toml, or the one it had.
         languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
         chunk_size: the most word pieces of a passage, 0 for the default; by default as it is.
         overlap: the most word pieces that a passage repeats from the one before it; by default as it is.
@@ -297,9 +294,6 @@ def index(
             MissingResource, until the documents are indexed again without it.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a provider's model writes, when the
             passages are indexed already.
-
-    Raises:
-        RagError: the path cannot be used, the index is busy, or the disk is full; nothing is lost.
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
@@ -380,8 +374,7 @@ class Indexing:
                 report.enriched, note = _follow(store, index, offline, self.progress)
                 report.notes += [note] if note else []
         if (written := report.enriched) and written.without_context:
-            what = Message("no context and stay plain")
-            report.failed.append(("contexts", _missing(what, written)))
+            report.failed.append(("contexts", _missing(Message("no context and stay plain"), written)))
 
     def ask_for_questions(self, report: Report) -> None:
         """Have the provider's model write the questions of one's own passages; adds to the report."""

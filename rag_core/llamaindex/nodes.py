@@ -289,10 +289,7 @@ class EmbedBy(TransformStage):
 
 
 def with_embedding_strings(strategy: Strategy, bundle: QueryBundle) -> Strategy:
-    """The strategy for a bundle: with its own embedding strings, where it has some.
-
-    They serve wherever the strategy embeds the question; one that writes its own queries searches with those.
-    """
+    """The strategy with a bundle's embedding strings, if it has some, wherever it embeds the question itself."""
     texts = tuple(text for text in bundle.embedding_strs if text.strip())
     if not texts or texts == (bundle.query_str,):
         return strategy

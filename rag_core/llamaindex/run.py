@@ -36,8 +36,8 @@ class EventSource(Protocol):
 class StrategyRun:
     """One question through one strategy: first its passages, then its answer piece by piece.
 
-    `stop` is set when the caller stops reading; `manager` receives events of the model calls. `nodes` are labelled, and the
-    response's `metadata` complete, once the answer is.
+    `stop` is set when the caller stops reading; `manager` receives events of the model calls. `nodes` are labelled, and
+    the response's `metadata` complete, once the answer is.
     """
 
     def __init__(

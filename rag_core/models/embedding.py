@@ -62,11 +62,10 @@ class EmbeddingModel(Protocol):
 
 
 class LlamaEmbedder:
-    """An embedding model of LlamaIndex, or with the same methods, as the context's Embedder; `key`: its weights and gloss.
+    """A LlamaIndex embedding model, or an object with its methods, as the context's Embedder; `key`: weights and gloss.
 
     Args:
         weights: name and version of the model alone.
-        count: counts the tokens of a text, as it is.
         tracker: tracks the requests of its HTTP client; None when there is no client to track.
         gloss: reads Spanish in English for a model that knows English only; None when the model reads it itself.
     """
@@ -108,9 +107,9 @@ class LlamaEmbedder:
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts as read, and a call for each request; (0, 0) for no texts.
 
-        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens are counted by
-        the provider if it reports them, otherwise here, also for requests without a response, or with part of one. Raises
-        ProviderError, or LimitReached if a budget does not allow a request; both carry the calls made so far.
+        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens are counted
+        by the provider if it reports them, otherwise here, also for requests without a response, or with part of one.
+        Raises ProviderError, or LimitReached if a budget does not allow a request; both carry the calls made so far.
         """
         if not texts:
             return np.zeros((0, 0), np.float32), ()

@@ -50,9 +50,8 @@ class LlamaLlm:
     """A LlamaIndex model as the context's Llm.
 
     Args:
-        openai: whether it uses OpenAI's protocol, which reports usage and a finish reason, so that
-            incomplete replies can be detected.
-        tracker: tracks the requests of its HTTP client, which counts them for the payer; None when there is no such client.
+        openai: whether it uses OpenAI's protocol, which tells usage and why a reply ended, and so which are incomplete.
+        tracker: tracks its HTTP client's requests, counted for the payer; None when there is no such client.
         keep_settings: whether to keep a custom model's temperature and request no format.
         configuration: hash of settings that prompts do not state.
 
@@ -95,13 +94,11 @@ class LlamaLlm:
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply in pieces, then a call for each request that the provider did not refuse.
 
-        The model's reasoning is no part of the reply: a `Restart` takes its place once all so far turns out to be that.
-        The last call has the provider's usage, and whether the reply is complete (`ModelCall.finish`); the tokenizer counts
-        requests without usage: retried, incomplete or stopped. Stopping closes the connection at once. A reply longer than
-        `reply.MAX_REPLY` is not read to its end.
-
-        Raises ProviderError, after the calls, if the provider failed or the reply is nothing but reasoning; LimitReached if
-        a budget does not allow a request.
+        A `Restart` takes the reply's place once all so far turns out to be the model's reasoning. The last call has the
+        provider's usage, and whether the reply is complete (`ModelCall.finish`); the tokenizer counts requests without
+        usage: retried, incomplete or stopped. Stopping closes the connection at once. A reply longer than
+        `reply.MAX_REPLY` is not read to its end. Raises ProviderError, after the calls, if the provider failed or the
+        reply is nothing but reasoning; LimitReached if a budget does not allow a request.
         """
         if not self._counts_requests:
             payer.get().start_call()

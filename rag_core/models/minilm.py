@@ -43,12 +43,10 @@ BATCH_PIECES = 1024  # word pieces per run of the network, with padding; more ar
 class MiniLM:
     """all-MiniLM-L6-v2 in 32-bit floats. Thread-safe.
 
-    Vectors are those of sentence-transformers to 1e-6: word pieces, six layers of BERT, the mean of the last
-    layer's vectors, scaled to length 1 (Reimers and Gurevych, "Sentence-BERT", EMNLP 2019).
-
-    The methods `get_...` are named as in LlamaIndex's BaseEmbedding, whose import takes longer than this model.
-
-    `word_table`: (vocabulary, 384) input vectors of the word pieces, read from the disk when used.
+    Vectors are those of sentence-transformers to 1e-6: word pieces, six layers of BERT, the mean of the last layer's
+    vectors, scaled to length 1 (Reimers and Gurevych, "Sentence-BERT", EMNLP 2019). The methods `get_...` are named as
+    in LlamaIndex's BaseEmbedding, whose import takes longer than this model. `word_table`: (vocabulary, 384) input
+    vectors of the word pieces, read from the disk when used.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -16,9 +16,7 @@ SAME = 0.999  # cosine of the probe's vectors from one model, which differ by ro
 
 
 class ProbedEmbedder(EmbedderOver):
-    """A server's embedding model, which is asked for the vector of one sentence before it is first used.
-
-    A name on a server does not say which model answers.
+    """A server's embedding model, asked first for one sentence's vector: its name does not say which model answers.
 
     Args:
         expected: the sentence's vector from the model that made the index; empty if it was never asked for.

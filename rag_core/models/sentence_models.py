@@ -34,8 +34,7 @@ class SentenceModel:
     def __init__(self, model: BaseEmbedding) -> None:
         self._model = model
         self._embedding = threading.Lock()
-        # HuggingFaceEmbedding has no public access to its tokenizer. A copy, because the original must not be
-        # used from another thread while it embeds.
+        # there is no public access; a copy, because another thread must not use the original while it embeds
         self._tokenizer = copy.deepcopy(model._model.tokenizer)  # type: ignore[attr-defined]
         self._counting = threading.Lock()
 
@@ -112,10 +111,9 @@ BATCH = 16  # pairs per forward pass
 class CrossEncoderReranker:
     """A sentence-transformers CrossEncoder as the context's Reranker. Thread-safe.
 
-    Each query is paired with the indexed text of the passage (title, headings, text), truncated by the
-    tokenizer. Scores are raw logits, without the sigmoid of some models: the order is the same, and confident
-    scores do not tie at 1.0. They are comparable within one query only, and thresholds fitted on one model's
-    logits do not apply to another's.
+    Each query is paired with the indexed text of the passage (title, headings, text), truncated by the tokenizer.
+    Scores are raw logits, without the sigmoid of some models: the order is the same, and confident scores do not tie
+    at 1.0. They compare within one query only, and thresholds fitted on one model's logits do not apply to another's.
 
     RAG-MSR (README, Step 2) uses cross-encoder/ms-marco-MiniLM-L-6-v2,
     Query System with Contextual Retrieval (Reranking) mixedbread-ai/mxbai-rerank-large-v1.

@@ -26,10 +26,7 @@ class _InFront:
 
 
 class CachedIndex(_InFront):
-    """An index that caches its searches, for one question; not thread-safe.
-
-    Each runs once, for the `depth` hits that any setting can need: a shallow one is its beginning, a deeper one not cached.
-    """
+    """Caches one question's searches, each run once for `depth` hits; deeper ones are not cached. Not thread-safe."""
 
     def __init__(self, index: Index, depth: int) -> None:
         super().__init__(index)

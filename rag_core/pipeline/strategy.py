@@ -103,9 +103,9 @@ class Strategy:
     ) -> Trace:
         """Run every stage.
 
-        Strategies given the same `run.shared` run equal prefixes once; those that did not run a stage themselves get its step
-        marked `reused`. Each has the limits of `services` to itself. Raises StageError once the stages before the failed one
-        were passed to `on_finish`, and Stopped; both carry the calls that were sent.
+        Strategies given the same `run.shared` run equal prefixes once; those that did not run a stage themselves get
+        its step marked `reused`. Each has the limits of `services` to itself. Raises StageError once the stages before
+        the failed one were passed to `on_finish`, and Stopped; both carry the calls that were sent.
         """
         run = (run or Run()).with_new_budget()
         triage = Context(services, run).urgency(question)

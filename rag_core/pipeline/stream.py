@@ -99,8 +99,8 @@ def stream(
     whatever services; nothing else is shared between different ones. Closing the iterator stops the run; so does
     setting `stop`, and then every column still has an outcome.
 
-    `services` are of all strategies, or of each in order; an error in the place of one is its outcome. A strategy ignores
-    traces in `reuse` of another question or engine (`Services.engine`).
+    `services` are of all strategies, or of each in order; an error in the place of one is its outcome. A strategy
+    ignores traces in `reuse` of another question or engine (`Services.engine`).
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     shared = Once()

@@ -74,9 +74,9 @@ class Once:
 class Limits:
     """The most that one run may use.
 
-    `calls` are of language models; `cost_usd`, US dollars, of these and embeddings together. None: no limit. Only `calls`
-    limits calls of unknown price. Those in progress when a limit is reached still finish, so a stage that makes several
-    at once can exceed it.
+    `calls` are of language models; `cost_usd`, US dollars, of these and embeddings together. None: no limit. Only
+    `calls` limits calls of unknown price. Those in progress when a limit is reached still finish, so a stage that makes
+    several at once can exceed it.
     """
 
     calls: int | None = None

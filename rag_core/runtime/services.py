@@ -186,14 +186,13 @@ class Services:
         reranker: None when no strategy that runs needs one.
         evidence: decides whether an answer is written; None to write one from any passages.
         triage: reads how urgent a question is, never fails and sends nothing; None where every question is routine.
-        reader: reads questions for retrieval and the offline engine; None to read them as typed. A language model
-            always gets the question as typed.
+        reader: reads questions for retrieval and the offline engine; None to read them as typed, as language models do.
         thesaurus: lets a rewrite call a medicine by another of its names; None to compare the words alone.
         enriched: the same passages indexed with their contexts; None when the corpus has no such index.
         asked: the questions that its passages are known to answer; None when there are none.
         profile: the corpus's subject, audience and languages; prompts mention them.
-        engine: everything above that can change a result, by name (`Engines.identity`), the chosen country and the filter.
-            Traces carry it, and no result is reused where it differs.
+        engine: all of the above that can change a result, by name (`Engines.identity`), the chosen country and the
+            filter. Traces carry it, and no result is reused where it differs.
         models: those of `llms` that were chosen in place of the settings', for the trace.
         limits: what each run may use, shared calls included.
         workers: threads for the calls of one stage; 1 makes them one after the other.

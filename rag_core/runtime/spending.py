@@ -76,8 +76,7 @@ class Spending:
         return dollars + self._dearest(*unpriced)
 
     def _dearest(self, sent: int, received: int) -> float:
-        prices = self._prices.writers.values()
-        return max((price.cost_usd(sent, received) for price in prices), default=0.0)
+        return max((price.cost_usd(sent, received) for price in self._prices.writers.values()), default=0.0)
 
     def _used(self, visitor: str) -> tuple[_Used, _Used]:
         if self._day != self._today():

@@ -33,15 +33,12 @@ def remove(
 ) -> list[str]:
     """Take documents out of a corpus, with the questions and rooms whose results have their text, as `rag forget` does.
 
-    With the last document goes the corpus. Returns what was done, in sentences.
+    With the last document goes the corpus. Returns what was done, in sentences. Raises ConfigError for the built-in
+    corpus, DataError if the corpus has none of that path or not all of these documents (nothing was removed),
+    StorageError if the disk cannot be written, and IndexBusy if another process writes the index.
 
     Args:
         documents: a file or folder that was indexed, which need no longer exist; or documents, or their ids.
-
-    Raises:
-        ConfigError: it is the built-in corpus.
-        DataError: the corpus has none of that path, or not all of these documents; nothing was removed.
-        StorageError: the disk cannot be written; IndexBusy, if another process writes the index.
     """
     settings = settings or read_settings()
     check_own_corpus(corpus)
@@ -51,8 +48,7 @@ def remove(
         ids = [name for one in indexed if one.corpus == corpus for name in one.documents]
     else:
         ids = [_id(one) for one in documents]
-    found = indexing.find_documents(settings.home, corpus, ids)
-    return [*Removal.of([found], settings).carry_out(progress)]
+    return [*Removal.of([indexing.find_documents(settings.home, corpus, ids)], settings).carry_out(progress)]
 
 
 def _id(given: str | Document | LlamaDocument) -> str:

@@ -156,7 +156,6 @@ class _Column:
 
     @property
     def told(self) -> Told | None:
-        """What its answer says, to be compared with the others."""
         trace, answer = self.trace, self.trace.answer
         if answer is None:
             return None

@@ -45,8 +45,8 @@ class Replayed:
 def replay(saved: Sequence[Saved], lab: Lab, *, own_corpora: bool = True) -> list[Replayed]:
     """Run saved traces again, all at the same time; a run that fails counts as a difference.
 
-    The first runs on the lab's corpus, as do those that searched the same one; with `own_corpora` the others run on theirs.
-    Raises DataError if a strategy or control no longer exists, RagError if this lab cannot take the question.
+    The first runs on the lab's corpus, as do those that searched the same one; with `own_corpora` the others run on
+    theirs. Raises DataError if a strategy or control no longer exists, RagError if this lab cannot take the question.
     """
     try:
         columns = [

@@ -1,7 +1,6 @@
-"""The documents in a file, by its suffix.
+"""The documents in a file, by its suffix; a document's language is empty where the file does not give it.
 
-Runs in the reading process, and for the built-in documents in any: it imports no more than a format needs. The
-language of a document is empty where the file does not give it.
+Runs in the reading process, and for the built-in documents in any: it imports no more than a format needs.
 """
 
 import codecs
@@ -113,8 +112,7 @@ def _markdown(file: File) -> Iterator[Document]:
     title = fields.pop("title") if isinstance(fields.get("title"), str) else heading
     said = {name: ", ".join(value for one, value in own if one == str(name)) for name in fields}
     rest = (f"{name}: {value}" if value else str(name) for name, value in said.items())
-    document = file.document(title, text, reported([*hidden, *rest]))
-    yield replace(document, questions=questions, metadata=own)
+    yield replace(file.document(title, text, reported([*hidden, *rest])), questions=questions, metadata=own)
 
 
 def _archive(file: File) -> io.BytesIO:

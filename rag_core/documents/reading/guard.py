@@ -49,9 +49,9 @@ class _Ended(Exception):
 class GuardedReader:
     """One process that reads files one after the other; a context manager, whose end ends the process.
 
-    It starts with the first file, and again after a file that it did not survive. A plain subprocess, because
-    those of multiprocessing import the caller's main module, or fork a process that has threads. `waiting` is called
-    often while a file is read, and may raise to stop.
+    It starts with the first file, and again after a file that it did not survive. A plain subprocess: those of
+    multiprocessing import the caller's main module, or fork a process that has threads. `waiting` is called often
+    while a file is read, and may raise to stop.
     """
 
     def __init__(self, limits: ReadingLimits = READING, waiting: Callable[[], None] = lambda: None) -> None:

@@ -66,10 +66,7 @@ def find_next(names: Cells, known: Sequence[Cells], block: Sequence[Cells]) -> H
 
 
 def find_gap(rows: Sequence[Cells]) -> int:
-    """The empty column between two tables side by side, from 0; 0 if they may be one.
-
-    They are two if both have a title or a column of the same name, or one is longer than the other.
-    """
+    """The empty column between two tables side by side, from 0; 0 if they may be one table."""
     for gap in range(2, max(map(len, rows), default=0) - 2):
         sides = [(row[:gap], row[gap + 1 :]) for row in rows if any(row)]
         widths = [max(map(_filled, side)) for side in zip(*sides, strict=True)]
@@ -87,10 +84,7 @@ def find_gap(rows: Sequence[Cells]) -> int:
 
 
 def find_card(rows: Sequence[Cells]) -> list[str]:
-    """The lines "name: value" of a table that has these in two columns; empty if it has another form.
-
-    Names end with a colon, or values are of three kinds, such as dates, times and telephone numbers.
-    """
+    """The lines "name: value" of a table that has these in two columns; empty if it has another form."""
     places = sorted({place for row in rows for place, cell in enumerate(row) if cell})
     if len(places) != 2:
         return []

@@ -279,8 +279,8 @@ def _parted(operations: Sequence[_Operation]) -> Iterator[_Operation]:
 def take_running(pages: Sequence[list[Line]]) -> list[str]:
     """Take running headers and footers off pages; they are returned.
 
-    They stand outermost, apart from the text and no larger, on three pages, or two of up to four, at one height with one
-    wording, but for a number that counts with the pages. With one, two are enough: a chapter may be short.
+    They stand outermost, apart from the text and no larger, on three pages, or two of up to four, at one height with
+    one wording, but for a number that counts with the pages. With one, two are enough: a chapter may be short.
     """
     most, fewest = _body_size(pages) * 1.1, 2 if len(pages) <= 4 else 3
     counts, edges = Counter[tuple[int, str]](), list[tuple[list[Line], int, list[Line]]]()

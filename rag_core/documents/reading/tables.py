@@ -92,8 +92,7 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
             key = _distinct(document.id or str(number), taken)
             yield replace(document, id=f"{name}#{key}", hidden=reported(row.reports))
         if number == before and above:
-            lines = [*above, _line(names)]
-            yield Document(f"{name}#{_distinct('above', taken)}", stem, "", "\n".join(lines))
+            yield Document(f"{name}#{_distinct('above', taken)}", stem, "", "\n".join([*above, _line(names)]))
         elif number == before and names:
             yield f"{_NO_ROWS}: {_line(names)}"
 

@@ -1,7 +1,7 @@
 """The sheets of an Excel workbook as tables, with reports of what is in them and not read.
 
-openpyxl reads the cells one row at a time, which takes half the time that all of its model does, and knows no merged or
-hidden ones then: these are read from the sheet's own XML (ECMA-376 part 1, 18.3).
+openpyxl reads the cells row by row in half the time of its full model, but then knows no merged or hidden ones:
+these are read from the sheet's own XML (ECMA-376 part 1, 18.3).
 """
 
 import io
@@ -116,10 +116,7 @@ class _Merged:
         self._open: list[tuple[Area, str]] = []
 
     def covered(self, number: int, cells: list[str]) -> tuple[dict[int, str], bool]:
-        """What merged cells show in the empty cells of a row, by column from 0; and whether one of it is wide.
-
-        A value is repeated for each row that it covers, not for each column.
-        """
+        """What merged cells show in a row's empty cells, by column from 0, once a row; whether one of them is wide."""
         self._open = [(area, text) for area, text in self._open if area.bottom >= number]
         wide = False
         while self._waiting and self._waiting[-1].top <= number:

@@ -1,7 +1,7 @@
 """The process that reads files: one request a line on stdin, one reply each on stdout, as JSON.
 
-A reply is its length in eight bytes, then {"documents": [...], "reason": why the file failed as `parts_of` writes it, or "", "broken":
-whether this process should be replaced}.
+A reply is its length in eight bytes, then {"documents": [...], "reason": why the file failed as `parts_of` writes it,
+or "", "broken": whether this process should be replaced}.
 """
 
 import json

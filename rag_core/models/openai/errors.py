@@ -33,10 +33,7 @@ MIN_KEY_LENGTH = 8  # characters
 def to_provider_error(
     error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER, named_by: str = ""
 ) -> RagError:
-    """A ProviderError for a failure, with the next step; or the LimitReached of a request not sent.
-
-    The key is taken out of the server's message; `named_by` has the settings that name the model, if any do.
-    """
+    """A ProviderError with the next step, or a LimitReached, without the key; `named_by`: settings naming the model."""
     import httpx
     import openai
 
@@ -70,8 +67,7 @@ def to_provider_error(
             suspects = ", ".join([server.url_setting, *_between(error)])
             step = Message("Check {setting} and the network.", setting=suspects)
         case openai.APIStatusError() if error.response.has_redirect_location:
-            address = error.response.headers["location"]
-            what = Message("the server has moved to {address}", address=address)
+            what = Message("the server has moved to {address}", address=error.response.headers["location"])
             step = check(server.url_setting)
         case openai.APIStatusError(status_code=400 | 413 | 422):
             what = Message("the request was refused ({reason})", reason=told(error.body) or error.message)

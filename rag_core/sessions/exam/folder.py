@@ -48,10 +48,7 @@ def as_zip(judged: Judgements, passages: Iterable[Passage]) -> bytes:
 
 
 def for_measuring(exams: Exams, exam: Exam, passages: Mapping[str, Passage], home: Path) -> Path:
-    """Export an exam into the state folder, to be measured here; returns its folder. Raises as `export`.
-
-    Nothing is written if it is there as it would be. Drops what was written of exams that are no longer there.
-    """
+    """Export an exam into the state folder, unless it is there, and drop deleted ones; raises as `export`."""
     drop_written(home, keep=[one.code for one in exams.all()])
     folder, judged = home / FOLDERS / exam.code, exams.judgements(exam.code)
     now = hashlib.sha256(repr((_files(judged, ()), [*passages])).encode()).hexdigest()

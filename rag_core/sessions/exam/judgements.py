@@ -43,7 +43,6 @@ class Card:
 
     @property
     def harms(self) -> list[str]:
-        """How people say that it could harm."""
         return [one.harm for one in self.people if one.harm]
 
 
@@ -92,7 +91,6 @@ class Judgements:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The labels of the strategies that were chosen for it."""
         return tuple(dict.fromkeys(label for one in self.questions for label in one.strategies))
 
     @property
@@ -157,10 +155,7 @@ class Standing:
 
 
 def agreement(said: Iterable[Collection[Tick]]) -> float | None:
-    """Krippendorff's alpha, ordinal, over what people said of each passage: 1 for full agreement, 0 for chance.
-
-    Of passages that two judged; None if it is not defined, as where all grades are equal.
-    """
+    """Krippendorff's ordinal alpha over passages that two judged, 1 for full agreement, 0 chance; None if undefined."""
     twice = {place: {one.person: one.grade for one in each} for place, each in enumerate(said) if len(each) > 1}
     if len({grade for each in twice.values() for grade in each.values()}) < 2:
         return None

@@ -43,10 +43,7 @@ class Exams(Kept):
         twice: float = 0.25,
         owner_token: str = "",
     ) -> Exam:
-        """A new exam, not pooled; only this value has the owner's token, given or new, which is not kept.
-
-        Raises InputError for no or too many questions.
-        """
+        """A new exam; only this value has the owner's token, given or new. InputError for no or too many questions."""
         check_drafts(drafts)
         if depth < 1 or not 0 <= twice <= 1:
             raise ValueError(f"depth {depth}, twice {twice}")
@@ -78,7 +75,6 @@ class Exams(Kept):
             return [_exam(row) for row in connection.execute(select(EXAMS).order_by(EXAMS.c.opened.desc()))]
 
     def judgements(self, code: str) -> Judgements:
-        """An exam with its questions and all that was said."""
         with self._begin() as connection:
             exam = _known(connection, code)
             return Judgements(exam, tuple(_questions(connection, exam.code)), tuple(_ticks(connection, exam.code)))

@@ -74,8 +74,8 @@ class Standing:
 class Gap:
     """How two strategies of a group differ.
 
-    `low` to `high` holds the `difference` of their strengths, not negative, and those of all other pairs of the group, in
-    95 % of panels. So many `more_votes` in the group would tell them apart; 0 if they are, None if no number would.
+    `low` to `high` holds the `difference` of their strengths, not negative, and those of all other pairs of the group,
+    in 95 % of panels. So many `more_votes` in the group would tell them apart; 0 if they are, None if no number would.
     """
 
     better: str
@@ -136,16 +136,16 @@ def parts(rounds: Collection[Round]) -> dict[tuple[str, str], list[Round]]:
 def rank_panel(votes: Iterable[Ballot]) -> PanelRanking:
     """The order of the strategies that were judged.
 
-    Strengths follow Bradley and Terry's model, computed by the iteration of Newman, "Efficient computation of rankings from
-    pairwise comparisons", JMLR 24, 2023. A tie, and "neither is good", count as half a vote for each. Half a vote each way
-    is added to every two strategies of a group, so that a strategy that wins every vote has a finite strength.
+    Strengths follow Bradley and Terry's model, computed by the iteration of Newman, "Efficient computation of rankings
+    from pairwise comparisons", JMLR 24, 2023. A tie, and "neither is good", count as half a vote for each. Half a vote
+    each way is added to every two strategies of a group, so that a strategy that wins every vote has a finite strength.
 
     Votes of one person resemble each other, and so do votes on one question. The variance is therefore the bootstrap's
     over questions, plus that over people, less that over cells (one person's votes on one question), which both contain
     (Cameron, Gelbach and Miller, "Robust inference with multiway clustering", JBES 29(2), 2011). Where it comes out far
-    below the variance of independent votes, as where no vote goes against a strategy, the latter is taken. The quantile is
-    Student's, with Satterthwaite's degrees of freedom (1946). With a single question or person, the interval holds for
-    it alone.
+    below the variance of independent votes, as where no vote goes against a strategy, the latter is taken. The quantile
+    is Student's, with Satterthwaite's degrees of freedom (1946). With a single question or person, the interval holds
+    for it alone.
 
     Two strategies differ if the interval of their difference excludes 0. The intervals of a group are simultaneous
     (Tukey-Kramer): all of them hold at once with the stated probability. A new rank begins where every strategy above

@@ -61,8 +61,7 @@ class Question:
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The places, from 0, of every two answers that differ: nobody can judge two of the same words."""
-        every = combinations(range(len(self.answers)), 2)
-        return tuple(pair for pair in every if len(self.words(pair)) == 2)
+        return tuple(pair for pair in combinations(range(len(self.answers)), 2) if len(self.words(pair)) == 2)
 
     def words(self, pair: tuple[int, int]) -> frozenset[int]:
         """What a person reads in a pair: for each answer the first place with its words. Nobody reads it twice.
@@ -247,10 +246,7 @@ class Guesses:
 
     @contextmanager
     def guess(self, address: str) -> Iterator[None]:
-        """Try a code in the block, which counts as wrong unless the block ends without PanelError.
-
-        Many at once count too; after too many, PanelError is raised before the block.
-        """
+        """Try a code in the block, counted as wrong from the start unless it ends well; PanelError after too many."""
         attempt = (self._now(), address)
         with self._lock:
             while self._wrong and self._wrong[0][0] <= attempt[0] - WINDOW_S:

@@ -62,8 +62,7 @@ class Rooms(Kept):
             last = connection.execute(select(func.max(ROUNDS.c.number)).where(ROUNDS.c.room == room)).scalar()
             asked = Round(room, (last or 0) + 1, datetime.now(UTC), question)
             row = insert(ROUNDS).values(room=room, number=asked.number, asked=moment(asked.asked))
-            record = values.to_bytes(question)
-            connection.execute(row.values(closed=False, revealed=False, record=record))
+            connection.execute(row.values(closed=False, revealed=False, record=values.to_bytes(question)))
         return asked
 
     def current(self, code: str) -> Round | None:
@@ -152,7 +151,6 @@ class Rooms(Kept):
             return _joined(connection, _known(connection, code).code)
 
     def count(self, asked: Round) -> Count:
-        """How many joined the room and voted in this round."""
         with self._begin() as connection:
             people = [vote.person for vote in _votes(connection, asked.room, asked.number)]
             return Count(_joined(connection, asked.room), len({*people}), len(people))
@@ -172,8 +170,7 @@ class Rooms(Kept):
     def own_votes(self, asked: Round, token: str) -> tuple[Vote, ...]:
         person = _person(asked.room, token)
         with self._begin() as connection:
-            votes = _votes(connection, asked.room, asked.number)
-            return tuple(one for one in votes if one.person == person)
+            return tuple(one for one in _votes(connection, asked.room, asked.number) if one.person == person)
 
     def export(self, code: str, presenter_token: str) -> str:
         """The room as the text of a session file; see `write_panel`."""
