@@ -129,6 +129,21 @@ def export(code: Code, folder: Annotated[Path, typer.Argument(help="Folder to wr
     say(f"Next: rag eval --data {folder} --strategies bm25,hybrid_rrf,ensemble")
 
 
+@exam.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="Folder that `rag exam export` wrote.", parser=a_path)],
+) -> None:
+    """Take in an exported exam, with its questions, passages and judgements, under a new code."""
+    from ..sessions.exam.folder import read_exam
+
+    judged = read_exam(folder)
+    made, now = _kept().add(judged), judged.standing
+    say(
+        f"Exam {made.code}: {questions(now.questions)} about {made.corpus}, {now.judged} of {now.cards} passages judged."
+    )
+    say(f"Next: rag exam status {made.code}")
+
+
 @exam.command()
 def delete(code: Code, yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False) -> None:
     """Delete an exam for good: its questions, and what people said of them."""

@@ -65,10 +65,10 @@ class ExamQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """An exam on a corpus, opened at a time in UTC.
+    """An exam on a corpus, opened at a time in UTC; raises ValueError for a wrong depth or share.
 
     Args:
-        depth: passages of each strategy that are judged.
+        depth: passages of each strategy that are judged, 1 or more.
         twice: the share of the questions that two people judge, 0 to 1.
         owner_token: only the value that `Exams.make` returned has it.
     """
@@ -80,6 +80,10 @@ class Exam:
     depth: int
     twice: float
     owner_token: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if self.depth < 1 or not 0 <= self.twice <= 1:
+            raise ValueError(f"depth {self.depth}, twice {self.twice}")
 
     def judges(self, number: int) -> int:
         """How many people judge a question: two for every so many, spread over the exam."""
@@ -113,7 +117,7 @@ def read_drafts(text: str) -> list[Draft]:
     return list(drafts.values())
 
 
-def check_drafts(drafts: Collection[Draft]) -> None:
+def check_drafts(drafts: Collection[Draft | ExamQuestion]) -> None:
     """Raise InputError for no question, or more than an exam may have."""
     if not drafts:
         raise InputError(Message("There are no questions."), Message("Write one a line."))

@@ -5,26 +5,35 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import itertools
 import json
 import shutil
+import tomllib
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ...documents.benchmark import EXAM
-from ...values.errors import InputError
+from ...documents.documents import beir_rows, json_lines, line_fault, open_lines
+from ...language.questions import check_question
+from ...values.errors import DataError, InputError
 from ...values.message import Message
 from ...values.owner_only import write_atomically
+from ...values.packed import pack, unpack
 from ...values.types import Passage, text_key
-from .exam import ANSWERS, OWNER, Exam
+from ..panel.room import new_token
+from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Origin, Tick
 from .judgements import Judgements
 
 if TYPE_CHECKING:
     from .store import Exams  # with its database library
 
 FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here
+POOL = "pool.jsonl"  # of each question, whose first passages are judged, in the order they are shown
 WRITTEN = "written"  # a digest of what one of those folders was written from
 
 
@@ -67,6 +76,66 @@ def drop_written(home: Path, keep: Sequence[str] = ()) -> None:
             shutil.rmtree(file.parent, ignore_errors=True)
 
 
+def read_exam(folder: Path) -> Judgements:
+    """An exam as `export` wrote it, to be added to those here; raises DataError, with file and line, for anything else."""
+    if not (folder / EXAM).is_file():
+        raise DataError(
+            Message("{folder} is no exported exam: it has no {name}.", folder=folder, name=EXAM),
+            Message("Name a folder that `rag exam export` wrote, or the page's download, unpacked."),
+        )
+    with _written(folder / EXAM, 1), open_lines(folder / EXAM) as lines:
+        said = tomllib.loads(lines.read())
+        depth, twice = int(said["depth"]), float(said["twice"])
+        exam = Exam("", str(said["title"]), str(said["corpus"]), datetime.now(UTC), depth, twice, new_token())
+    pools, questions = dict(json_lines(folder / POOL)), list[ExamQuestion]()
+    for number, row in beir_rows(folder / "queries.jsonl"):
+        with _written(folder / "queries.jsonl", number):
+            about = row["metadata"]
+            one = ExamQuestion(number, check_question(row["text"]), str(about["language"]), about["origin"])
+            _check(one.id == row["_id"] and one.origin in get_args(Origin))
+        with _written(folder / POOL, number):
+            pool = pools[number]
+            found = unpack(json.dumps(pool["passages"]))
+            _check(pool["_id"] == one.id and all(_sound(each) for each in found))
+            pooled, strategies = frozenset(map(str, pool["pooled"])), tuple(map(str, pool["strategies"]))
+            questions.append(replace(one, passages=tuple(found), pooled=pooled, strategies=strategies))
+    return Judgements(exam, tuple(questions), tuple(_ticks(folder / "judgements.tsv", questions)))
+
+
+def _ticks(path: Path, questions: Iterable[ExamQuestion]) -> Iterator[Tick]:
+    places = {(one.id, text_key(passage)): one.number for one in questions for passage in one.passages}
+    with open_lines(path) as lines:
+        rows = csv.DictReader(lines, delimiter="\t")
+        for number in itertools.count(2):
+            with _written(path, number):
+                if (row := next(rows, None)) is None:
+                    return
+                at, grade = places[row["query-id"], row["corpus-id"]], int(row["grade"])
+                _check(grade in range(len(ANSWERS)))
+                judged = datetime.fromisoformat(row["judged"])
+                yield Tick(at, row["corpus-id"], row["judge"], grade, row["harm"], judged)
+
+
+def _sound(passage: object) -> bool:
+    texts = [getattr(passage, name) for name in ("id", "doc_id", "title", "heading", "text", "language", "source")]
+    return isinstance(passage, Passage) and all(isinstance(one, str) for one in texts)
+
+
+def _check(holds: bool) -> None:
+    if not holds:
+        raise ValueError
+
+
+@contextmanager
+def _written(path: Path, number: int) -> Iterator[None]:
+    """Say of what cannot be read inside the block that it is not as `export` writes it."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, csv.Error, InputError, DataError) as error:
+        what = Message("not as an exported exam has it")
+        raise line_fault(path, number, what, Message("Export the exam again, and change nothing in it.")) from error
+
+
 def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
     exam = judged.exam
     if not judged.measurable:
@@ -93,7 +162,16 @@ def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
         "qrels/test.tsv": _tsv([("query-id", "corpus-id", "score"), *grades]),
         "judgements.tsv": _tsv([("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]),
         "judgements.toml": _toml(judged_by=str(judged.standing.sentence)),
-        EXAM: _toml(corpus=exam.corpus, title=exam.title),
+        POOL: _jsonl(
+            {
+                "_id": one.id,
+                "strategies": one.strategies,
+                "pooled": sorted(one.pooled),
+                "passages": json.loads(pack(one.passages)),
+            }
+            for one in judged.questions
+        ),
+        EXAM: _toml(corpus=exam.corpus, title=exam.title, depth=exam.depth, twice=exam.twice),
     }
 
 
@@ -107,5 +185,5 @@ def _tsv(rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _toml(**texts: str) -> str:
-    return "".join(f"{name} = {json.dumps(text, ensure_ascii=False)}\n" for name, text in texts.items())
+def _toml(**values: str | float) -> str:
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items())

@@ -44,25 +44,32 @@ class Exams(Kept):
         owner_token: str = "",
     ) -> Exam:
         """A new exam; only this value has the owner's token, given or new. InputError for no or too many questions."""
-        check_drafts(drafts)
-        if depth < 1 or not 0 <= twice <= 1:
-            raise ValueError(f"depth {depth}, twice {twice}")
-        self.expire()
         token = owner_token if codes.is_token(owner_token) else codes.new_token()
-        opened = datetime.now(UTC)
+        asked = [
+            ExamQuestion(at, one.text, language_of(one.text), one.origin) for at, one in enumerate(drafts, start=1)
+        ]
+        return self.add(Judgements(Exam("", title, corpus, datetime.now(UTC), depth, twice, token), tuple(asked), ()))
+
+    def add(self, judged: Judgements) -> Exam:
+        """Keep an exam under a new code, with what `judged` has; raises as `make`."""
+        check_drafts(judged.questions)
+        made = judged.exam
+        self.expire()
         with self._write() as connection:
             code = next(code for code in iter(codes.new_code, "") if _found(connection, code) is None)
-            exam = Exam(code, storable(title or corpus)[:TITLE_CHARACTERS], corpus, opened, depth, twice, token)
+            exam = replace(made, code=code, title=storable(made.title or made.corpus)[:TITLE_CHARACTERS])
             connection.execute(
                 insert(EXAMS).values(
-                    code=code, title=exam.title, corpus=corpus, opened=moment(opened),
-                    owner=codes.digest(token), depth=depth, twice=twice,
+                    code=code, title=exam.title, corpus=exam.corpus, opened=moment(exam.opened),
+                    owner=codes.digest(exam.owner_token), depth=exam.depth, twice=exam.twice,
                 )
             )  # fmt: skip
-            for number, one in enumerate(drafts, start=1):
-                asked = ExamQuestion(number, storable(one.text), language_of(one.text), one.origin)
-                same = {"exam": code, "number": number, "text": asked.text, "language": asked.language}
-                connection.execute(insert(EXAM_QUESTIONS).values(same | {"record": _record(exam, asked)}))
+            for one in judged.questions:
+                same = {"exam": code, "number": one.number, "text": storable(one.text), "language": one.language}
+                connection.execute(insert(EXAM_QUESTIONS).values(same | {"record": _record(exam, one)}))
+            for tick in judged.ticks:
+                person = OWNER if tick.person == OWNER else codes.token_from("judge", code, tick.person)
+                _put(connection, exam, replace(tick, person=person))
         return exam
 
     def exam(self, code: str) -> Exam:
@@ -178,9 +185,7 @@ class Exams(Kept):
             asked = _questions(connection, exam.code, number)
             if passage not in {text_key(p) for one in asked for p in one.passages}:
                 raise ValueError(f"no passage {passage} of question {number}")
-            key = {"exam": exam.code, "question": number, "passage": passage, "person": person}
-            harm = storable(harm).strip()[:HARM_CHARACTERS]
-            put(connection, EXAM_TICKS, key, {"grade": grade, "harm": harm, "judged": moment(datetime.now(UTC))})
+            _put(connection, exam, Tick(number, passage, person, grade, harm, datetime.now(UTC)))
 
     def _owned(self, code: str, owner_token: str | None) -> str:
         if owner_token is not None and not self.is_owner(code, owner_token):
@@ -219,6 +224,12 @@ def _record(exam: Exam, question: ExamQuestion) -> bytes:
         "pooled": tuple(sorted(question.pooled)), "strategies": question.strategies,
     }  # fmt: skip
     return zlib.compress(pack(record).encode())
+
+
+def _put(connection: Connection, exam: Exam, tick: Tick) -> None:
+    key = {"exam": exam.code, "question": tick.question, "passage": tick.passage, "person": tick.person}
+    harm = storable(tick.harm).strip()[:HARM_CHARACTERS]
+    put(connection, EXAM_TICKS, key, {"grade": tick.grade, "harm": harm, "judged": moment(tick.judged)})
 
 
 def _keep(connection: Connection, exam: Exam, question: ExamQuestion) -> None:

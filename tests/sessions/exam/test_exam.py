@@ -360,6 +360,82 @@ def test_an_exam_is_packed_as_exported_and_written_to_be_measured_until_it_is_go
     assert [*(tmp_path / "measured-exams").iterdir()] == []
 
 
+def rich(own: Exams) -> Exam:
+    """An exam as it is in the middle: some judged by two, one settled, one harmful, two pooled by nobody."""
+    made = own.make("pets", ASKED, title="Pets «1»", depth=7, twice=0.5)
+    own.choose(made.code, ["bm25", "ensemble"])
+    own.add_found(made.code, 1, [CATS, DOGS, FISH], ["f1"])
+    own.add_found(made.code, 2, [replace(DOGS, heading="Noise", metadata=(("year", "2026"),))], ["f1", "f2"])
+    first, second = new_token(), new_token()
+    for token, grade in ((first, 2), (second, 0)):
+        own.tick(made.code, token, 1, text_key(CATS), grade, 'It\t"bites"\nhard')
+    own.settle(made.code, None, 1, text_key(CATS), 1)
+    own.tick(made.code, second, 2, text_key(DOGS), 0)
+    return made
+
+
+def test_an_exported_exam_comes_back_equal(own, tmp_path, rag, monkeypatch):
+    made, corpus = rich(own), [CATS, DOGS, FISH]
+    folder = export(own.judgements(made.code), corpus, tmp_path / "exported")
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "elsewhere"))
+    ran = rag("exam", "import", str(folder))
+    assert ran.code == 0, ran.err
+    assert "4 questions about pets, 2 of 4 passages judged." in ran.out
+    there = Exams.opened(Settings(home=tmp_path / "elsewhere"))
+    assert there
+    (again,) = there.all()
+    old, new = own.judgements(made.code), there.judgements(again.code)
+    assert new.questions == old.questions
+    assert new.standing == old.standing
+    assert (again.title, again.corpus, again.depth, again.twice) == (made.title, "pets", 7, 0.5)
+    assert [replace(one, person="") for one in new.ticks] == [replace(one, person="") for one in old.ticks]
+    back = export(new, corpus, tmp_path / "back")
+    files = [path.relative_to(folder) for path in folder.rglob("*.*")]
+    assert {name: (back / name).read_bytes() for name in files} == {
+        name: (folder / name).read_bytes() for name in files
+    }
+    assert {one.name for one in files} >= {"pool.jsonl", "judgements.tsv", "queries.jsonl", "exam.toml"}
+
+
+@pytest.mark.parametrize(
+    ("name", "was", "becomes", "said"),
+    [
+        ("exam.toml", None, None, "is no exported exam: it has no exam.toml"),
+        ("exam.toml", "depth = 7", "depth = seven", "exam.toml, line 1: not as an exported exam has it"),
+        ("exam.toml", "corpus = ", "of = ", "exam.toml, line 1"),
+        ("exam.toml", "twice = 0.5", "twice = 2", "exam.toml, line 1"),
+        ("pool.jsonl", None, None, "pool.jsonl"),
+        ("pool.jsonl", '"_id": "q002"', '"_id": "q009"', "pool.jsonl, line 2"),
+        ("pool.jsonl", '"text": "Cats purr when they are happy."', '"text": 5', "pool.jsonl, line 1"),
+        ("pool.jsonl", '["Passage"', '["Popen"', "pool.jsonl, line 1"),
+        ("queries.jsonl", '"metadata"', '"meta"', "queries.jsonl, line 1"),
+        ("queries.jsonl", '"text": "Who barks?"', '"text": "?"', "queries.jsonl, line 2"),
+        ("judgements.tsv", "\t2\t", "\t3\t", "judgements.tsv, line 2"),
+        ("judgements.tsv", "q001", "q004", "judgements.tsv, line 2"),
+        ("judgements.tsv", "T", " at ", "judgements.tsv, line 2"),
+        ("judgements.tsv", "query-id", "query", "judgements.tsv, line 2"),
+    ],
+)
+def test_files_that_no_export_wrote_are_refused_with_what_where_and_the_next_step(
+    own, tmp_path, rag, monkeypatch, name, was, becomes, said
+):
+    folder = export(own.judgements(rich(own).code), [CATS, DOGS, FISH], tmp_path / "exported")
+    text = (folder / name).read_text()
+    if was is None:
+        (folder / name).unlink()
+    else:
+        assert was in text
+        (folder / name).write_text(text.replace(was, becomes, 1 if name != "judgements.tsv" else -1))
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "elsewhere"))
+    ran = rag("exam", "import", str(folder))
+    assert ran.code == 1
+    assert "".join(said.split()) in "".join(ran.err.split())
+    assert any(
+        step in " ".join(ran.err.split()) for step in ("Export the exam again", "Name a folder", "Check that the file")
+    )
+    assert Exams.opened(Settings(home=tmp_path / "elsewhere")).all() == []  # type: ignore[union-attr]
+
+
 def test_known_questions_nearly_equal_to_the_exams_are_left_out_when_it_is_measured(lab):
     asked = lab.asked
     assert asked
