@@ -138,9 +138,8 @@ def import_(
 
     judged = read_exam(folder)
     made, now = _kept().add(judged), judged.standing
-    say(
-        f"Exam {made.code}: {questions(now.questions)} about {made.corpus}, {now.judged} of {now.cards} passages judged."
-    )
+    say(f"Exam {made.code}: {questions(now.questions)} about {made.corpus}.")
+    say(f"{now.judged} of {now.cards} passages are judged.")
     say(f"Next: rag exam status {made.code}")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import itertools
 import json
 import shutil
 import tomllib
@@ -105,13 +104,14 @@ def read_exam(folder: Path) -> Judgements:
 def _ticks(path: Path, questions: Iterable[ExamQuestion]) -> Iterator[Tick]:
     places = {(one.id, text_key(passage)): one.number for one in questions for passage in one.passages}
     with open_lines(path) as lines:
-        rows = csv.DictReader(lines, delimiter="\t")
-        for number in itertools.count(2):
+        rows, number = csv.DictReader(lines, delimiter="\t"), 2
+        while True:
             with _written(path, number):
                 if (row := next(rows, None)) is None:
                     return
+                number = rows.line_num + 1
                 at, grade = places[row["query-id"], row["corpus-id"]], int(row["grade"])
-                _check(grade in range(len(ANSWERS)))
+                _check(grade in range(len(ANSWERS)) and None not in row.values())
                 judged = datetime.fromisoformat(row["judged"])
                 yield Tick(at, row["corpus-id"], row["judge"], grade, row["harm"], judged)
 

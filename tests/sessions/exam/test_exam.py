@@ -380,7 +380,7 @@ def test_an_exported_exam_comes_back_equal(own, tmp_path, rag, monkeypatch):
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "elsewhere"))
     ran = rag("exam", "import", str(folder))
     assert ran.code == 0, ran.err
-    assert "4 questions about pets, 2 of 4 passages judged." in ran.out
+    assert "4 questions about pets.\n2 of 4 passages are judged." in ran.out
     there = Exams.opened(Settings(home=tmp_path / "elsewhere"))
     assert there
     (again,) = there.all()
@@ -413,6 +413,7 @@ def test_an_exported_exam_comes_back_equal(own, tmp_path, rag, monkeypatch):
         ("judgements.tsv", "\t2\t", "\t3\t", "judgements.tsv, line 2"),
         ("judgements.tsv", "q001", "q004", "judgements.tsv, line 2"),
         ("judgements.tsv", "T", " at ", "judgements.tsv, line 2"),
+        ("judgements.tsv", "\tanswers\t", "\t", "judgements.tsv, line 2"),
         ("judgements.tsv", "query-id", "query", "judgements.tsv, line 2"),
     ],
 )
