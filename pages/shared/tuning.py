@@ -170,8 +170,8 @@ def link(run: Comparison, column: Column, position: int) -> None:
 def keep() -> None:
     """Make the setting on the sliders a column of Compare, unless it is one: a click may count twice.
 
-    The first one, then the next; after the columns that are there if Tune was opened from one of them, and in the place of
-    that one where no other fits.
+    The first one, then the next; after the columns that are there if Tune was opened from one of them, and in the place
+    of that one where no other fits.
     """
     if is_kept():
         return

@@ -2,10 +2,10 @@
 
     ?s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
 
-No question is written: servers, proxies and browsers keep addresses.
-`s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1, or what it runs on:
-NUMBER.model, NUMBER.corpus, NUMBER.where (see `registry.RUNS_ON`). Controls at their defaults are left out. A long value, such as the
-text of a prompt, is compressed; one that is too long even so is left out, and `left` names it.
+No question is written: servers, proxies and browsers keep addresses. `s` names the strategies, and NUMBER.CONTROL sets
+a control of one of them, counted from 1, or what it runs on: NUMBER.model, NUMBER.corpus, NUMBER.where (see
+`registry.RUNS_ON`). Controls at their defaults are left out. A long value, such as the text of a prompt, is compressed;
+one that is too long even so is left out, and `left` names it.
 """
 
 import base64

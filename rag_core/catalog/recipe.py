@@ -250,8 +250,7 @@ def count(name: str, default: int, help: str, **more: Any) -> Number:  # noqa: A
 class Preset:
     """Named control values, with one line on what they are for and their source.
 
-    `rewriter` is the model that the source rewrites with, where the settings offer one so called: see
-    `set_up`.
+    `rewriter` is the model that the source rewrites with, where the settings offer one so called: see `set_up`.
     """
 
     name: str

@@ -56,9 +56,8 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     Raises:
         ConfigError: as for `build`, or a model's or corpus's name or a filter is none.
 
-    Example:
-        >>> str(set_up(("bm25", {"k1": 1.2, "model": "gpt-4o-mini", "corpus": "leaflets"})))
-        'BM25 keywords · k1 1.2 · model: gpt-4o-mini · documents: leaflets'
+    >>> str(set_up(("bm25", {"k1": 1.2, "model": "gpt-4o-mini", "corpus": "leaflets"})))
+    'BM25 keywords · k1 1.2 · model: gpt-4o-mini · documents: leaflets'
     """
     if isinstance(chosen, Setup):
         if values:
@@ -80,10 +79,7 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
 
 
 def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
-    """Columns in order, at least one; a name alone is one column.
-
-    Raises ConfigError as `set_up` does, or if nothing was chosen.
-    """
+    """Columns in order; a name alone is one column. Raises ConfigError as `set_up` does, or if nothing was chosen."""
     check_chosen(chosen)
     return [set_up(one) for one in ([chosen] if isinstance(chosen, str) else chosen)]
 

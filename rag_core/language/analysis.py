@@ -133,9 +133,7 @@ def detect_language(text: str) -> str:
 def languages_of(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The languages of a collection, most frequent first, estimated from a sample.
 
-    Args:
-        texts: (text, language); languages other than English and Spanish are trusted, since `language_of`
-            would not have guessed them.
+    `texts` are (text, language); languages other than English and Spanish are trusted: `language_of` would miss them.
     """
     step = max(1, len(texts) // SAMPLE_SIZE)
     sample = texts[::step]
@@ -170,13 +168,11 @@ def tokens(text: str, language: str) -> list[str]:
 
 
 def query_tokens(question: str, languages: Sequence[str], gloss: str = "") -> list[str]:
-    """The terms to search a collection for.
+    """The terms to search a collection for; the English `gloss` adds terms for English passages.
 
-    The language of a very short question is uncertain, so it is analysed in each of the collection's
-    languages. A longer one is analysed in its own language if the collection has it, otherwise in the
-    collection's first.
-
-    `languages` are at least one, most frequent first; the English `gloss` adds terms for English passages.
+    The language of a very short question is uncertain, so it is analysed in each of the collection's languages: at
+    least one, most frequent first. A longer one is analysed in its own if the collection has it, otherwise in the
+    first.
     """
     detected = language_of(question)
     first = detected if detected in languages else languages[0]

@@ -116,10 +116,7 @@ def parts(question: str) -> list[str]:
 
 
 def question_notice(question: str, languages: Sequence[str], spoken: str = "en") -> str:
-    """A warning, in the language `spoken`, about a question's language; usually empty.
-
-    `languages` are the collection's, from its profile; empty when unknown.
-    """
+    """A warning in `spoken` if a question's language is none of `languages`: the collection's, empty when unknown."""
     language = confident_language(question, languages)
     if not language or not languages or language in languages:
         return ""

@@ -23,8 +23,7 @@ _MIN_CAPITALS = 3  # words; in a longer text in capitals, capitals no longer mar
 class Concept:
     """A concept and its names, all of which mean the same thing: any of them may replace another.
 
-    The links never do: what is true of a class need not be true of a member, nor of one member what is true of
-    another.
+    The links never do: what is true of a class need not be true of a member, nor of one member what is true of another.
 
     Args:
         terms: clinical terms by language, preferred term first; at least one per language.
@@ -99,17 +98,13 @@ class Thesaurus:
     def read(cls, path: Path) -> Thesaurus:
         """Read data/thesaurus.toml; `make check-collection` reports its faults.
 
-        The same content gives the same object: to find its names takes half a second.
-
-        Raises DataError if the file is missing or not TOML, or a concept lacks a field.
+        The same content gives the same object: to find its names takes half a second. Raises DataError if the file is
+        missing or not TOML, or a concept lacks a field.
         """
         return read_data_file(path, _parsed)
 
     def find(self, text: str, language: str) -> tuple[Mention, ...]:
-        """The concepts a text names, in text order, without overlaps.
-
-        In languages the thesaurus lacks, only abbreviations match.
-        """
+        """The concepts a text names, in order, without overlaps; in languages it lacks, only by their abbreviations."""
         return tuple(self._scan(text, words_of(text, language), language))
 
     def clinical_terms(self) -> Iterator[tuple[str, str]]:
@@ -275,10 +270,9 @@ def _cannot_be_a_word(short: str) -> bool:
 class WrittenOut:
     """Reads questions with the clinical term behind each abbreviation.
 
-    Example:
-        >>> pph = Concept("pph", {"en": ("postpartum haemorrhage",), "es": ()}, {"en": (), "es": ()}, ("PPH",))
-        >>> WrittenOut(Thesaurus([pph]), str).read("When is the PPH call made?")
-        'When is the PPH (postpartum haemorrhage) call made?'
+    >>> pph = Concept("pph", {"en": ("postpartum haemorrhage",), "es": ()}, {"en": (), "es": ()}, ("PPH",))
+    >>> WrittenOut(Thesaurus([pph]), str).read("When is the PPH call made?")
+    'When is the PPH (postpartum haemorrhage) call made?'
     """
 
     def __init__(self, thesaurus: Thesaurus, spelling: Callable[[str], str]) -> None:

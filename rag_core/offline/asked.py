@@ -31,7 +31,9 @@ REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each o
 
 
 class AskedIndex:
-    """The known questions of a corpus's passages, and of none (`AskedQuestions`); `taught` counts those that people taught. Thread-safe.
+    """The known questions of a corpus's passages, and of none (`AskedQuestions`). Thread-safe.
+
+    `taught` counts those that people taught.
 
     Args:
         vectors: returns the questions' in parts, (n, d) with L2-normalised rows; called at the first search.

@@ -64,12 +64,7 @@ class OfflineEngine:
     def reply(
         self, template: str, fields: Fields, sample: int = 0, bills: list[ModelCall] | None = None
     ) -> Iterator[str]:
-        """The reply to a prompt, a section at a time.
-
-        Args:
-            sample: which of several replies to the same prompt.
-            bills: receives its embedding calls.
-        """
+        """Reply a section at a time; `sample` numbers replies to one prompt, `bills` receives the embedding calls."""
         bills = [] if bills is None else bills
         sections = Sections(MeteredEmbedder(self._reader, bills), self._asked)
         rewriter = Rewriter(MeteredEmbedder(self._embedder, bills), self._thesaurus, self._index)

@@ -97,10 +97,9 @@ def _weighing(row: Mapping[str, Any], names: Sequence[str]) -> Weighing:
 
 
 class PassageEvidence:
-    """The context's Evidence: decides by one score whether passages are enough for an answer.
+    """Decides by one score whether passages are enough for an answer (the context's Evidence).
 
-    Args:
-        thresholds: see `read_thresholds`; those of the scorer's model apply, though another may search.
+    The `thresholds` of the scorer's model apply, though another may search.
     """
 
     def __init__(self, scorer: OfflineScorer, thresholds: Mapping[str, Thresholds]) -> None:

@@ -209,10 +209,7 @@ def _calibrations(text: str) -> Calibrations:
 
 
 class OfflineScorer:
-    """The context's Reranker, and the offline engine's judge of single passages. Thread-safe.
-
-    Everything here was fitted on the bundled model, whose `pieces` are given too.
-    """
+    """The context's Reranker and the offline engine's judge, fitted on the bundled model. Thread-safe."""
 
     name: str = NAME
     scale: Scale = "offline_scorer"

@@ -1,7 +1,7 @@
 """Which sections of the sources answer a question, and the sentence of each that answers best.
 
-A section is a passage: what stands under one heading. It is quoted whole, because what is cut from it are the doses, list
-items and warnings that it was written for.
+A section is a passage: what stands under one heading. It is quoted whole, because what is cut from it are the doses,
+list items and warnings that it was written for.
 """
 
 import math

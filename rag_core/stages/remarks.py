@@ -70,10 +70,7 @@ def perhaps_you_meant(question: str) -> str:
 
 
 def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
-    """The documents of the passages labelled Medium or High, those in the question's language first, at most three.
-
-    Without labels, or with labels by rank, nothing is known to be near, and nothing is suggested.
-    """
+    """At most three documents of passages labelled Medium or High, not by rank; the question's language comes first."""
     asked = language_of(question)
     near = [
         (hit.relevance.score, hit.passage.language == asked, hit.passage)
