@@ -95,8 +95,7 @@ class Bench:
         if key not in self.answers and offline:
             if len(self.answers) >= MOST_ANSWERS:
                 del self.answers[next(iter(self.answers))]
-            lab = engine().wait(self.base.corpus)
-            self.answers[key] = lab.what_if(self.base, **self.shown.controls)
+            self.answers[key] = engine().wait(self.base.corpus).what_if(self.base, **self.shown.controls)
         return self.answers.get(key)
 
     def listed(self) -> rag_core.Trace:

@@ -51,10 +51,7 @@ class Configuration:
 
 
 def to_address(columns: Sequence[SetupSpec], country: str = "", corpus: str = "") -> Parameters:
-    """The parameters of columns; the longest are left out while they exceed `LONGEST` when encoded.
-
-    `LEFT` names the controls among those.
-    """
+    """The parameters of columns; `LEFT` names the longest, left out while all exceed `LONGEST` when encoded."""
     setups = [set_up(one) for one in columns]
     parameters: Parameters = {"s": [one.strategy.name for one in setups]}
     if country:

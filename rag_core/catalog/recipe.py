@@ -132,8 +132,7 @@ class Number(Control):
         return int(number) if self.whole else number + 0.0  # -0.0 is 0.0
 
     def as_json(self) -> dict[str, Any]:
-        span = {"min": self.min, "max": self.max, "step": self.step, "unit": self.unit}
-        return Control.as_json(self) | span
+        return Control.as_json(self) | {"min": self.min, "max": self.max, "step": self.step, "unit": self.unit}
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,7 @@ def _rewriter_of(spec: object) -> str:
     wanted = preset and preset_of(recipe_of(name), preset).rewriter
     if not wanted:
         return ""
-    offered = read_settings().choosable_models
-    return next((model for model in offered if _letters(wanted) in _letters(model)), "")
+    return next((model for model in read_settings().choosable_models if _letters(wanted) in _letters(model)), "")
 
 
 def _letters(model: str) -> str:

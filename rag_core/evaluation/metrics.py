@@ -72,8 +72,7 @@ def reciprocal_rank(ranked: Sequence[str], grades: Grades, k: int | None = None)
     >>> reciprocal_rank(["x", "a", "b"], {"a": 1, "b": 1})
     0.5
     """
-    gains = _gains(ranked, grades, k)
-    return next((1 / rank for rank, gain in enumerate(gains, start=1) if gain), 0.0)
+    return next((1 / rank for rank, gain in enumerate(_gains(ranked, grades, k), start=1) if gain), 0.0)
 
 
 def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:

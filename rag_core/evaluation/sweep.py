@@ -391,8 +391,7 @@ def sweep(
                         run.shared.forget(strategy.prefix(question.text, position, current))
             calls += billed
             progress(column + 1, len(questions))
-    ids = tuple(question.id for question in questions)
-    return ScoreMatrix(tuple(strategies), ids, scores, cost, tuple(calls))
+    return ScoreMatrix(tuple(strategies), tuple(question.id for question in questions), scores, cost, tuple(calls))
 
 
 def _common_stages(strategy: Strategy, following: Strategy) -> int:

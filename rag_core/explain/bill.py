@@ -251,10 +251,7 @@ def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a month of questions costs in US dollars, by the mean of `n` measured ones.
-
-    `low` and `high` are the ends of the 95 % interval of `per_month`; None with a single question.
-    """
+    """A month's cost in US dollars by the mean of `n` questions, and its 95 % interval: None for a single one."""
 
     n: int
     per_question: float

@@ -135,8 +135,7 @@ def languages_of(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
     `texts` are (text, language); languages other than English and Spanish are trusted: `language_of` would miss them.
     """
-    step = max(1, len(texts) // SAMPLE_SIZE)
-    sample = texts[::step]
+    sample = texts[:: max(1, len(texts) // SAMPLE_SIZE)]
     counted = Counter(
         language if language not in LANGUAGES else detect_language(text[:SAMPLE_CHARACTERS])
         for text, language in sample

@@ -58,10 +58,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One meaning of an ambiguous abbreviation, and words and phrases of either language that speak for it.
-
-    `concept` is empty for a meaning that the thesaurus lacks.
-    """
+    """A meaning of an ambiguous abbreviation, and words that speak for it; no concept if the thesaurus lacks it."""
 
     concept: str
     cues: tuple[str, ...]
@@ -175,7 +172,7 @@ class Thesaurus:
     def _by_name(self, language: str) -> tuple[Mapping[tuple[str, ...], tuple[Concept, TermKind]], Mapping[str, int]]:
         """Concepts by the words of their names, then by stems; clinical terms take precedence over lay terms.
 
-        With the words of the longest name that begins with a word.
+        Also the number of words in the longest name that begins with a word.
         """
         if language not in LANGUAGES:
             return {}, {}

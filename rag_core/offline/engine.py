@@ -1,7 +1,4 @@
-"""The offline engine: classical information retrieval in place of a language model.
-
-Deterministic; it uses a prompt's template name and fields instead of its text.
-"""
+"""The offline engine: deterministic classical retrieval on a prompt's name and fields, in place of a language model."""
 
 import json
 from collections.abc import Iterator, Mapping

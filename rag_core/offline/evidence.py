@@ -97,10 +97,7 @@ def _weighing(row: Mapping[str, Any], names: Sequence[str]) -> Weighing:
 
 
 class PassageEvidence:
-    """Decides by one score whether passages are enough for an answer (the context's Evidence).
-
-    The `thresholds` of the scorer's model apply, though another may search.
-    """
+    """The context's Evidence: one score, with the thresholds of the scorer's model whichever model searches."""
 
     def __init__(self, scorer: OfflineScorer, thresholds: Mapping[str, Thresholds]) -> None:
         self.model = scorer.embedder.key.partition("@")[0]

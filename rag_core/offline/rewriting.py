@@ -172,10 +172,7 @@ class Rewriter:
     index: Index | None
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
-        """A rewrite by the template's rule, else by synonyms; "keywords" become a question first.
-
-        Only English and Spanish questions change.
-        """
+        """A rewrite by the template's rule, else by synonyms; languages but English and Spanish stay as they are."""
         language = language_of(question)
         if language not in WORDINGS:
             return question

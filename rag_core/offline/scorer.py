@@ -347,10 +347,7 @@ class OfflineScorer:
         return read, language if read == text else GLOSS_LANGUAGE
 
     def _compare(self, query: str, passages: Sequence[Passage]) -> _Compared:
-        """Compare a query with passages and their sentences, without contexts.
-
-        So a passage is equally relevant in plain and enriched indexes, and its vector is stored.
-        """
+        """Compare without contexts: the vectors are stored, and plain and enriched indexes agree."""
         (question,), calls = self.embedder.embed([query])
         vectors, more = self.embedder.embed(
             [plain_text(passage) for passage in passages],

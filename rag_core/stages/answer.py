@@ -216,7 +216,7 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
 
 
 def weighed(state: State, ctx: Context) -> Sequence[Hit]:
-    """The passages by whose evidence a question is declined, in all columns or in none.
+    """The passages that decide whether a question is declined, the same in all columns.
 
     An urgent question is not declined where this strategy found what to do.
     """
@@ -242,8 +242,7 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:
-    text = abstention(language)
-    return Answer(text, abstained=True, reason=reason, evidence=evidence, suggestions=near)
+    return Answer(abstention(language), abstained=True, reason=reason, evidence=evidence, suggestions=near)
 
 
 FEWEST_WORDS = 6  # of an answer whose language is compared with the question's

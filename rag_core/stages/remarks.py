@@ -33,10 +33,7 @@ MOST_SIDES = 2  # sentences
 
 
 def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "") -> tuple[Remark, ...]:
-    """Remarks on an answer with resolved citations, whose marker [n] cites `hits[n - 1]`.
-
-    `country` is whose guidance leads where passages differ; may be empty.
-    """
+    """Remarks on an answer whose marker [n] cites `hits[n - 1]`; where passages differ, guidance of `country` leads."""
     spoken = detect_language(question)
     sources: dict[str, list[int]] = {}  # cited sentence -> its citations
     for n, claim in cited_claims(text, language_of(unmarked(text))):

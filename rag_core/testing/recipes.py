@@ -81,8 +81,7 @@ def _build(recipe: Recipe, values: Values | None = None) -> Strategy:
 
 def _check_runs(recipe: Recipe, strategy: Strategy) -> None:
     for question in QUESTIONS:
-        trace = _answered(strategy, question)
-        made = [call.purpose for call in trace.calls if call.of_language_model]
+        made = [call.purpose for call in _answered(strategy, question).calls if call.of_language_model]
         for purpose in set(made):
             most = recipe.calls.get(purpose, 0)
             require(
