@@ -55,10 +55,8 @@ def build(chosen: StrategySpec, /, **controls: object) -> Strategy:
     Args:
         controls: further control values, which override the others.
 
-    Raises:
-        ConfigError: an unknown strategy, preset or control, a value out of range, or controls for a
-            strategy that is already built.
-        DataError: the saved presets cannot be read.
+    Raises ConfigError for an unknown strategy, preset or control, a value out of range, or controls for a strategy that
+    is already built, and DataError if the saved presets cannot be read.
 
     >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.5})).fingerprint  # its default
     True

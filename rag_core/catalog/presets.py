@@ -47,7 +47,7 @@ def presets_of(recipe: Recipe) -> tuple[Preset, ...]:
 
 
 def preset_of(recipe: Recipe, name: str) -> Preset:
-    """A preset by name; reads the saved ones only if it is not declared. Raises RagError if it is in neither."""
+    """A preset by name; reads the saved ones only if undeclared. Raises RagError if there is none or they are unreadable."""
     wanted = spelled(name)
     found = {one.name: one for one in recipe.presets}
     if wanted not in found:

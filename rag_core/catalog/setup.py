@@ -50,11 +50,10 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     """A column from a strategy, or from its name or (name, values).
 
     Values named `model`, `rewriter_model`, `judge_model`, `reranker` and `corpus` say what it runs on, and `where` is a
-    filter of passages by metadata (`where_text`); the others are controls.
-    A preset's own rewriting model is chosen if the current settings offer it.
+    filter of passages by metadata (`where_text`); the others are controls. A preset's own rewriting model is chosen if
+    the current settings offer it.
 
-    Raises:
-        ConfigError: as for `build`, or a model's or corpus's name or a filter is none.
+    Raises ConfigError as `build` does, or for a name that no model or corpus could have, or a wrong filter.
 
     >>> str(set_up(("bm25", {"k1": 1.2, "model": "gpt-4o-mini", "corpus": "leaflets"})))
     'BM25 keywords · k1 1.2 · model: gpt-4o-mini · documents: leaflets'

@@ -66,7 +66,7 @@ def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
     differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 % intervals covered the true mean; plain percentile,
     BCa and studentised intervals covered 88 to 98 % at 20.
 
-    Coverage is too low when nearly all values are equal: with 1 non-zero difference in 10, 77 % at 20 questions, 90 % at
+    Coverage is too low when nearly all are equal: with 1 non-zero difference in 10, 77 % at 20 questions, 90 % at
     50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184. With one question, or equal values, low = mean =
     high: there is no spread to resample. Raises ValueError for no questions, or a value that is not finite.
     """

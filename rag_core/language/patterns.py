@@ -1,9 +1,9 @@
 """Word patterns: whether one sentence of a text says something, in whatever order and form it uses the words.
 
 A pattern is words separated by spaces; all of them must occur in one sentence, in any order. `a|b` are alternatives,
-and `stem*` matches any word that begins so. Any other word matches itself and, unless it is a stop word, every word
-with the same English or Spanish stem; accents do not matter. Numbers match by value: "0,5" is "0.5", "1.500" is "1500",
-and "24" is not "240".
+and `stem*` matches any word that begins so. Any other word matches itself and, unless it is a stop word, every word of
+the same stem in English or Spanish; accents are ignored. Numbers match by value: "0,5" is "0.5", "1.500" is "1500",
+"24" not "240".
 """
 
 import functools

@@ -102,7 +102,7 @@ def form_of(question: str) -> tuple[str, str]:
 def parts(question: str) -> list[str]:
     """The questions in a question: "what is it, and when is it given?" has two.
 
-    A question word after a comma, "and" or a question mark begins the next, if both have MIN_PART words and the one before
+    A question word after a comma, "and" or a question mark begins the next, if both have MIN_PART words and the former
     asks something: "I am 32 weeks, can I fly?" has one.
     """
     found: list[str] = []

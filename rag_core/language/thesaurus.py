@@ -101,7 +101,7 @@ class Thesaurus:
         return read_data_file(path, _parsed)
 
     def find(self, text: str, language: str) -> tuple[Mention, ...]:
-        """The concepts a text names, in order, without overlaps; in languages it lacks, only by their abbreviations."""
+        """The concepts a text names, in order, without overlaps; by abbreviation only in languages it lacks."""
         return tuple(self._scan(text, words_of(text, language), language))
 
     def clinical_terms(self) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The offline engine: deterministic classical retrieval on a prompt's name and fields, in place of a language model."""
+"""The offline engine: classical, deterministic information retrieval on a prompt's fields, in place of a language model."""
 
 import json
 from collections.abc import Iterator, Mapping

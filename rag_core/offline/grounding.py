@@ -53,7 +53,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A claim and one passage: its clauses' mean best score against sentences, and its faults, worst first."""
+    """A claim and one passage: the mean over clauses of the best sentence's score, and faults, worst first."""
 
     score: float
     faults: tuple[_Fault, ...]

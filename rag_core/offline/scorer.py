@@ -150,8 +150,7 @@ class Standing(NamedTuple):
         sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
         lead: its cosine to the question less the highest of the others; 0 if there are none.
         ranked: its reranking score among them; see `OfflineScorer.score`.
-        known: cosine of the question to the nearest that the passage is known to answer, -1 to 1; if none is
-            known, `sentence`.
+        known: cosine to the nearest question that the passage is known to answer, -1 to 1; if none, `sentence`.
     """
 
     sentence: float

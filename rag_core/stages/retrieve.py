@@ -33,8 +33,7 @@ class _IndexRetriever(Retriever):
 class Dense(_IndexRetriever):
     """Dense retrieval: the passages with the highest cosine similarity of embeddings. k is at least 1.
 
-    A query with passages (HyDE) is embedded as the normalised mean of their embeddings and that of its
-    question text, if any.
+    A query with passages (HyDE) is embedded as the normalised mean of their embeddings and its question text's, if any.
 
     >>> from rag_core.testing import sample_context
     >>> [(hit.id, hit.scale) for hit in Dense(k=2).search(Query("Horses sleep"), sample_context())]

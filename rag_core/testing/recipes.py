@@ -21,9 +21,8 @@ def check_strategy(recipe: Recipe) -> None:
 
     No text is missing or longer than one line, and `rag strategies --json` can print it. Every control has bounds and
     help, accepts both bounds, refuses values outside them, survives a round trip through text and JSON, and changes the
-    fingerprint and the result; an idle one changes neither. Every preset builds. The strategy gives an answer, also on
-    one passage or none, opens no network connection, makes no more model calls than it declares, and each of its stages
-    passes `check_stage`.
+    fingerprint and the result; an idle one changes neither. Every preset builds. The strategy answers, also on one
+    passage or none, connects to no network, makes no more model calls than declared, and its stages pass `check_stage`.
     """
     name = recipe.name
     _check_texts(recipe)
