@@ -25,10 +25,10 @@ from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 
 # A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + KNOWN · likeness of the question to those
-# that it is known to answer and how well their words tell it from the other sections; where none are
-# known, NEAREST · cosine of its nearest sentence replaces KNOWN's. An urgent question adds NAMES for a heading with its sign, and SAYS for
-# each step of directness with which the section says what to do now. All but SAYS are fitted on dev, to make a section
-# of grade 2 likeliest, by tests/benchmarks/fit_sections.py.
+# that it is known to answer and how well their words tell it from the other sections; where none are known, NEAREST ·
+# cosine of its nearest sentence replaces KNOWN's. An urgent question adds NAMES for a heading with its sign, and SAYS
+# for each step of directness with which the section says what to do now. All but SAYS are fitted on dev, to make a
+# section of grade 2 likeliest, by tests/benchmarks/fit_sections.py.
 RELEVANCE, PLACE, KNOWN, NEAREST = 1.4, 0.85, 15.0, 4.21
 SAYS, NAMES = 1.5, 2.0
 # A section in another language must be worth more by this. Of 426 dev answers of hybrid_rrf and ensemble, 32 are in
