@@ -75,8 +75,7 @@ def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
 
 def lights(columns: Sequence[Column]) -> Markup:
     """Style that lights up a shared passage in every column while one of its places has the pointer or the focus."""
-    shared = [same(row.passage.id) for row in rows_of(columns) if len(row.ranks) > 1]
-    return render("across.lights", shared=shared)
+    return render("across.lights", shared=[same(row.passage.id) for row in rows_of(columns) if len(row.ranks) > 1])
 
 
 def _first_words(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:

@@ -153,8 +153,7 @@ def _placeholder() -> str:
     known, most = corpora.profile(corpora.chosen()), MAX_QUESTION
     if not (known and known.subject):
         return t("Ask a question (up to {most:,} characters)", most=most)
-    subject = translated(known.subject)
-    return t("Ask about {subject} (up to {most:,} characters)", subject=subject, most=most)
+    return t("Ask about {subject} (up to {most:,} characters)", subject=translated(known.subject), most=most)
 
 
 def may_leave(question: str) -> bool:

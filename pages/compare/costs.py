@@ -307,8 +307,7 @@ def _cells(line: bill.BillLine | None, without: str) -> Sequence[str]:
 def made_by(trace: rag_core.Trace) -> Markup:
     """The language model and the documents behind a result."""
     model = setups.called(trace.engine.get("llm") or "")
-    documents = corpora.title(trace.corpus)
-    return note(t("Answered by: {model}. Searched: {documents}.", model=model, documents=documents))
+    return note(t("Answered by: {model}. Searched: {documents}.", model=model, documents=corpora.title(trace.corpus)))
 
 
 def doing(kind: str, stage: str) -> str:

@@ -224,5 +224,4 @@ def teaching(run: Comparison) -> None:
         if pressed and chosen:
             passage, lab = found[chosen]
             teach(lab.settings, lab.corpus, chosen, run.question, by=account.name(), country=run.country)
-            kept = t("Kept as asked of {section}. Run it again.", section=passage.full_title)
-            untrusted.say(kept, st.success)
+            untrusted.say(t("Kept as asked of {section}. Run it again.", section=passage.full_title), st.success)

@@ -127,11 +127,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class ShownPassage:
-    """A passage with everything that the templates show of it; texts are empty, and the rest None, where there is nothing.
+    """A passage as the templates show it; texts are empty, and the rest None, where there is nothing.
 
-    Args:
-        also: which other columns found it.
-        below: what stands below its text.
+    `also` says which other columns found it; `below` stands below its text.
     """
 
     hit: rag_core.Hit

@@ -232,8 +232,7 @@ def _result(bench: tuning.Bench, moved: Sequence[RankChange]) -> None:
         column = Column(rag_core.build((listed.strategy, listed.controls)), list(listed.steps), trace=listed)
     untrusted.draw(queries.rewrites(column, trace.question))
     untrusted.draw(passages.passages(column, 1 if answered is None else 0, trace.question))
-    title = t("Every passage that was found, and its fate")
-    box = st.expander(label(title), key="tune.fates", on_change="rerun")
+    box = st.expander(label(t("Every passage that was found, and its fate")), key="tune.fates", on_change="rerun")
     if box.open:
         with box:
             untrusted.draw(changes.fates(fates(bench.shown)))

@@ -63,8 +63,7 @@ def draw(run: Comparison) -> DeltaGenerator | None:
         if run.by_model and not judged:
             verdicts = run.by_model[0]
         found = [verdicts[place] for place in presenter.places(run)]
-        sentences = list(_sentences(run, found))
-        untrusted.draw(render("across.verdict", sentences=sentences, basis=_basis(run, found)))
+        untrusted.draw(render("across.verdict", sentences=list(_sentences(run, found)), basis=_basis(run, found)))
         with _row():
             _why(run, columns, found)
             if not (judged or run.by_model):

@@ -1,9 +1,8 @@
 """The one gate to Streamlit: text from documents, models, servers, files and people is drawn as plain text.
 
 Streamlit reads every label, message and caption as Markdown, fetches the images it names and draws HTML; Plotly reads
-tags. So foreign text passes one of these functions, by where it goes, and tests find what does not:
-Markup for HTML (see `fragments`), `label` for Markdown, `plain` for what Streamlit shows as it is, `cells` for tables,
-`mark` for charts.
+tags. So foreign text passes one of these functions, and tests find what does not: Markup for HTML (see `fragments`),
+`label` for Markdown, `plain` for text that Streamlit shows as it is, `cells` for tables, `mark` for charts.
 """
 
 import html

@@ -321,8 +321,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
     baseline = untrusted.choose(t("Baseline"), run.labels, lambda label: titles[label], "results.baseline", place=left)
     others = [label for label in run.labels if label != baseline]
     label = untrusted.choose(t("Compared with"), others, lambda label: titles[label], "results.other", place=right)
-    primary = ev.parse_metric(results.primary)
-    changes = ev.changes(run, primary, baseline, label)
+    changes = ev.changes(run, ev.parse_metric(results.primary), baseline, label)
     counts = Counter(change.verdict for change in changes)
     chosen = st.pills(
         t("Show"), VERDICTS, default=["worse"], selection_mode="multi", key="results.verdicts",

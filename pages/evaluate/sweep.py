@@ -210,8 +210,7 @@ def _winner(result: ev.SweepResult) -> None:
     best, default = result.best.controls, result.default.controls
     won, other = (label(translated(result.title_of(one))) for one in (best, default))
     st.markdown(t("**Winner:** {best}\n\n**Compared with:** {default}", best=won, default=other))
-    names = {"best": t("the winner"), "default": t("the other")}
-    verdict = ev.verdict(result.comparison, names)
+    verdict = ev.verdict(result.comparison, {"best": t("the winner"), "default": t("the other")})
     st.markdown(label(t("On {split}: {verdict}", split=result.report.split, verdict=verdict)))
     if result.equal_k:
         untrusted.say(translated(result.equal_k.sentence), st.warning)

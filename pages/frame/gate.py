@@ -106,9 +106,9 @@ MISSING = declared("There is no such page"), declared("Check its address, or go 
 def document() -> str:
     """Streamlit's document with the app's colours, style sheet and script, and the live region, in its body.
 
-    Streamlit's is empty until its scripts have run, and a style sheet that came with the first elements would move them.
-    In the head it would lose ties to the styles of Streamlit's elements, which come last there. A screen reader speaks
-    only what is added to a region that it has seen empty.
+    Streamlit's is empty until its scripts have run, and a style sheet that came with the first elements would move
+    them. In the head it would lose ties to the styles of Streamlit's elements, which come last there. A screen reader
+    speaks only what is added to a region that it has seen empty.
     """
     style = f"{palette.css()}<style>{STYLE.read_text(encoding='utf-8')}</style>"
     script = f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>"

@@ -57,8 +57,7 @@ def _questions(kept: History) -> None:
     for entry in found[:shown]:
         _row(kept, entry)
     if len(found) > shown:
-        more = {"questions.shown": shown + AT_ONCE}
-        st.button(t("Show more"), on_click=st.session_state.update, args=(more,))
+        st.button(t("Show more"), on_click=st.session_state.update, args=({"questions.shown": shown + AT_ONCE},))
     with st.popover(t("Delete all")):
         told = t("The questions and their results are deleted for good, for everybody.")
         if account.offered():
@@ -115,8 +114,7 @@ def _answers(kept: History, identity: str) -> None:
         words = answer.written if answer else column.text or problem(column.error) or translated(column.stopped)
         columns.setdefault(words, []).append(f"{letter} · {wording.strategy(column.strategy)}")
     for words, names in columns.items():
-        written = lists_as_html(bold_as_html(words))
-        untrusted.draw(render("asking.answered", names=", ".join(names), answer=written))
+        untrusted.draw(render("asking.answered", names=", ".join(names), answer=lists_as_html(bold_as_html(words))))
     if asked.best is not None:
         best = [f"{LETTERS[place]} · {wording.strategy(asked.columns[place].strategy)}" for place in asked.best]
         answers = answer_differences([column.trace for column in asked.columns])

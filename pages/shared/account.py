@@ -1,7 +1,7 @@
 """Who is signed in, what they may do, and what a visitor may still spend.
 
-Sign-in is Streamlit's own OpenID Connect, set up by `[auth]` in `.streamlit/secrets.toml`. Without it there are no accounts:
-everybody may do everything, and the history is one for all.
+Sign-in is Streamlit's own OpenID Connect, set up by `[auth]` in `.streamlit/secrets.toml`. Without it there are no
+accounts: everybody may do everything, and the history is one for all.
 """
 
 import hashlib

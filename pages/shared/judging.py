@@ -18,8 +18,7 @@ GRADES = words_for("grades")
 
 def card(passage: Passage) -> Markup:
     """A passage as HTML, with its title."""
-    text = with_lists(highlight(passage.text, "", passage.language))
-    return render("room.passage", passage=passage, text=text)
+    return render("room.passage", passage=passage, text=with_lists(highlight(passage.text, "", passage.language)))
 
 
 def words(grade: int) -> str:

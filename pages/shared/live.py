@@ -38,7 +38,7 @@ class Column:
 
     Args:
         since, heard: when the running stage began, and when it last gave a word of the answer, on the monotonic clock.
-        models, corpus, where: what it runs on in place of the settings' models, the comparison's corpus and all its passages.
+        models, corpus, where: what it runs on in place of the settings' models, the comparison's corpus, all passages.
         ahead: tells how many questions of other visitors must end before it runs.
     """
 

@@ -95,8 +95,7 @@ class Bench:
         if key not in self.answers and offline:
             if len(self.answers) >= MOST_ANSWERS:
                 del self.answers[next(iter(self.answers))]
-            lab = engine().wait(self.base.corpus)
-            self.answers[key] = lab.what_if(self.base, **self.shown.controls)
+            self.answers[key] = engine().wait(self.base.corpus).what_if(self.base, **self.shown.controls)
         return self.answers.get(key)
 
     def listed(self) -> rag_core.Trace:
@@ -170,8 +169,8 @@ def link(run: Comparison, column: Column, position: int) -> None:
 def keep() -> None:
     """Make the setting on the sliders a column of Compare, unless it is one: a click may count twice.
 
-    The first one, then the next; after the columns that are there if Tune was opened from one of them, and in the place of
-    that one where no other fits.
+    The first one, then the next; after the columns that are there if Tune was opened from one of them, and in the place
+    of that one where no other fits.
     """
     if is_kept():
         return

@@ -49,22 +49,19 @@ StrategySpec = str | tuple[str, Mapping[str, object]] | Strategy
 def build(chosen: StrategySpec, /, **controls: object) -> Strategy:
     """A strategy from its name, or from (name, control values); a `Strategy` is returned as it is.
 
-    A name can include a preset, as in "rag_msr@raw"; control values override the preset's. Saved presets are those of the
-    state folder that RAG_HOME names (see `presets`).
+    A name can include a preset, as in "rag_msr@raw"; control values override the preset's. Saved presets are those of
+    the state folder that RAG_HOME names (see `presets`).
 
     Args:
         controls: further control values, which override the others.
 
-    Raises:
-        ConfigError: an unknown strategy, preset or control, a value out of range, or controls for a
-            strategy that is already built.
-        DataError: the saved presets cannot be read.
+    Raises ConfigError for an unknown strategy, preset or control, a value out of range, or controls for a strategy that
+    is already built, and DataError if the saved presets cannot be read.
 
-    Example:
-        >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.5})).fingerprint  # its default
-        True
-        >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.2})).fingerprint
-        False
+    >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.5})).fingerprint  # its default
+    True
+    >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.2})).fingerprint
+    False
     """
     if isinstance(chosen, Strategy):
         if controls:

@@ -2,10 +2,10 @@
 
     ?s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
 
-No question is written: servers, proxies and browsers keep addresses.
-`s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1, or what it runs on:
-NUMBER.model, NUMBER.corpus, NUMBER.where (see `registry.RUNS_ON`). Controls at their defaults are left out. A long value, such as the
-text of a prompt, is compressed; one that is too long even so is left out, and `left` names it.
+No question is written: servers, proxies and browsers keep addresses. `s` names the strategies, and NUMBER.CONTROL sets
+a control of one of them, counted from 1, or what it runs on: NUMBER.model, NUMBER.corpus, NUMBER.where (see
+`registry.RUNS_ON`). Controls at their defaults are left out. A long value, such as the text of a prompt, is compressed;
+one that is too long even so is left out, and `left` names it.
 """
 
 import base64
@@ -51,10 +51,7 @@ class Configuration:
 
 
 def to_address(columns: Sequence[SetupSpec], country: str = "", corpus: str = "") -> Parameters:
-    """The parameters of columns; the longest are left out while they exceed `LONGEST` when encoded.
-
-    `LEFT` names the controls among those.
-    """
+    """The parameters of columns; `LEFT` names the longest, left out while all exceed `LONGEST` when encoded."""
     setups = [set_up(one) for one in columns]
     parameters: Parameters = {"s": [one.strategy.name for one in setups]}
     if country:

@@ -42,18 +42,12 @@ def spelled(name: str) -> str:
 
 
 def presets_of(recipe: Recipe) -> tuple[Preset, ...]:
-    """The presets of a strategy: the declared ones, then those saved in the current settings' state folder.
-
-    Raises RagError if the saved ones cannot be read.
-    """
+    """A strategy's declared presets, then the saved ones; raises RagError if those cannot be read."""
     return *recipe.presets, *saved_presets().of(recipe)
 
 
 def preset_of(recipe: Recipe, name: str) -> Preset:
-    """A preset by name; the saved ones are looked at only for a name that is not declared.
-
-    Raises RagError if there is none, or the saved ones cannot be read.
-    """
+    """A preset by name; reads the saved ones only if undeclared. Raises RagError if there is none or they are unreadable."""
     wanted = spelled(name)
     found = {one.name: one for one in recipe.presets}
     if wanted not in found:
@@ -85,9 +79,8 @@ class SavedPresets:
     def save(self, recipe: Recipe, name: str, values: Values, *, replace: bool = False) -> str:
         """Save control values; returns the name as it is kept.
 
-        Raises:
-            ConfigError: the name cannot be used, or is taken and not to be replaced; or the values are wrong.
-            DataError, StorageError: the file cannot be read or written, here and below.
+        Raises ConfigError if the name cannot be used or is taken and not to be replaced, or the values are wrong;
+        DataError or StorageError, here and below, if the file cannot be read or written.
         """
         controls, defaults = recipe.build(**values).controls, recipe.build().controls
         changed = {one: value for one, value in controls.items() if value != defaults[one]}
@@ -99,10 +92,7 @@ class SavedPresets:
         return name
 
     def rename(self, recipe: Recipe, name: str, new: str) -> str:
-        """Give a preset another name; returns it as it is kept.
-
-        Raises ConfigError if there is no such preset, or the new name cannot be used or is taken.
-        """
+        """Rename a preset; returns the name as kept, or raises ConfigError if there is none or the new one is wrong."""
         with _writing:
             kept, own = self._own(recipe, name)
             new = _usable(recipe, new, own.keys() - {name})

@@ -32,8 +32,7 @@ class PromptText(Control):
     def parse(self, value: object) -> Template:
         """The template: from its name, the text of its user message, or {"system", "text"}, also as JSON.
 
-        Raises ConfigError if a text is empty or too long, or has a field missing or unknown; the message
-        names it.
+        Raises ConfigError if a text is empty or too long, or has a field missing or unknown; the message names it.
         """
         ready: Template = self.default
         if isinstance(value, Template):

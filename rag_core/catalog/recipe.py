@@ -132,8 +132,7 @@ class Number(Control):
         return int(number) if self.whole else number + 0.0  # -0.0 is 0.0
 
     def as_json(self) -> dict[str, Any]:
-        span = {"min": self.min, "max": self.max, "step": self.step, "unit": self.unit}
-        return Control.as_json(self) | span
+        return Control.as_json(self) | {"min": self.min, "max": self.max, "step": self.step, "unit": self.unit}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +249,7 @@ def count(name: str, default: int, help: str, **more: Any) -> Number:  # noqa: A
 class Preset:
     """Named control values, with one line on what they are for and their source.
 
-    `rewriter` is the model that the source rewrites with, where the settings offer one so called: see
-    `set_up`.
+    `rewriter` is the model that the source rewrites with, where the settings offer one so called: see `set_up`.
     """
 
     name: str

@@ -96,8 +96,7 @@ class Registry(Mapping[str, Recipe]):
             replace: replace an earlier one with the same name, for example when a notebook cell runs twice. A
                 built-in strategy cannot be replaced.
 
-        Raises:
-            ConfigError: the name is taken or malformed, or the recipe does not build with its defaults.
+        Raises ConfigError if the name is taken or malformed, or the recipe does not build with its defaults.
         """
         with self._lock:
             self._all()

@@ -50,15 +50,13 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
     """A column from a strategy, or from its name or (name, values).
 
     Values named `model`, `rewriter_model`, `judge_model`, `reranker` and `corpus` say what it runs on, and `where` is a
-    filter of passages by metadata (`where_text`); the others are controls.
-    A preset's own rewriting model is chosen if the current settings offer it.
+    filter of passages by metadata (`where_text`); the others are controls. A preset's own rewriting model is chosen if
+    the current settings offer it.
 
-    Raises:
-        ConfigError: as for `build`, or a model's or corpus's name or a filter is none.
+    Raises ConfigError as `build` does, or for a name that no model or corpus could have, or a wrong filter.
 
-    Example:
-        >>> str(set_up(("bm25", {"k1": 1.2, "model": "gpt-4o-mini", "corpus": "leaflets"})))
-        'BM25 keywords · k1 1.2 · model: gpt-4o-mini · documents: leaflets'
+    >>> str(set_up(("bm25", {"k1": 1.2, "model": "gpt-4o-mini", "corpus": "leaflets"})))
+    'BM25 keywords · k1 1.2 · model: gpt-4o-mini · documents: leaflets'
     """
     if isinstance(chosen, Setup):
         if values:
@@ -80,10 +78,7 @@ def set_up(chosen: SetupSpec, /, **values: object) -> Setup:
 
 
 def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
-    """Columns in order, at least one; a name alone is one column.
-
-    Raises ConfigError as `set_up` does, or if nothing was chosen.
-    """
+    """Columns in order; a name alone is one column. Raises ConfigError as `set_up` does, or if nothing was chosen."""
     check_chosen(chosen)
     return [set_up(one) for one in ([chosen] if isinstance(chosen, str) else chosen)]
 
@@ -94,8 +89,7 @@ def _rewriter_of(spec: object) -> str:
     wanted = preset and preset_of(recipe_of(name), preset).rewriter
     if not wanted:
         return ""
-    offered = read_settings().choosable_models
-    return next((model for model in offered if _letters(wanted) in _letters(model)), "")
+    return next((model for model in read_settings().choosable_models if _letters(wanted) in _letters(model)), "")
 
 
 def _letters(model: str) -> str:

@@ -22,9 +22,8 @@ FORMS = ("keywords", "sentence")  # of questions
 class StageEffect:
     """One effect of a stage on a ranking; a stage with several effects has a row for each.
 
-    A stage that shortens and reorders has two rows: the previous ranking cut to the new length, then the new
-    order at that length. A stage that lengthens, as a fusion can, also has two: the new order at the old
-    length, then the additional documents.
+    A stage that shortens and reorders has two: the previous ranking cut to the new length, then the new order at that
+    length. So has one that lengthens, such as a fusion: the new order at the old length, then the additional documents.
 
     Args:
         position: of the stage, from 0.
@@ -63,8 +62,8 @@ class RewriteEffect:
         error_rate: share of them not judged relevant (RAG-MSR README, Reformulation Error Analysis: the share of
             irrelevant documents a reformulation brings); unjudged documents count as irrelevant.
         unique_relevant: relevant documents that no other query of the question found.
-        forms: "keywords" and "sentence" (`questions.form_of`), where there are such questions -> their error rate: by the
-            README, failures are frequent in keyword questions.
+        forms: "keywords" and "sentence" (`questions.form_of`), where there are such questions -> their error rate: by
+            the README, failures are frequent in keyword questions.
     """
 
     origin: str

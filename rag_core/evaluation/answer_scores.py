@@ -197,8 +197,8 @@ class JudgeScores:
 class AnswerScores:
     """Scores of one strategy's answers; failed and declined questions are not `answered`.
 
-    `baselines`: the verdicts on each baseline's answers; empty without judged answers. `cost_usd`: of all answers, failed
-    and interrupted ones included, without the judge; None when a price is unknown.
+    `baselines`: the verdicts on each baseline's answers; empty without judged answers. `cost_usd`: of all answers,
+    failed and interrupted ones included, without the judge; None when a price is unknown.
     """
 
     answered: int

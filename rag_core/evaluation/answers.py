@@ -36,7 +36,7 @@ from .verdicts import BASELINES, answer_by, assess
 class AnswerReport:
     """The outcomes of asking judged questions, by label and question id.
 
-    A stop leaves `remaining` questions without an outcome; `interrupted` has the calls of the one in progress, by label.
+    A stop leaves `remaining` questions without an outcome; `interrupted` has the calls of that in progress, by label.
     """
 
     judged: Benchmark
@@ -101,8 +101,8 @@ def check_answers(
 ) -> AnswerReport:
     """Ask the questions of a judged set, unanswerable ones included, and check every answer.
 
-    A failed question keeps its reason and is excluded from the ratios. Setting `stop` ends the run; the report then covers
-    the questions answered so far. Raises ConfigError if a strategy is invalid or writes no answer, or the judge is offline.
+    A failed question keeps its reason and is excluded from the ratios. Setting `stop` ends the run with the questions
+    answered so far. Raises ConfigError if a strategy is invalid or writes no answer, or the judge is offline.
 
     Args:
         limit: ask this many questions, evenly spaced; all by default.

@@ -118,11 +118,10 @@ def open_judged(
     engines: Engines | None = None,
     consent: Callable[[CostEstimate], None] = lambda bill: None,
 ) -> Lab:
-    """The lab over the documents of a judged set, untaught; a BEIR folder is indexed, embedding what is new.
+    """The lab over a judged set's documents, untaught; a BEIR folder is indexed, embedding what is new.
 
-    An exam's is that over its corpus; where that is not, its folder's passages are indexed.
-
-    `consent` is called with the maximum cost of embedding before anything is sent, and may raise. Raises as `open_lab`.
+    An exam's lab is that of its corpus or, where there is none, of the passages in its folder. `consent` is called with
+    the maximum cost of embedding before anything is sent, and may raise. Raises as `open_lab`.
     """
     folder = None if data == BUILTIN_DATA else Path(data).resolve()
     exam_of = exam_corpus(folder) if folder else ""

@@ -29,9 +29,8 @@ def ndcg(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
     documents. Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
     TOIS 20(4), 2002; here every rank is discounted, and gains are linear.
 
-    Example:
-        >>> round(ndcg(["a", "x", "b"], {"a": 2, "b": 1}, 3), 3)  # (2 + 1/log2(4)) / (2 + 1/log2(3))
-        0.95
+    >>> round(ndcg(["a", "x", "b"], {"a": 2, "b": 1}, 3), 3)  # (2 + 1/log2(4)) / (2 + 1/log2(3))
+    0.95
     """
     gains = _gains(ranked, grades, k)
     ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
@@ -41,9 +40,8 @@ def ndcg(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
 def recall(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
     """Share of the relevant documents found in the first k; trec_eval's `recall_k`.
 
-    Example:
-        >>> recall(["a", "x", "b"], {"a": 2, "b": 1}, 2)
-        0.5
+    >>> recall(["a", "x", "b"], {"a": 2, "b": 1}, 2)
+    0.5
     """
     return _relevant(_gains(ranked, grades, k)) / _relevant(grades.values())
 
@@ -51,9 +49,8 @@ def recall(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float
 def precision(ranked: Sequence[str], grades: Grades, k: int) -> float:
     """Relevant documents in the first k, divided by k even when fewer were returned; trec_eval's `P_k`.
 
-    Example:
-        >>> precision(["a", "x", "b"], {"a": 2, "b": 1}, 5)
-        0.4
+    >>> precision(["a", "x", "b"], {"a": 2, "b": 1}, 5)
+    0.4
     """
     return _relevant(_gains(ranked, grades, k)) / k
 
@@ -61,9 +58,8 @@ def precision(ranked: Sequence[str], grades: Grades, k: int) -> float:
 def hit(ranked: Sequence[str], grades: Grades, k: int) -> float:
     """1 when any of the first k is relevant, else 0; trec_eval's `success_k`.
 
-    Example:
-        >>> hit(["x", "a"], {"a": 1}, 1), hit(["x", "a"], {"a": 1}, 2)
-        (0.0, 1.0)
+    >>> hit(["x", "a"], {"a": 1}, 1), hit(["x", "a"], {"a": 1}, 2)
+    (0.0, 1.0)
     """
     return float(any(_gains(ranked, grades, k)))
 
@@ -73,12 +69,10 @@ def reciprocal_rank(ranked: Sequence[str], grades: Grades, k: int | None = None)
 
     With k, documents below rank k do not count (MS MARCO's MRR@k).
 
-    Example:
-        >>> reciprocal_rank(["x", "a", "b"], {"a": 1, "b": 1})
-        0.5
+    >>> reciprocal_rank(["x", "a", "b"], {"a": 1, "b": 1})
+    0.5
     """
-    gains = _gains(ranked, grades, k)
-    return next((1 / rank for rank, gain in enumerate(gains, start=1) if gain), 0.0)
+    return next((1 / rank for rank, gain in enumerate(_gains(ranked, grades, k), start=1) if gain), 0.0)
 
 
 def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
@@ -86,9 +80,8 @@ def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = Non
 
     A relevant document that is not in the ranking adds 0. trec_eval's `map_cut_k`, and `map` without k.
 
-    Example:
-        >>> round(average_precision(["a", "x", "b"], {"a": 1, "b": 1}), 3)  # (1/1 + 2/3) / 2
-        0.833
+    >>> round(average_precision(["a", "x", "b"], {"a": 1, "b": 1}), 3)  # (1/1 + 2/3) / 2
+    0.833
     """
     found, total = 0, 0.0
     for rank, gain in enumerate(_gains(ranked, grades, k), start=1):
@@ -107,9 +100,8 @@ def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
     the README prints 0.868, 0.849, 0.763 and 0.918; the five runs its authors published have a real nDCG@10
     of 0.21 to 0.29. (Their evaluation code is not public; this reproduces their stored results.)
 
-    Example:
-        >>> seed_ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), round(ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), 3)
-        (1.0, 0.469)
+    >>> seed_ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), round(ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), 3)
+    (1.0, 0.469)
     """
     gains = [min(gain, 1) for gain in _gains(ranked, grades, None)]
     ideal = _discounted(sorted(gains, reverse=True)[:k])
@@ -121,9 +113,8 @@ def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
 
     The metrics count unjudged documents as not relevant. 1 for an empty ranking, which has no unjudged document.
 
-    Example:
-        >>> judged_at(["a", "x"], {"a": 0}, 2)
-        0.5
+    >>> judged_at(["a", "x"], {"a": 0}, 2)
+    0.5
     """
     top = ranked[:k]
     return sum(document in grades for document in top) / len(top) if top else 1.0
@@ -170,13 +161,12 @@ DEFAULT_METRICS = (
 
 
 def parse_metric(text: str) -> Metric:
-    """Parse a metric name such as "ndcg@10" or "map", case-insensitively; raises ConfigError if there is no such metric.
+    """Parse a metric name such as "ndcg@10" or "map", in any case; raises ConfigError if there is no such metric.
 
     The names of ir_measures work too: nDCG@10, R@10, P@5, RR, AP, Success@5.
 
-    Example:
-        >>> parse_metric("nDCG@10").title, parse_metric("R@5").name
-        ('nDCG@10', 'recall@5')
+    >>> parse_metric("nDCG@10").title, parse_metric("R@5").name
+    ('nDCG@10', 'recall@5')
     """
     match = re.fullmatch(r"([a-z_]+)(?:@([1-9][0-9]{0,8}))?", text.strip().lower())
     name, cutoff = match.groups() if match else ("", None)
@@ -215,9 +205,8 @@ def trec_order(scores: Mapping[str, float]) -> list[str]:
 
     trec_eval stores scores as 32-bit floats: scores that are equal at that precision tie.
 
-    Example:
-        >>> trec_order({"a": 0.5, "b": 0.5, "c": 0.9})
-        ['c', 'b', 'a']
+    >>> trec_order({"a": 0.5, "b": 0.5, "c": 0.9})
+    ['c', 'b', 'a']
     """
     keys = zip(array("f", scores.values()), scores, strict=True)
     return [document for _, document in sorted(keys, reverse=True)]

@@ -32,7 +32,7 @@ def evaluate(
     progress: Progress = no_progress,
     yes: bool = False,
 ) -> Results:
-    """Measure strategies on judged questions; no answers are written. The run is kept in RAG_HOME, as that of `rag eval`.
+    """Measure strategies on judged questions, without writing answers. The run is kept in RAG_HOME, as by `rag eval`.
 
     Args:
         lab: over the documents of the data; what people taught it does not count.
@@ -80,7 +80,7 @@ def sweep(
     progress: Progress = no_progress,
     yes: bool = False,
 ) -> SweepResult:
-    """Try every combination of control values: the best mean on one split is reported on another, and kept as by `rag sweep`.
+    """Try every combination of control values; report the best on one split by another. Kept as by `rag sweep`.
 
     Raises RagError as `evaluate` does, or if there are too many combinations or a stage failed.
 

@@ -69,8 +69,8 @@ class Calls:
 class Record:
     """One question put to one strategy; `error` says why it failed or was stopped, else it is empty.
 
-    `calls` are those of this attempt, `earlier` those of attempts that failed before it: all were paid for.
-    `scores` are those of `ranked`, each of the document's best passage; empty where they are not known, as in a run file.
+    `calls` are those of this attempt, `earlier` those of attempts that failed before it: all were paid for. `scores`
+    are those of `ranked`, each of the document's best passage; empty where they are not known, as in a run file.
     """
 
     question: str

@@ -49,10 +49,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest, judged: Benchmark) -> Self:
-        """A new run, or the run already in the folder if it is the same one.
-
-        Raises ConfigError for another run there, or a label that is no file name; StorageError if it cannot be written.
-        """
+        """Start a run or resume the same one; raises ConfigError for another run or a bad label, or StorageError."""
         for label in manifest.strategies:
             if not LABEL.fullmatch(label):
                 raise ConfigError(

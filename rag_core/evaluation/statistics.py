@@ -60,13 +60,13 @@ def wilson(successes: int, n: int) -> Interval | None:
 def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
     """One interval per column of a finite (n questions, m) array, n >= 1, all from the same resamples.
 
-    Percentile bootstrap over questions, expanded for small n: the percentiles are those of a Student t interval,
-    Φ(±t · √(n / (n − 1))). Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4),
-    2015. The bounds come from resampled means, so they never leave the range of the values. In simulations of scores and
-    differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 % intervals covered the true mean; plain percentile, BCa
-    and studentised intervals covered 88 to 98 % at 20.
+    Percentile bootstrap over questions, expanded for small n: the percentiles are those of a Student t interval, Φ(±t ·
+    √(n / (n − 1))). Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4), 2015.
+    The bounds come from resampled means, so they never leave the range of the values. In simulations of scores and
+    differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 % intervals covered the true mean; plain percentile,
+    BCa and studentised intervals covered 88 to 98 % at 20.
 
-    Coverage is too low when nearly all values are equal: with 1 non-zero difference in 10, 77 % at 20 questions, 90 % at
+    Coverage is too low when nearly all are equal: with 1 non-zero difference in 10, 77 % at 20 questions, 90 % at
     50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184. With one question, or equal values, low = mean =
     high: there is no spread to resample. Raises ValueError for no questions, or a value that is not finite.
     """
@@ -95,12 +95,12 @@ def randomisation_p(differences: ArrayLike) -> float:
 def randomisation_ps(columns: ArrayLike) -> Floats:
     """One p-value per column of an (n questions, m) array of differences, all from the same sign flips.
 
-    Under the null hypothesis the two systems are exchangeable on each question, so both signs are equally likely: p is the
-    share of flips whose sum is at least as far from 0. All 2^n flips are counted if there are at most 10,000; otherwise
-    10,000 random ones, with one added to both counts for the observed signs. Smucker, Allan and Carterette, "A comparison
-    of statistical significance tests for information retrieval evaluation", CIKM 2007; Phipson and Smyth, "Permutation
-    p-values should never be zero", Statistical Applications in Genetics and Molecular Biology 9(1), 2010. Raises as
-    `intervals`.
+    Under the null hypothesis the two systems are exchangeable on each question, so both signs are equally likely: p is
+    the share of flips whose sum is at least as far from 0. All 2^n flips are counted if there are at most 10,000;
+    otherwise 10,000 random ones, with one added to both counts for the observed signs. Smucker, Allan and Carterette,
+    "A comparison of statistical significance tests for information retrieval evaluation", CIKM 2007; Phipson and Smyth,
+    "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular Biology 9(1), 2010.
+    Raises as `intervals`.
     """
     values = _finite(columns)
     signs = _signs(len(values))
@@ -116,8 +116,8 @@ def randomisation_ps(columns: ArrayLike) -> Floats:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust p-values to control the family-wise error rate.
 
-    The i-th smallest of m is multiplied by m − i + 1, then raised to at least the previous one and capped at 1. Holm, "A
-    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
+    The i-th smallest of m is multiplied by m − i + 1, then raised to at least the previous one and capped at 1. Holm,
+    "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
     """
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -144,9 +144,9 @@ def minimum_detectable(differences: ArrayLike, power: float = POWER, level: floa
 def questions_needed(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> int | None:
     """Total number of questions at which the observed mean difference would be `minimum_detectable`.
 
-    A rough guide: it assumes that the observed difference is the true one. Adding questions until a test passes produces
-    false positives (Webber, Moffat and Zobel, 2008): fix the number first. None when the mean difference is 0, which no
-    number of questions detects. Raises as `minimum_detectable`.
+    A rough guide: it assumes that the observed difference is the true one. Adding questions until a test passes
+    produces false positives (Webber, Moffat and Zobel, 2008): fix the number first. None when the mean difference is 0,
+    which no number of questions detects. Raises as `minimum_detectable`.
     """
     values = _finite(differences)
     mean = abs(float(values.mean()))
@@ -194,10 +194,9 @@ class Comparison:
 
 
 def detectable(questions: int, pairs: Iterable[Comparison]) -> float:
-    """The difference that so many questions tell apart, of one pair with `POWER` at `LEVEL`: `minimum_detectable` turned round.
+    """The smallest difference that so many questions detect for one pair, with `POWER` at `LEVEL`.
 
-    From the median spread of differences in `pairs`, which have other questions of the same kind. Raises ValueError if none
-    has a spread.
+    From the median spread in `pairs`, on other questions of the same kind; raises ValueError if none has one.
     """
     spreads = [
         pair.minimum_detectable * math.sqrt(pair.n) * _strictness(1) / _strictness(pair.tested)

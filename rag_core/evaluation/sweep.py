@@ -309,10 +309,7 @@ def axis_values(control: Number, low: float, high: float, most: int = 11) -> tup
 
 
 def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dict[Strategy, Values]:
-    """The distinct strategies that settings build on common values, each with its control values.
-
-    Raises ConfigError if a value is wrong, or there are too many settings.
-    """
+    """The distinct strategies that settings build on `base`; raises ConfigError for a wrong value or too many."""
     if not 0 < len(settings) <= MOST:
         raise ConfigError(
             Message("A sweep takes 1 to {most:,} settings, not {count:,}.", most=MOST, count=len(settings)),
@@ -355,8 +352,7 @@ def sweep(
 ) -> ScoreMatrix:
     """Run every setting on every measured question, with services made for each; shows progress by questions.
 
-    Raises StageError if a stage failed, since a sweep has no gaps, or Stopped; both carry the calls made so
-    far.
+    Raises StageError if a stage failed, since a sweep has no gaps, or Stopped; both carry the calls made so far.
     """
     questions = judged.measured
     scores = np.empty((len(strategies), len(questions)))
@@ -395,15 +391,11 @@ def sweep(
                         run.shared.forget(strategy.prefix(question.text, position, current))
             calls += billed
             progress(column + 1, len(questions))
-    ids = tuple(question.id for question in questions)
-    return ScoreMatrix(tuple(strategies), ids, scores, cost, tuple(calls))
+    return ScoreMatrix(tuple(strategies), tuple(question.id for question in questions), scores, cost, tuple(calls))
 
 
 def _common_stages(strategy: Strategy, following: Strategy) -> int:
-    """How many first stages two strategies share.
-
-    Later steps are not kept: thousands of them would cost memory and the garbage collector's time.
-    """
+    """How many first stages two strategies share; keeping later steps too would cost memory and garbage collection."""
     pairs = zip(strategy.stages, following.stages, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 

@@ -75,8 +75,8 @@ def tune(
 ) -> SweepResult:
     """Sweep on `dev`, choose the best mean, and report it and the defaults on `test`.
 
-    Some settings, from the best to the worst, are run again from scratch, one at a time: this measures their seconds, and
-    checks the sweep's scores. Raises ConfigError for a wrong value, StageError, or Stopped; each carries the calls so far.
+    Some settings, from best to worst, are run again from scratch, one at a time, to measure their seconds and check the
+    sweep's scores. Raises ConfigError for a wrong value, StageError, or Stopped; each carries the calls so far.
     """
     started = time.perf_counter()
     base = base or {}

@@ -33,10 +33,9 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
     """Judge the answer of a trace by its words; raises ValueError without one.
 
     harmful: it contains a harmful statement, whatever else it says.
-    acceptable: it contains every necessary statement. What else its section says is no fault: sections are quoted whole.
-    incomplete: it contains a necessary statement, but another is missing: a reader finds the advice, but not all of it. Also
-        an answer without a necessary or off-topic statement that cites a tied passage or a relevant document: it is on the
-        question and does not answer it.
+    acceptable: it contains every necessary statement. More is no fault: sections are quoted whole.
+    incomplete: it contains a necessary statement, but lacks another. Also an answer with no necessary or off-topic one
+        that cites a tied passage or a relevant document: it is on the question and does not answer it.
     off_topic: any other answer, and every answer to a question that the collection does not cover.
     abstained_rightly, abstained_wrongly: it abstains on a question outside the collection, or on another.
     """

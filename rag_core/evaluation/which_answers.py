@@ -111,8 +111,9 @@ def verdicts_by_model(
 ) -> tuple[tuple[ColumnVerdict | None, ...], tuple[ModelCall, ...]]:
     """The judge's verdict on the answer of each column, and the calls made: one, repeated if it is malformed.
 
-    The answers go unnamed, equal ones once, in an order drawn from their texts, so that neither column nor strategy counts.
-    None without an answer; an abstention "declines" and is not sent. Raises RagError, with the calls, if the judge failed.
+    The answers are sent unnamed, equal ones once, in an order drawn from their texts, so that neither column nor
+    strategy counts. None without an answer; an abstention "declines" and is not sent. Raises RagError, with the calls,
+    if the judge fails.
     """
     written = [trace.answer if trace else None for trace in traces]
     texts = {one.text for one in written if one and not one.abstained}

@@ -80,10 +80,10 @@ class Bill:
 
 
 def bill_of(trace: Trace) -> Bill:
-    """The bill of a trace.
+    """The bill of a trace, where a call counts only in the stage that made it.
 
-    A call counts only in the stage that made it: a stage that was taken over, or a call whose reply was already paid for,
-    adds nothing. So the totals of strategies that ran together add up to what was paid for all of them.
+    A stage that was taken over, or a call whose reply was already paid for, adds nothing. So the totals of strategies
+    that ran together add up to what was paid for all of them.
     """
     lines: list[BillLine] = []
     counted: set[ModelCall] = set()
@@ -251,10 +251,7 @@ def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a month of questions costs in US dollars, by the mean of `n` measured ones.
-
-    `low` and `high` are the ends of the 95 % interval of `per_month`; None with a single question.
-    """
+    """A month's cost in US dollars by the mean of `n` questions, and its 95 % interval: None for a single one."""
 
     n: int
     per_question: float
@@ -269,10 +266,9 @@ def project(costs: Sequence[float], per_day: float) -> Projection:
     The interval is that of the mean by Student's t, mean ± t(0.975, n − 1) · s / √n, cut at 0: it covers how much the
     measured questions differ, not that other questions may be asked.
 
-    Example:
-        >>> month = project([0.01, 0.02, 0.03], 100)
-        >>> month.per_month, round(month.low, 2), round(month.high, 2)  # 60 ± 4.3027 · 0.01 / √3 · 3,000
-        (60.0, 0.0, 134.52)
+    >>> month = project([0.01, 0.02, 0.03], 100)
+    >>> month.per_month, round(month.low, 2), round(month.high, 2)  # 60 ± 4.3027 · 0.01 / √3 · 3,000
+    (60.0, 0.0, 134.52)
     """
     mean, questions = statistics.fmean(costs), per_day * DAYS
     month = mean * questions

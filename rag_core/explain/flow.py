@@ -99,8 +99,7 @@ def flow_columns(trace: Trace) -> tuple[FlowColumn, ...]:
         if found[0][1].kind == "retrieve":
             columns += [FlowColumn(_search(lane), (place,)) for place, lane in found]
         else:
-            stage = found[0][1].stage
-            columns.append(FlowColumn(stage_title(stage), tuple(place for place, _ in found)))
+            columns.append(FlowColumn(stage_title(found[0][1].stage), tuple(place for place, _ in found)))
     return tuple(columns)
 
 
@@ -161,10 +160,7 @@ _REFERENCE = re.compile(r" \([^()]*`[^()]*\)")  # to code, in a docstring
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A retriever, or the stage itself, with its parameters in words: "keeps 15 · k1 1.5".
-
-    The summary is the first sentence of the class's docstring, without the full stop.
-    """
+    """A retriever or stage, the first sentence of its docstring, and its parameters: "keeps 15 · k1 1.5"."""
 
     name: str
     params: Message

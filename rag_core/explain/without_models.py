@@ -37,8 +37,8 @@ class Replay:
     """Runs the strategy of a trace with other control values, without its answer.
 
     Unchanged stages and embeddings come from the trace, searches from the index. Models are out of reach: the limit of
-    language model calls is 0, and the embedding model and the reranker refuse. So a result costs nothing, and equals the
-    one of a run from scratch as far as models repeat their replies. Raises as `recipe_of_unchanged`.
+    language model calls is 0, and the embedding model and the reranker refuse. So a result costs nothing, and equals
+    the one of a run from scratch as far as models repeat their replies. Raises as `recipe_of_unchanged`.
     """
 
     def __init__(self, trace: Trace, services: Services) -> None:

@@ -28,7 +28,7 @@ COMMON_LANGUAGES = (
 )  # fmt: skip
 # Lowest probability at which a third language is accepted; the 613 built-in questions reach 0.61 at most.
 MIN_CONFIDENCE = 0.7
-# Of 1,652 known questions of at most four words (data/asked), 2 English and 4 Spanish are then read in the wrong language;
+# Of 1,652 known questions of at most four words (data/asked), 2 English and 4 Spanish are then read wrongly;
 # without the dictionaries, at the best MIN_SPANISH (0.65), 19 and 11.
 SHORT = 4  # words of a text that the dictionaries are asked about, unless the detector is
 CERTAIN = 0.9
@@ -133,12 +133,9 @@ def detect_language(text: str) -> str:
 def languages_of(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The languages of a collection, most frequent first, estimated from a sample.
 
-    Args:
-        texts: (text, language); languages other than English and Spanish are trusted, since `language_of`
-            would not have guessed them.
+    `texts` are (text, language); languages other than English and Spanish are trusted: `language_of` would miss them.
     """
-    step = max(1, len(texts) // SAMPLE_SIZE)
-    sample = texts[::step]
+    sample = texts[:: max(1, len(texts) // SAMPLE_SIZE)]
     counted = Counter(
         language if language not in LANGUAGES else detect_language(text[:SAMPLE_CHARACTERS])
         for text, language in sample
@@ -170,13 +167,10 @@ def tokens(text: str, language: str) -> list[str]:
 
 
 def query_tokens(question: str, languages: Sequence[str], gloss: str = "") -> list[str]:
-    """The terms to search a collection for.
+    """The terms to search a collection for; the English `gloss` adds terms for English passages.
 
-    The language of a very short question is uncertain, so it is analysed in each of the collection's
-    languages. A longer one is analysed in its own language if the collection has it, otherwise in the
-    collection's first.
-
-    `languages` are at least one, most frequent first; the English `gloss` adds terms for English passages.
+    The language of a very short question is uncertain, so it is analysed in each of the collection's languages, at
+    least one, most frequent first. A longer one is analysed in its own if the collection has it, else in the first.
     """
     detected = language_of(question)
     first = detected if detected in languages else languages[0]

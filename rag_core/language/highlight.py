@@ -17,10 +17,7 @@ class Segment(NamedTuple):
 
 
 def highlight(text: str, question: str, language: str, quotes: Iterable[str] = ()) -> list[Segment]:
-    """The segments of a text in this language, in order; joined, they are the text.
-
-    `quotes` are sentences of the text, white space aside; others are ignored.
-    """
+    """The segments that make up a text; `quotes` are sentences of it, white space aside; others are ignored."""
     words = matches(text, question, language)
     sentences = [
         match.span()

@@ -1,9 +1,9 @@
 """Word patterns: whether one sentence of a text says something, in whatever order and form it uses the words.
 
-A pattern is words separated by spaces; all of them must occur in one sentence, in any order. `a|b` are
-alternatives, and `stem*` matches any word that begins so. Any other word matches itself and, unless it is a stop
-word, every word with the same English or Spanish stem; accents do not matter. Numbers match by value: "0,5" is "0.5", "1.500" is
-"1500", and "24" is not "240".
+A pattern is words separated by spaces; all of them must occur in one sentence, in any order. `a|b` are alternatives,
+and `stem*` matches any word that begins so. Any other word matches itself and, unless it is a stop word, every word of
+the same stem in English or Spanish; accents are ignored. Numbers match by value: "0,5" is "0.5", "1.500" is "1500",
+"24" not "240".
 """
 
 import functools
@@ -25,10 +25,7 @@ _NOT = re.compile(r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)(?:not|['’]t)\b", re.
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word or number as patterns compare it: its form without accents, and its stems by language.
-
-    A number or a stop word has no stems and matches by form only.
-    """
+    """A word or number as patterns compare it: without accents, and with its stems by language, if any."""
 
     form: str
     stems: frozenset[tuple[str, str]] = frozenset()
@@ -64,9 +61,8 @@ class Alternative:
 class Pattern:
     """Words that must all occur in one sentence, each with its alternatives.
 
-    Example:
-        >>> Pattern.parse("hospital now|once").matches(terms_of("Go to the hospital at once."))
-        True
+    >>> Pattern.parse("hospital now|once").matches(terms_of("Go to the hospital at once."))
+    True
     """
 
     words: tuple[tuple[Alternative, ...], ...]
@@ -84,10 +80,7 @@ class Pattern:
 
 
 def readings(text: str, language: str) -> list[str]:
-    """The sentences of a text as a reader understands them: a list item is read with its lead-in.
-
-    The lead-in is a sentence before the list that ends in a colon.
-    """
+    """The sentences of a text, each list item with its lead-in, a sentence that ends in a colon."""
     found: list[str] = []
     lead = ""
     for item, block in _blocks(text):

@@ -1,7 +1,7 @@
 """NLTK's Punkt (Kiss and Strunk 2006), which finds where sentences end, without the rest of NLTK.
 
-`import nltk` loads scipy, pandas and scikit-learn for parts that we do not use: a second and 160 MB. Punkt needs none of
-them, so it is imported below a package whose own start is left out. What other code imports as `nltk` is not touched.
+`import nltk` loads scipy, pandas and scikit-learn, a second and 160 MB, for parts that we do not use. Punkt needs none
+of them, so it is imported below a package whose own start is left out; other imports of `nltk` are not touched.
 """
 
 import functools

@@ -102,7 +102,7 @@ def form_of(question: str) -> tuple[str, str]:
 def parts(question: str) -> list[str]:
     """The questions in a question: "what is it, and when is it given?" has two.
 
-    A question word after a comma, "and" or a question mark begins the next, if both have MIN_PART words and the one before
+    A question word after a comma, "and" or a question mark begins the next, if both have MIN_PART words and the former
     asks something: "I am 32 weeks, can I fly?" has one.
     """
     found: list[str] = []
@@ -116,10 +116,7 @@ def parts(question: str) -> list[str]:
 
 
 def question_notice(question: str, languages: Sequence[str], spoken: str = "en") -> str:
-    """A warning, in the language `spoken`, about a question's language; usually empty.
-
-    `languages` are the collection's, from its profile; empty when unknown.
-    """
+    """A warning in `spoken` if a question's language is none of `languages`: the collection's, empty when unknown."""
     language = confident_language(question, languages)
     if not language or not languages or language in languages:
         return ""

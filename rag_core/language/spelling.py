@@ -101,14 +101,12 @@ class Spelling:
 
     A word is unknown if neither the collection nor a dictionary nor the thesaurus has it. Numbers, units, negations,
     medicines, abbreviations and names inside a sentence are never changed. Spanish is written as it sounds, so that its
-    words are compared by their sounds.
+    words are compared by their sounds. `words` are those of the collection and thesaurus by language, lower-cased with
+    accents, with their number.
 
-    `words` are those of the collection and thesaurus by language, lower-cased with accents, with their number.
-
-    Example:
-        >>> words = {"en": {"what": 9, "is": 9, "gestational": 4, "diabetes": 8}, "es": {}}
-        >>> Spelling(lambda: words, lambda word, language: False).read("what is gestashunal diabetis?")
-        'what is gestational diabetes?'
+    >>> words = {"en": {"what": 9, "is": 9, "gestational": 4, "diabetes": 8}, "es": {}}
+    >>> Spelling(lambda: words, lambda word, language: False).read("what is gestashunal diabetis?")
+    'what is gestational diabetes?'
     """
 
     def __init__(

@@ -23,8 +23,7 @@ _MIN_CAPITALS = 3  # words; in a longer text in capitals, capitals no longer mar
 class Concept:
     """A concept and its names, all of which mean the same thing: any of them may replace another.
 
-    The links never do: what is true of a class need not be true of a member, nor of one member what is true of
-    another.
+    The links never do: what is true of a class need not be true of a member, nor of one member what is true of another.
 
     Args:
         terms: clinical terms by language, preferred term first; at least one per language.
@@ -59,10 +58,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One meaning of an ambiguous abbreviation, and words and phrases of either language that speak for it.
-
-    `concept` is empty for a meaning that the thesaurus lacks.
-    """
+    """A meaning of an ambiguous abbreviation, and words that speak for it; no concept if the thesaurus lacks it."""
 
     concept: str
     cues: tuple[str, ...]
@@ -99,17 +95,13 @@ class Thesaurus:
     def read(cls, path: Path) -> Thesaurus:
         """Read data/thesaurus.toml; `make check-collection` reports its faults.
 
-        The same content gives the same object: to find its names takes half a second.
-
-        Raises DataError if the file is missing or not TOML, or a concept lacks a field.
+        The same content gives the same object: to find its names takes half a second. Raises DataError if the file is
+        missing or not TOML, or a concept lacks a field.
         """
         return read_data_file(path, _parsed)
 
     def find(self, text: str, language: str) -> tuple[Mention, ...]:
-        """The concepts a text names, in text order, without overlaps.
-
-        In languages the thesaurus lacks, only abbreviations match.
-        """
+        """The concepts a text names, in order, without overlaps; by abbreviation only in languages it lacks."""
         return tuple(self._scan(text, words_of(text, language), language))
 
     def clinical_terms(self) -> Iterator[tuple[str, str]]:
@@ -180,7 +172,7 @@ class Thesaurus:
     def _by_name(self, language: str) -> tuple[Mapping[tuple[str, ...], tuple[Concept, TermKind]], Mapping[str, int]]:
         """Concepts by the words of their names, then by stems; clinical terms take precedence over lay terms.
 
-        With the words of the longest name that begins with a word.
+        Also the number of words in the longest name that begins with a word.
         """
         if language not in LANGUAGES:
             return {}, {}
@@ -275,10 +267,9 @@ def _cannot_be_a_word(short: str) -> bool:
 class WrittenOut:
     """Reads questions with the clinical term behind each abbreviation.
 
-    Example:
-        >>> pph = Concept("pph", {"en": ("postpartum haemorrhage",), "es": ()}, {"en": (), "es": ()}, ("PPH",))
-        >>> WrittenOut(Thesaurus([pph]), str).read("When is the PPH call made?")
-        'When is the PPH (postpartum haemorrhage) call made?'
+    >>> pph = Concept("pph", {"en": ("postpartum haemorrhage",), "es": ()}, {"en": (), "es": ()}, ("PPH",))
+    >>> WrittenOut(Thesaurus([pph]), str).read("When is the PPH call made?")
+    'When is the PPH (postpartum haemorrhage) call made?'
     """
 
     def __init__(self, thesaurus: Thesaurus, spelling: Callable[[str], str]) -> None:

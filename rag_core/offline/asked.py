@@ -24,14 +24,14 @@ from .scorer import bm25_among
 SAME = (
     0.95  # cosine from which a known question is the question asked; of the outside questions of dev, none is so near
 )
-# A search orders the COMPARED nearest passages by cosine + WORDS · BM25 per term of the question. Of 230 dev questions it has
-# one of grade 2 first for 0.77, by the cosines alone for 0.67; with the cosines of four-letter grams for words, for 0.76.
+# A search orders the COMPARED nearest passages by cosine + WORDS · BM25 per term of the question. One of grade 2 is
+# first for 0.77 of 230 dev questions; by cosines alone for 0.67, with those of four-letter grams for words for 0.76.
 COMPARED, WORDS = 50, 0.2
 REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each of its queries several times
 
 
 class AskedIndex:
-    """The known questions of a corpus's passages, and of none (`AskedQuestions`); `taught` counts those that people taught. Thread-safe.
+    """The known questions of a corpus's passages, and of none (`AskedQuestions`); people taught `taught`. Thread-safe.
 
     Args:
         vectors: returns the questions' in parts, (n, d) with L2-normalised rows; called at the first search.

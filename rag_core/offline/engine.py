@@ -1,7 +1,4 @@
-"""The offline engine: classical information retrieval in place of a language model.
-
-Deterministic; it uses a prompt's template name and fields instead of its text.
-"""
+"""The offline engine: classical, deterministic information retrieval on a prompt's fields, in place of a language model."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -64,12 +61,7 @@ class OfflineEngine:
     def reply(
         self, template: str, fields: Fields, sample: int = 0, bills: list[ModelCall] | None = None
     ) -> Iterator[str]:
-        """The reply to a prompt, a section at a time.
-
-        Args:
-            sample: which of several replies to the same prompt.
-            bills: receives its embedding calls.
-        """
+        """Reply a section at a time; `sample` numbers replies to one prompt, `bills` receives the embedding calls."""
         bills = [] if bills is None else bills
         sections = Sections(MeteredEmbedder(self._reader, bills), self._asked)
         rewriter = Rewriter(MeteredEmbedder(self._embedder, bills), self._thesaurus, self._index)

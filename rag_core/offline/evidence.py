@@ -34,8 +34,7 @@ class Facts(NamedTuple):
         urgent: 1 for an urgent question.
         words: mean cosine of its word pieces to the nearest in the section whose questions are most like it, or in
             those, -1 to 1.
-        contrast: how much more it is like a question that a section answers than like one that none does, as a
-            difference of cosines.
+        contrast: its cosine to a question that a section answers, less that to one that none answers.
     """
 
     relevance: float
@@ -97,11 +96,7 @@ def _weighing(row: Mapping[str, Any], names: Sequence[str]) -> Weighing:
 
 
 class PassageEvidence:
-    """The context's Evidence: decides by one score whether passages are enough for an answer.
-
-    Args:
-        thresholds: see `read_thresholds`; those of the scorer's model apply, though another may search.
-    """
+    """The context's Evidence, by one score and the thresholds of the scorer's model, whichever model searches."""
 
     def __init__(self, scorer: OfflineScorer, thresholds: Mapping[str, Thresholds]) -> None:
         self.model = scorer.embedder.key.partition("@")[0]

@@ -53,12 +53,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A claim compared with one passage.
-
-    Args:
-        score: mean over its clauses of the best sentence's score.
-        faults: what differs, worst first.
-    """
+    """A claim and one passage: the mean over clauses of the best sentence's score, and faults, worst first."""
 
     score: float
     faults: tuple[_Fault, ...]
@@ -107,10 +102,7 @@ class OfflineGrounder:
         self._source = functools.lru_cache(maxsize=CACHED)(self._read_source)
 
     def ground(self, claims: Sequence[Claim], passages: Sequence[Passage], language: str) -> list[Grounded]:
-        """The claims with their support; those after the first MOST are left out.
-
-        Passages are as numbered in the answer, whose language is given.
-        """
+        """The first MOST claims with their support; passages are numbered as in the answer, which is in `language`."""
         checked = claims[:MOST]
         texts = [_plain(without_references(one.text)) for one in passages]
         references = {

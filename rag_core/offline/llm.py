@@ -18,8 +18,7 @@ from .engine import OfflineEngine
 class OfflineLlm:
     """The offline engine as the context's Llm; it replies to a prompt's fields, and its text is only counted.
 
-    Args:
-        configuration: hash of what it depends on beside the prompt.
+    `configuration` is a hash of what it depends on beside the prompt.
     """
 
     name = NAME
@@ -32,10 +31,7 @@ class OfflineLlm:
         self._prices = prices
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield the reply a section at a time, then the calls for its embeddings and its own.
-
-        Raises ProviderError, after the calls are yielded.
-        """
+        """Yield the reply by sections, then its embedding calls and its own; ProviderError comes after these."""
         text, reply = prompt.render(), Reply(says_end=False)
         inside: list[ModelCall] = []  # its embeddings, which a provider may bill
         end_event = start_chat_event(prompt.system, text)

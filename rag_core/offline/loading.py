@@ -55,12 +55,8 @@ def load_scorer(
 ) -> OfflineScorer:
     """The offline scorer on the bundled model, sharing `embedder` if that is the same model.
 
-    Args:
-        stored: looks up the bundled model's vectors; `keep` stores more.
-
-    Raises:
-        MissingResource: the bundled model is missing.
-        DataError: its calibration cannot be read.
+    `stored` looks up the bundled model's vectors; `keep` stores more. Raises MissingResource if the bundled model is
+    missing, and DataError if its calibration cannot be read.
     """
     if embedder.weights != MINILM_WEIGHTS:
         embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices, thesaurus)

@@ -44,8 +44,8 @@ Keep = Callable[[Mapping[str, Vectors]], None]  # stores more of them
 class RememberingEmbedder(EmbedderOver):
     """An embedding model that remembers `size` vectors by the text as read. Thread-safe.
 
-    One thread embeds at a time, and reuses what another has just embedded, or `stored` has. What is embedded as a passage,
-    which passages and their sentences and titles are, goes to `keep`; a question or an answer does not.
+    One thread embeds at a time, and reuses what another has just embedded, or `stored` has. What is embedded as a
+    passage, which passages and their sentences and titles are, goes to `keep`; a question or an answer does not.
     """
 
     def __init__(

@@ -137,10 +137,7 @@ class RewriteInput:
         return list({mention.concept.id: mention.concept for mention in self.mentions}.values())
 
     def with_names(self, name: Callable[[Mention], str]) -> str:
-        """The text with each mention renamed, unless it overlaps a fact or its clinical term is there too.
-
-        Reading a question already puts the term behind an abbreviation (`WrittenOut`).
-        """
+        """The text with each mention renamed, unless it overlaps a fact or its term is there too (see `WrittenOut`)."""
         parts, end = [], 0
         named = {mention.concept.id for mention in self.mentions if mention.kind == "term"}
         for mention in self.mentions:
@@ -175,10 +172,7 @@ class Rewriter:
     index: Index | None
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
-        """A rewrite by the rule of a template, or by "synonyms"; "keywords" become a full question first.
-
-        In languages other than English and Spanish, the question itself.
-        """
+        """A rewrite by the template's rule, else by synonyms; languages but English and Spanish stay as they are."""
         language = language_of(question)
         if language not in WORDINGS:
             return question

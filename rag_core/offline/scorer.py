@@ -150,8 +150,7 @@ class Standing(NamedTuple):
         sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
         lead: its cosine to the question less the highest of the others; 0 if there are none.
         ranked: its reranking score among them; see `OfflineScorer.score`.
-        known: cosine of the question to the nearest that the passage is known to answer, -1 to 1; if none is
-            known, `sentence`.
+        known: cosine to the nearest question that the passage is known to answer, -1 to 1; if none, `sentence`.
     """
 
     sentence: float
@@ -209,10 +208,7 @@ def _calibrations(text: str) -> Calibrations:
 
 
 class OfflineScorer:
-    """The context's Reranker, and the offline engine's judge of single passages. Thread-safe.
-
-    Everything here was fitted on the bundled model, whose `pieces` are given too.
-    """
+    """The context's Reranker and the offline engine's judge, fitted on the bundled model. Thread-safe."""
 
     name: str = NAME
     scale: Scale = "offline_scorer"
@@ -350,10 +346,7 @@ class OfflineScorer:
         return read, language if read == text else GLOSS_LANGUAGE
 
     def _compare(self, query: str, passages: Sequence[Passage]) -> _Compared:
-        """Compare a query with passages and their sentences, without contexts.
-
-        So a passage is equally relevant in plain and enriched indexes, and its vector is stored.
-        """
+        """Compare without contexts: the vectors are stored, and plain and enriched indexes agree."""
         (question,), calls = self.embedder.embed([query])
         vectors, more = self.embedder.embed(
             [plain_text(passage) for passage in passages],

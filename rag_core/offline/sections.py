@@ -1,7 +1,7 @@
 """Which sections of the sources answer a question, and the sentence of each that answers best.
 
-A section is a passage: what stands under one heading. It is quoted whole, because what is cut from it are the doses, list
-items and warnings that it was written for.
+A section is a passage: what stands under one heading. It is quoted whole, because what is cut from it are the doses,
+list items and warnings that it was written for.
 """
 
 import math
@@ -24,11 +24,11 @@ from .memory import titles_of, under_title
 from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 
-# A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + KNOWN · likeness of the question to those that the
-# section is known to answer and how well their words tell it from the other sections: the weights that make a section of
-# grade 2 likeliest, fitted on dev by tests/benchmarks/fit_sections.py. Where no questions are known, NEAREST · cosine of its
-# nearest sentence replaces KNOWN's. So is NAMES fitted, which an urgent question adds for a heading with its sign.
-# SAYS it adds for each step of directness with which the section says what to do now.
+# A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + KNOWN · likeness of the question to those
+# that it is known to answer and how well their words tell it from the other sections; where none are known, NEAREST ·
+# cosine of its nearest sentence replaces KNOWN's. An urgent question adds NAMES for a heading with its sign, and SAYS
+# for each step of directness with which the section says what to do now. All but SAYS are fitted on dev, to make a
+# section of grade 2 likeliest, by tests/benchmarks/fit_sections.py.
 RELEVANCE, PLACE, KNOWN, NEAREST = 1.4, 0.85, 15.0, 4.21
 SAYS, NAMES = 1.5, 2.0
 # A section in another language must be worth more by this. Of 426 dev answers of hybrid_rrf and ensemble, 32 are in
@@ -106,8 +106,7 @@ class Sections:
         others, on dev, 26 of 44 were beside the question and 9 answered it. In an emergency it is that one sentence: on
         dev, the rest of the second section made 5 answers harmful and 3 less acceptable.
 
-        Args:
-            relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
+        `relevance` is of each source, 0 to 1; None if nobody rated them: then MIN_COSINE decides.
         """
         question = urgent.question
         asked = [question] if urgent.triage.urgent else parts(question)

@@ -85,11 +85,9 @@ class Urgent:
     def directness(self, said: Sequence[Sentence], before: str = "") -> float:
         """How directly sentences that belong together say what to do now about the question's signs.
 
-        2 for each sign that they name, up to 1 less the more others they name, 1 more for the emergency number where triage
-        gives it; 1 if only their headings name a sign; 0 if they call for no help or less than needed, or are for
-        other signs, worse signs beside it, or another patient.
-
-        `before` is what their source says before them.
+        2 for each sign that they name, up to 1 less the more others they name, 1 more for the emergency number where
+        triage gives it; 1 if only their headings name a sign; 0 if they call for no help or less than needed, or are
+        for other signs, worse signs beside it, or another patient. `before` is what their source says before them.
         """
         text, last = " ".join(each.text for each in said), said[-1]
         if not self.triage.urgent or not calls_for(text, self.triage) or self._of_another_patient(last):

@@ -48,10 +48,9 @@ class Template:
         temperature: sampling temperature, 0 to 2.
         reply: schema of a JSON reply, sent if the server supports it; None for text.
 
-    Example:
-        >>> ask = Template("ask", purpose="answer", system="", text="Question: {question}")
-        >>> ask.fill(question="Is it <safe>?").render()
-        'Question: Is it &lt;safe&gt;?'
+    >>> ask = Template("ask", purpose="answer", system="", text="Question: {question}")
+    >>> ask.fill(question="Is it <safe>?").render()
+    'Question: Is it &lt;safe&gt;?'
     """
 
     name: str

@@ -86,8 +86,8 @@ def custom_template(
 ) -> Template:
     """A custom rewriting template, or the built-in one of `ready` with the same name and texts.
 
-    The text, for the language model, has {question} at least once, and no other field but those of the built-in ones; the
-    system message is theirs by default. Raises ConfigError, which says why, for a wrong name or text.
+    The text, for the language model, has {question} at least once, and no other field but those of the built-in ones;
+    the system message is theirs by default. Raises ConfigError, which says why, for a wrong name or text.
     """
     name, text, like = " ".join(name.split()), text.strip(), ready[0]
     system = like.system if system is None else system.strip()

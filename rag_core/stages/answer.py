@@ -32,24 +32,22 @@ Measure = Callable[[Sequence[Hit]], Sequence[float | None]]
 class Generate(Stage):
     """Labels the passages (`labelled`), asks the model for an answer with citations, and checks the citations.
 
-    With no passages, or with evidence too weak for an answer, it abstains without calling the model. The answer says where its evidence is thin or in
-    another language, whether it was cut off, and which of its sentences the passages support; an abstention, which documents are near (`remarks`). A reply
-    without a word to read is a failure.
-
-    For an urgent question, the prompt asks for what to do now first. An abstention, or an answer of the offline
-    engine that cannot, begins with our own notice; another model's answer that does not gets a remark.
+    With no passages, or with evidence too weak for an answer, it abstains without calling the model. The answer says
+    where its evidence is thin or in another language, whether it was cut off, and which of its sentences the passages
+    support; an abstention, which documents are near (`remarks`). A reply without a word to read is a failure. For an
+    urgent question, the prompt asks for what to do now first. An abstention, or an answer of the offline engine that
+    cannot, begins with our own notice; another model's answer that does not gets a remark.
 
     The fields of `template` are question, sources and, optionally, urgency.
 
-    Example:
-        >>> from rag_core.stages import Bm25, Retrieve
-        >>> from rag_core.testing import sample_context  # its model quotes the first source
-        >>> ctx = sample_context()
-        >>> found = Retrieve((Bm25(k=1),))(State.start("Do cats purr?"), ctx)
-        >>> Generate()(found, ctx).answer.text
-        'Cats sleep most of the day [1].'
-        >>> Generate()(State.start("Do cats purr?"), ctx).answer.abstained  # no passage, no call
-        True
+    >>> from rag_core.stages import Bm25, Retrieve
+    >>> from rag_core.testing import sample_context  # its model quotes the first source
+    >>> ctx = sample_context()
+    >>> found = Retrieve((Bm25(k=1),))(State.start("Do cats purr?"), ctx)
+    >>> Generate()(found, ctx).answer.text
+    'Cats sleep most of the day [1].'
+    >>> Generate()(State.start("Do cats purr?"), ctx).answer.abstained  # no passage, no call
+    True
     """
 
     template: Template = ANSWER
@@ -218,7 +216,7 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
 
 
 def weighed(state: State, ctx: Context) -> Sequence[Hit]:
-    """The passages by whose evidence a question is declined, in all columns or in none.
+    """The passages that decide whether a question is declined, the same in all columns.
 
     An urgent question is not declined where this strategy found what to do.
     """
@@ -244,18 +242,14 @@ def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) 
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:
-    text = abstention(language)
-    return Answer(text, abstained=True, reason=reason, evidence=evidence, suggestions=near)
+    return Answer(abstention(language), abstained=True, reason=reason, evidence=evidence, suggestions=near)
 
 
 FEWEST_WORDS = 6  # of an answer whose language is compared with the question's
 
 
 def grounded(text: str, hits: Sequence[Hit], ctx: Context) -> tuple[Grounded, ...]:
-    """The sentences of an answer with resolved citations, marked by the context's grounder; none without one.
-
-    The first sentences only, where the grounder leaves out the last.
-    """
+    """An answer's sentences, marked by the context's grounder, which may leave out the last; none without one."""
     grounder = ctx.services.grounder
     if grounder is None:
         return ()
@@ -264,7 +258,7 @@ def grounded(text: str, hits: Sequence[Hit], ctx: Context) -> tuple[Grounded, ..
 
 
 def reconciled(text: str, citations: Sequence[Citation], sentences: Sequence[Grounded]) -> tuple[Citation, ...]:
-    """The citations, judged by the sentences that cite them instead of by shared words; those of no sentence as they are.
+    """The citations, judged by the sentences that cite them instead of shared words; those of no sentence as they are.
 
     A citation is supported if its passage supports each of them, in doubt (None) if it comes close to one, else not.
     """

@@ -179,10 +179,7 @@ class RerankStage(Stage):
 
 
 class SelectStage(Stage):
-    """Shortens each ranking, to `most` hits unless that is None, and can reorder it.
-
-    `control` is the name of `most` in messages to users.
-    """
+    """Shortens each ranking, to `most` hits if that is set, and can reorder it; users know `most` as `control`."""
 
     kind = "select"
 

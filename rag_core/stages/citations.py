@@ -49,12 +49,12 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
     Markers are normalised: "[1, 2]", "[1-2]", "[Source 1]", "(Fuente 2)" and the like become "[1][2]", "[1]"
     and "[2]". Numbers without a context are removed, including "[2019]"; other brackets ("[sic]") stay.
 
-    The claim of a citation is the answer's sentence before the marker, or the one in bold; its quote is the passage's sentence
-    that shares the most terms with the claim. The claim is supported when a third of its content words occur
-    in the quote or the passage's title. The threshold only separates a different topic from a different
-    wording: 4 % of the built-in documents' sentences reach it in a passage of a randomly drawn document, and
-    so does every merger of three sentences of the cited passage. A claim in another language than the
-    passage, or with fewer than two content words, cannot be checked this way.
+    A citation's claim is the answer's sentence before the marker, or the one in bold; its quote is the passage's
+    sentence that shares the most terms with the claim. The claim is supported when a third of its content words occur
+    in the quote or the passage's title. The threshold only separates a different topic from a different wording: 4 % of
+    the built-in documents' sentences reach it in a passage of a randomly drawn document, and so does every merger of
+    three sentences of the cited passage. A claim in another language than the passage, or with fewer than two content
+    words, cannot be checked this way.
 
     Returns the text with valid markers only (resolving it again changes nothing); its citations in text order, one for
     each context, quote and verdict; and the number of invalid numbers removed.

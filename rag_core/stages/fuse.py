@@ -31,12 +31,11 @@ class ReciprocalRankFusion(FusionStage):
             times its query's. Rankings of weight 0 are ignored.
         rewrites: weight >= 0 of rewritten queries, relative to the question's own words.
 
-    Example:
-        >>> from rag_core.testing import ranking_of
-        >>> bm25, dense = ranking_of({"a": 9.0, "b": 4.0}), ranking_of({"b": 0.8, "c": 0.7})
-        >>> fused = ReciprocalRankFusion(k=60).fuse([bm25, dense])
-        >>> {name: round(score, 5) for name, score in fused.items()}  # b: 1/62 + 1/61
-        {'a': 0.01639, 'b': 0.03252, 'c': 0.01613}
+    >>> from rag_core.testing import ranking_of
+    >>> bm25, dense = ranking_of({"a": 9.0, "b": 4.0}), ranking_of({"b": 0.8, "c": 0.7})
+    >>> fused = ReciprocalRankFusion(k=60).fuse([bm25, dense])
+    >>> {name: round(score, 5) for name, score in fused.items()}  # b: 1/62 + 1/61
+    {'a': 0.01639, 'b': 0.03252, 'c': 0.01613}
     """
 
     scale: ClassVar[Scale] = "rrf"
@@ -86,24 +85,23 @@ class ReciprocalRankFusion(FusionStage):
 class WeightedFusion(FusionStage):
     """Weighted fusion of cosine scores: score(d) = the queries' weight · max(0, cos), combined by max, first or sum.
 
-    Multi-Query Rewriter RAG, Core Processing Function: later, more speculative rewrites weigh less. The weight depends on the position of the
-    rewrite's template, from 0: linear 1 − step · position; exponential 0.9^position; equal 1; custom as given.
-    A failed rewrite does not change the weights of the rest. That function keeps the score of the first query
-    that found a passage (`first`), so a weak early match can hide a strong later one; the default here is `max`.
+    Multi-Query Rewriter RAG, Core Processing Function: later, more speculative rewrites weigh less. The weight depends
+    on the position of the rewrite's template, from 0: linear 1 − step · position; exponential 0.9^position; equal 1;
+    custom as given. A failed rewrite does not change the weights of the rest. That function keeps the score of the
+    first query to find a passage (`first`), so a weak early match can hide a strong later one; ours is `max`.
 
     Args:
         step: decrease of the linear weights per position, >= 0.
         weights: custom weights >= 0 in the order of the templates; missing ones are 1.
         combine: max, first or sum over the queries that found the passage.
 
-    Example:
-        >>> from rag_core.testing import ranking_of
-        >>> [WeightedFusion(step=0.05).weight(position) for position in range(3)]
-        [1.0, 0.95, 0.9]
-        >>> found = [ranking_of({"a": 0.8}), ranking_of({"a": 0.9, "b": 0.6}, weight=0.95)]
-        >>> fused = WeightedFusion(combine="max").fuse(found)
-        >>> {name: round(score, 3) for name, score in fused.items()}  # a: max(1 · 0.8, 0.95 · 0.9)
-        {'a': 0.855, 'b': 0.57}
+    >>> from rag_core.testing import ranking_of
+    >>> [WeightedFusion(step=0.05).weight(position) for position in range(3)]
+    [1.0, 0.95, 0.9]
+    >>> found = [ranking_of({"a": 0.8}), ranking_of({"a": 0.9, "b": 0.6}, weight=0.95)]
+    >>> fused = WeightedFusion(combine="max").fuse(found)
+    >>> {name: round(score, 3) for name, score in fused.items()}  # a: max(1 · 0.8, 0.95 · 0.9)
+    {'a': 0.855, 'b': 0.57}
     """
 
     scale: ClassVar[Scale] = "weighted_cosine"  # sums can exceed 1
@@ -159,10 +157,9 @@ class MaxFusion(FusionStage):
 
     RAG-MSR's README names no fusion rule.
 
-    Example:
-        >>> from rag_core.testing import ranking_of
-        >>> MaxFusion().fuse([ranking_of({"a": 0.8, "b": 0.5}), ranking_of({"b": 0.7})])
-        {'a': 0.8, 'b': 0.7}
+    >>> from rag_core.testing import ranking_of
+    >>> MaxFusion().fuse([ranking_of({"a": 0.8, "b": 0.5}), ranking_of({"b": 0.7})])
+    {'a': 0.8, 'b': 0.7}
     """
 
     def flow(self, before: Flow) -> Flow:

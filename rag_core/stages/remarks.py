@@ -33,10 +33,7 @@ MOST_SIDES = 2  # sentences
 
 
 def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "") -> tuple[Remark, ...]:
-    """Remarks on an answer with resolved citations, whose marker [n] cites `hits[n - 1]`.
-
-    `country` is whose guidance leads where passages differ; may be empty.
-    """
+    """Remarks on an answer whose marker [n] cites `hits[n - 1]`; where passages differ, guidance of `country` leads."""
     spoken = detect_language(question)
     sources: dict[str, list[int]] = {}  # cited sentence -> its citations
     for n, claim in cited_claims(text, language_of(unmarked(text))):
@@ -70,10 +67,7 @@ def perhaps_you_meant(question: str) -> str:
 
 
 def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
-    """The documents of the passages labelled Medium or High, those in the question's language first, at most three.
-
-    Without labels, or with labels by rank, nothing is known to be near, and nothing is suggested.
-    """
+    """At most three documents of passages labelled Medium or High, not by rank; the question's language comes first."""
     asked = language_of(question)
     near = [
         (hit.relevance.score, hit.passage.language == asked, hit.passage)

@@ -19,14 +19,13 @@ from .base import Flow, RerankStage, warn_if_unread
 class Rerank(RerankStage):
     """Scores by the reranker: a cross-encoder if one is set up, otherwise the offline scorer.
 
-    RAG-MSR (README, Step 2) reranks the hits of each query against that query with ms-marco-MiniLM-L-6-v2;
-    Query System with Contextual Retrieval (Reranking) the fused list with mxbai-rerank-large-v1. The scale of the hits names the scorer.
+    RAG-MSR (README, Step 2) reranks the hits of each query against that query with ms-marco-MiniLM-L-6-v2; Query System
+    with Contextual Retrieval (Reranking) the fused list with mxbai-rerank-large-v1. The hits' scale names the scorer.
 
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context  # its reranker counts shared words
-        >>> found = ranking_of({"cats purr": 0.9, "cats purr at night": 0.8}, query="Do cats purr at night?")
-        >>> [(hit.id, hit.score, hit.scale) for hit in Rerank().rerank(found, sample_context())]
-        [('cats purr', 2.0, 'cross_encoder'), ('cats purr at night', 4.0, 'cross_encoder')]
+    >>> from rag_core.testing import ranking_of, sample_context  # its reranker counts shared words
+    >>> found = ranking_of({"cats purr": 0.9, "cats purr at night": 0.8}, query="Do cats purr at night?")
+    >>> [(hit.id, hit.score, hit.scale) for hit in Rerank().rerank(found, sample_context())]
+    [('cats purr', 2.0, 'cross_encoder'), ('cats purr at night', 4.0, 'cross_encoder')]
     """
 
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
@@ -38,15 +37,14 @@ class Rerank(RerankStage):
 class RerankByQuestions(RerankStage):
     """Adds to each score how like the question is to those that the passage is known to answer.
 
-    score = z + weight · likeness, weight >= 0 and z the score so far, standardised over the list. A passage without known
-    questions gets the mean of the others; in a corpus without any, every hit keeps its score. The first AMONG get
+    score = z + weight · likeness, weight >= 0 and z the score so far, standardised over the list. A passage without
+    known questions gets the mean of the others; in a corpus without any, every hit keeps its score. The first AMONG get
     weight · `AskedQuestions.words_among` them more: among sections on one subject, other words tell which is meant.
 
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context  # no questions are known of these passages
-        >>> found = ranking_of({"cats": 3.0, "dogs": 1.0}, query="Do cats purr?")
-        >>> [(hit.id, hit.score) for hit in RerankByQuestions().rerank(found, sample_context())]
-        [('cats', 1.0), ('dogs', -1.0)]
+    >>> from rag_core.testing import ranking_of, sample_context  # no questions are known of these passages
+    >>> found = ranking_of({"cats": 3.0, "dogs": 1.0}, query="Do cats purr?")
+    >>> [(hit.id, hit.score) for hit in RerankByQuestions().rerank(found, sample_context())]
+    [('cats', 1.0), ('dogs', -1.0)]
     """
 
     weight: float = 15.0
@@ -102,11 +100,10 @@ class LlmRerank(RerankStage):
 
     The fields of `template` are question and sources, and optionally refused: why the last reply was refused.
 
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context  # its model: share of the question's words
-        >>> found = ranking_of({"cats purr": 0.9, "cats purr at night": 0.8}, query="Do cats purr at night?")
-        >>> [(hit.id, hit.score) for hit in LlmRerank().rerank(found, sample_context())]
-        [('cats purr', 0.4), ('cats purr at night', 0.8)]
+    >>> from rag_core.testing import ranking_of, sample_context  # its model: share of the question's words
+    >>> found = ranking_of({"cats purr": 0.9, "cats purr at night": 0.8}, query="Do cats purr at night?")
+    >>> [(hit.id, hit.score) for hit in LlmRerank().rerank(found, sample_context())]
+    [('cats purr', 0.4), ('cats purr at night', 0.8)]
     """
 
     template: Template = JUDGE_PASSAGE
@@ -177,19 +174,17 @@ def _scale(scores: Sequence[float], template: Template) -> tuple[float, str]:
 class Blend(RerankStage):
     """S_final = α · S_cos + (1 − α) · S_LLM, S_cos the cosine of passage and question.
 
-    RAG-MSR, README, Step 3: Inter-Query Scoring & Filtering; α = 0.4 is the default of its code (scoring.py).
+    RAG-MSR, README, Step 3: Inter-Query Scoring & Filtering; α = 0.4 is the default of its code (scoring.py). S_cos
+    gets its own vote; the vote of S_final shows both terms with their weights. α is 0 to 1; 1 needs no judge before it.
 
-    S_cos gets its own vote; the vote of S_final shows both terms with their weights. α is 0 to 1; 1 needs no judge before it.
-
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context
-        >>> ctx, found = sample_context(), ranking_of({"cats purr": 0.9}, query="cats")
-        >>> judged = Ranking.sort(found.query, LlmRerank().rerank(found, ctx), "LlmRerank")
-        >>> (hit,) = Blend(alpha=0.4).rerank(judged, ctx)
-        >>> [(term.name, round(term.value, 2), term.weight) for term in hit.terms]
-        [('cosine', 0.71, 0.4), ('judge', 1.0, 0.6)]
-        >>> round(hit.score, 2)  # 0.4 · 0.71 + 0.6 · 1
-        0.88
+    >>> from rag_core.testing import ranking_of, sample_context
+    >>> ctx, found = sample_context(), ranking_of({"cats purr": 0.9}, query="cats")
+    >>> judged = Ranking.sort(found.query, LlmRerank().rerank(found, ctx), "LlmRerank")
+    >>> (hit,) = Blend(alpha=0.4).rerank(judged, ctx)
+    >>> [(term.name, round(term.value, 2), term.weight) for term in hit.terms]
+    [('cosine', 0.71, 0.4), ('judge', 1.0, 0.6)]
+    >>> round(hit.score, 2)  # 0.4 · 0.71 + 0.6 · 1
+    0.88
     """
 
     scale: ClassVar[str] = "s_final"

@@ -33,13 +33,11 @@ class _IndexRetriever(Retriever):
 class Dense(_IndexRetriever):
     """Dense retrieval: the passages with the highest cosine similarity of embeddings. k is at least 1.
 
-    A query with passages (HyDE) is embedded as the normalised mean of their embeddings and that of its
-    question text, if any.
+    A query with passages (HyDE) is embedded as the normalised mean of their embeddings and its question text's, if any.
 
-    Example:
-        >>> from rag_core.testing import sample_context
-        >>> [(hit.id, hit.scale) for hit in Dense(k=2).search(Query("Horses sleep"), sample_context())]
-        [('p11', 'cosine'), ('p12', 'cosine')]
+    >>> from rag_core.testing import sample_context
+    >>> [(hit.id, hit.scale) for hit in Dense(k=2).search(Query("Horses sleep"), sample_context())]
+    [('p11', 'cosine'), ('p12', 'cosine')]
     """
 
     name: ClassVar[str] = "dense"
@@ -72,10 +70,9 @@ class Bm25(_IndexRetriever):
         k1: term frequency saturation, >= 0; 0 ignores how often a term occurs.
         b: length normalisation, 0 (none) to 1 (full).
 
-    Example:
-        >>> from rag_core.testing import sample_context  # three of its passages have the word
-        >>> [(hit.id, hit.scale) for hit in Bm25(k=5).search(Query("stable"), sample_context())]
-        [('p11', 'bm25'), ('p12', 'bm25'), ('p13', 'bm25')]
+    >>> from rag_core.testing import sample_context  # three of its passages have the word
+    >>> [(hit.id, hit.scale) for hit in Bm25(k=5).search(Query("stable"), sample_context())]
+    [('p11', 'bm25'), ('p12', 'bm25'), ('p13', 'bm25')]
     """
 
     name: ClassVar[str] = "bm25"
@@ -103,14 +100,12 @@ class Asked(Retriever):
     """The passages with the questions that are most like the query; each vote names the nearest question.
 
     People or a model wrote down what each passage answers (doc2query, Nogueira et al. 2019; HyPE; QuOTE, arXiv
-    2502.10976): a question is more like a question than like the text that answers it.
+    2502.10976): a question is more like a question than like the text that answers it. k is at least 1. `alone`:
+    whether it is the only search, so that a corpus without known questions is worth a warning.
 
-    k is at least 1. `alone`: whether it is the only search, so that a corpus without known questions is worth a warning.
-
-    Example:
-        >>> from rag_core.testing import sample_context  # each of its passages answers "What about" and its text
-        >>> [(hit.id, hit.note) for hit in Asked(k=1).search(Query("What about fish?"), sample_context())]
-        [('p10', 'What about Fish swim in schools and never close their eyes.')]
+    >>> from rag_core.testing import sample_context  # each of its passages answers "What about" and its text
+    >>> [(hit.id, hit.note) for hit in Asked(k=1).search(Query("What about fish?"), sample_context())]
+    [('p10', 'What about Fish swim in schools and never close their eyes.')]
     """
 
     name: ClassVar[str] = "asked"
@@ -138,13 +133,12 @@ class Asked(Retriever):
 class Retrieve(Stage):
     """Runs every query on every retriever, in parallel; one ranking each.
 
-    With `deduplicate`, passages of equal text are one candidate (`one_per_text`): a search that finds copies gives fewer.
+    With `deduplicate`, passages of equal text count as one (`one_per_text`): a search that finds copies gives fewer.
 
-    Example:
-        >>> from rag_core.testing import sample_context
-        >>> after = Retrieve((Bm25(k=5), Dense(k=3)))(State.start("stable"), sample_context())
-        >>> [(ranking.retriever, len(ranking)) for ranking in after.rankings]  # each found an equal text as well
-        [('bm25', 2), ('dense', 2)]
+    >>> from rag_core.testing import sample_context
+    >>> after = Retrieve((Bm25(k=5), Dense(k=3)))(State.start("stable"), sample_context())
+    >>> [(ranking.retriever, len(ranking)) for ranking in after.rankings]  # each found an equal text as well
+    [('bm25', 2), ('dense', 2)]
     """
 
     retrievers: tuple[Retriever, ...]
@@ -211,11 +205,10 @@ def one_per_text(lists: Sequence[Iterable[Hit]]) -> Sequence[Iterable[Hit]]:
     and the patient, since one sentence can be about a mother in one document and her baby in another. In each list
     a passage has the best score of its copies.
 
-    Example:
-        >>> from rag_core.values.types import Passage
-        >>> hits = [Hit(Passage(one, one, "", "Call us."), 0.5, "cosine") for one in ("b", "a")]
-        >>> [[(hit.id, len(hit.passage.copies)) for hit in found] for found in one_per_text([hits, hits[:1]])]
-        [[('a', 1)], [('a', 1)]]
+    >>> from rag_core.values.types import Passage
+    >>> hits = [Hit(Passage(one, one, "", "Call us."), 0.5, "cosine") for one in ("b", "a")]
+    >>> [[(hit.id, len(hit.passage.copies)) for hit in found] for found in one_per_text([hits, hits[:1]])]
+    [[('a', 1)], [('a', 1)]]
     """
     passages = {hit.id: hit.passage for hits in lists for hit in hits}
     equal: dict[tuple[str, str], list[Passage]] = defaultdict(list)

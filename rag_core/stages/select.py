@@ -27,10 +27,9 @@ KEPT_COSINES = 100  # picks and questions whose cosines to all rows are kept for
 class Top(SelectStage):
     """The first k hits. k is at least 1.
 
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context
-        >>> [hit.id for hit in Top(2).select(ranking_of({"a": 3, "b": 2, "c": 1}), sample_context())]
-        ['a', 'b']
+    >>> from rag_core.testing import ranking_of, sample_context
+    >>> [hit.id for hit in Top(2).select(ranking_of({"a": 3, "b": 2, "c": 1}), sample_context())]
+    ['a', 'b']
     """
 
     k: int = 5
@@ -48,10 +47,9 @@ class Top(SelectStage):
 class LeaveOut(SelectStage):
     """All hits but those of some passages: what an answer owes to them shows in the answer without them.
 
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context
-        >>> [hit.id for hit in LeaveOut(("a",)).select(ranking_of({"a": 3, "b": 2}), sample_context())]
-        ['b']
+    >>> from rag_core.testing import ranking_of, sample_context
+    >>> [hit.id for hit in LeaveOut(("a",)).select(ranking_of({"a": 3, "b": 2}), sample_context())]
+    ['b']
     """
 
     ids: tuple[str, ...] = ()
@@ -64,15 +62,13 @@ class LeaveOut(SelectStage):
 class Threshold(SelectStage):
     """The hits whose score is at least θ. When none is, the state keeps them and says how close the best came.
 
-    RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py).
+    RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py). θ is on
+    the ranking's scale: a cosine, the judge's score or S_final. Other scores order one list, without fixed meaning.
 
-    θ is on the ranking's scale: a cosine, the judge's score or S_final. Other scores order one list, without fixed meaning.
-
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context
-        >>> found = ranking_of({"a": 0.7, "b": 0.5, "c": 0.4})
-        >>> [hit.id for hit in Threshold(theta=0.5).select(found, sample_context())]
-        ['a', 'b']
+    >>> from rag_core.testing import ranking_of, sample_context
+    >>> found = ranking_of({"a": 0.7, "b": 0.5, "c": 0.4})
+    >>> [hit.id for hit in Threshold(theta=0.5).select(found, sample_context())]
+    ['a', 'b']
     """
 
     theta: float = 0.5
@@ -129,21 +125,18 @@ class Pick(NamedTuple):
 class Mmr(SelectStage):
     """Maximal marginal relevance: pick k hits that are relevant and unlike one another.
 
-    Next pick = argmax over the rest of λ · cos(question, d) − (1 − λ) · max over picked s of cos(d, s).
-    Carbonell and Goldstein, "The use of MMR", SIGIR 1998; Hybrid RRF module, Retrieval Settings, uses λ = 0.7 and k = 5. The first pick,
-    which has nothing to be unlike, is the most relevant hit, at λ = 0 as well.
+    Next pick = argmax over the rest of λ · cos(question, d) − (1 − λ) · max over picked s of cos(d, s). Carbonell and
+    Goldstein, "The use of MMR", SIGIR 1998; Hybrid RRF module, Retrieval Settings, uses λ = 0.7 and k = 5. The first
+    pick, which has nothing to be unlike, is the most relevant hit, at λ = 0 as well.
 
     The score of a hit is its MMR value when it was picked; its vote shows both terms and the most similar
-    passage picked before it.
+    passage picked before it. k is at least 1; λ = 1 orders by relevance alone, 0 by novelty alone.
 
-    k is at least 1; λ = 1 orders by relevance alone, 0 by novelty alone.
-
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context
-        >>> found = ranking_of({"cats sleep": 0.9, "cats, sleep": 0.9, "cats hunt": 0.5}, query="cats sleep")
-        >>> picked = Mmr(k=2, lambda_=0.4).select(found, sample_context())
-        >>> [(hit.id, round(hit.score, 2)) for hit in picked]  # 0.4 · 1; then 0.4 · 0.5 − 0.6 · 0.5
-        [('cats sleep', 0.4), ('cats hunt', -0.1)]
+    >>> from rag_core.testing import ranking_of, sample_context
+    >>> found = ranking_of({"cats sleep": 0.9, "cats, sleep": 0.9, "cats hunt": 0.5}, query="cats sleep")
+    >>> picked = Mmr(k=2, lambda_=0.4).select(found, sample_context())
+    >>> [(hit.id, round(hit.score, 2)) for hit in picked]  # 0.4 · 1; then 0.4 · 0.5 − 0.6 · 0.5
+    [('cats sleep', 0.4), ('cats hunt', -0.1)]
     """
 
     k: int = 5
@@ -225,16 +218,14 @@ def mmr_split(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: 
     """The first k rows of `vectors` in MMR order, and the rows left, as they stood against the last pick.
 
     The first pick has nothing to be compared with: it is the most relevant row, and its value λ · relevance. Equal
-    values go to the lower row. Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that
-    is a hundredth. The rows compared last are kept, with their cosines to picks.
+    values go to the lower row. Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that is
+    a hundredth. The rows compared last are kept, with their cosines to picks. `question`, (d,), and the rows of
+    `vectors`, (n, d), are L2-normalised.
 
-    `question`, (d,), and the rows of `vectors`, (n, d), are L2-normalised.
-
-    Example:
-        >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
-        >>> picks, _ = mmr_split(question, vectors, k=2, lambda_=0.4)
-        >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
-        [(0, 0.4), (2, -0.12)]
+    >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+    >>> picks, _ = mmr_split(question, vectors, k=2, lambda_=0.4)
+    >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
+    [(0, 0.4), (2, -0.12)]
     """
     cosines = _compared(_Rows(vectors))
     wanted = cosines(question.astype(float).tobytes())
@@ -270,10 +261,9 @@ class Spread(SelectStage):
     discount of α-nDCG (Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008)
     with documents in place of nuggets, and weight = 1 − α. Scores stay as they are; only the order changes.
 
-    Example:
-        >>> from rag_core.testing import ranking_of, sample_context  # each of these passages is a document
-        >>> [hit.id for hit in Spread(0.9).select(ranking_of({"a": 3, "b": 2, "c": 1}), sample_context())]
-        ['a', 'b', 'c']
+    >>> from rag_core.testing import ranking_of, sample_context  # each of these passages is a document
+    >>> [hit.id for hit in Spread(0.9).select(ranking_of({"a": 3, "b": 2, "c": 1}), sample_context())]
+    ['a', 'b', 'c']
     """
 
     weight: float = 0.85

@@ -47,11 +47,10 @@ class AnalyseQuery(TransformStage):
     `questions.form_of`; the query's note gives the reason. RAG-MSR (README, "Reformulation Improvement")
     calls a model instead: `AnalyseQueryByLlm`.
 
-    Example:
-        >>> from rag_core.testing import sample_context
-        >>> (query,) = AnalyseQuery().rewrite(Query("anti-D dose"), sample_context())
-        >>> query.form
-        'keywords'
+    >>> from rag_core.testing import sample_context
+    >>> (query,) = AnalyseQuery().rewrite(Query("anti-D dose"), sample_context())
+    >>> query.form
+    'keywords'
     """
 
     fans_out: ClassVar[bool] = False
@@ -69,12 +68,11 @@ class AnalyseQueryByLlm(TransformStage):
     before they are rewritten; sentences are rewritten as they are. If the call fails or the reply is malformed,
     `AnalyseQuery` is used instead, with a warning.
 
-    Example:
-        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> llm = ScriptedLlm(templates={"analysis": '{"form": "keywords", "question": "When is anti-D given?"}'})
-        >>> (query,) = AnalyseQueryByLlm().rewrite(Query("anti-D"), sample_context(sample_services(llm=llm)))
-        >>> query.text, query.form
-        ('When is anti-D given?', 'sentence')
+    >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+    >>> llm = ScriptedLlm(templates={"analysis": '{"form": "keywords", "question": "When is anti-D given?"}'})
+    >>> (query,) = AnalyseQueryByLlm().rewrite(Query("anti-D"), sample_context(sample_services(llm=llm)))
+    >>> query.text, query.form
+    ('When is anti-D given?', 'sentence')
     """
 
     template: Template = ANALYSIS
@@ -123,21 +121,18 @@ class AnalyseQueryByLlm(TransformStage):
 class Rewrite(TransformStage):
     """Rewrites the question once per template, in parallel.
 
-    Multi-Query Rewriter RAG, Implementation Details; RAG-MSR, README, Step 1.
+    Multi-Query Rewriter RAG, Implementation Details; RAG-MSR, README, Step 1. Failed and repeated rewrites are dropped
+    with a warning; the rest keep the positions of their templates. A rewrite that loses a number, negation, drug or
+    week of the question is kept, with a warning. With `keep_question`, the question is the first query, and it alone
+    remains if all rewrites fail.
 
-    Failed and repeated rewrites are dropped with a warning; the rest keep the positions of their templates. A
-    rewrite that loses a number, negation, drug or week of the question is kept, with a warning.
-
-    With `keep_question`, the question is the first query, and it alone remains if all rewrites fail.
-
-    Example:
-        >>> from rag_core.prompts.templates import STANDALONE, SYNONYMS
-        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> llm = ScriptedLlm(templates={"standalone": "Do cats sleep a lot?", "synonyms": "Do felines rest much?"})
-        >>> ctx = sample_context(sample_services(llm=llm))
-        >>> queries = Rewrite((STANDALONE, SYNONYMS)).rewrite(Query("do they sleep a lot?"), ctx)
-        >>> [(query.origin, query.text) for query in queries]
-        [('standalone', 'Do cats sleep a lot?'), ('synonyms', 'Do felines rest much?')]
+    >>> from rag_core.prompts.templates import STANDALONE, SYNONYMS
+    >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+    >>> llm = ScriptedLlm(templates={"standalone": "Do cats sleep a lot?", "synonyms": "Do felines rest much?"})
+    >>> ctx = sample_context(sample_services(llm=llm))
+    >>> queries = Rewrite((STANDALONE, SYNONYMS)).rewrite(Query("do they sleep a lot?"), ctx)
+    >>> [(query.origin, query.text) for query in queries]
+    [('standalone', 'Do cats sleep a lot?'), ('synonyms', 'Do felines rest much?')]
     """
 
     templates: tuple[Template, ...]
@@ -215,11 +210,10 @@ class Rephrase(Rewrite):
     An optional step of Query System with Contextual Retrieval, Query Transformation. If it fails, the original
     question is used, with a warning.
 
-    Example:
-        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> ctx = sample_context(sample_services(llm=ScriptedLlm(templates={"transform": "feline sleep"})))
-        >>> [query.text for query in Rephrase().rewrite(Query("when cats doze"), ctx)]
-        ['feline sleep']
+    >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+    >>> ctx = sample_context(sample_services(llm=ScriptedLlm(templates={"transform": "feline sleep"})))
+    >>> [query.text for query in Rephrase().rewrite(Query("when cats doze"), ctx)]
+    ['feline sleep']
     """
 
     templates: tuple[Template, ...] = (TRANSFORM,)
@@ -242,12 +236,11 @@ class Hyde(TransformStage):
         include_question: average with the question's embedding; otherwise use the passages only.
         samples: N, 1 or more, written at the same time. Failed ones drop out with a warning.
 
-    Example:
-        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
-        >>> ctx = sample_context(sample_services(llm=ScriptedLlm(templates={"hypothetical": "Cats sleep all day."})))
-        >>> (query,) = Hyde().rewrite(Query("When do cats sleep?"), ctx)
-        >>> query.passages, query.question_text
-        (('Cats sleep all day.',), 'When do cats sleep?')
+    >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+    >>> ctx = sample_context(sample_services(llm=ScriptedLlm(templates={"hypothetical": "Cats sleep all day."})))
+    >>> (query,) = Hyde().rewrite(Query("When do cats sleep?"), ctx)
+    >>> query.passages, query.question_text
+    (('Cats sleep all day.',), 'When do cats sleep?')
     """
 
     include_question: bool = True

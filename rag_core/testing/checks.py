@@ -46,10 +46,10 @@ def require(condition: bool, sentence: str) -> None:
 def check_stage(stage: Stage | Retriever, *, after: Sequence[Stage] | None = None) -> None:
     """Check that a stage, or a retriever, keeps the contract of all stages; raises AssertionError, which says where.
 
-    It is a frozen dataclass, equal and hashable by its parameters, which are JSON. It leaves what its `flow` says, ranks from
-    1, orders equal scores by passage id, keeps earlier votes and adds its own, changes none of its inputs, gives the same
-    result twice, and works on one passage and on none. It raises `Stopped` when the user has stopped the run, and does not
-    hide a failed model call. It runs `after` these stages; by default, after every usual combination that its `flow` accepts.
+    It is a frozen dataclass, equal and hashable by its parameters, which are JSON. It leaves what its `flow` says,
+    ranks from 1, orders equal scores by passage id, keeps earlier votes and adds its own, changes none of its inputs,
+    gives the same result twice, and works on one passage and on none. It raises `Stopped` when the user has stopped the
+    run, and does not hide a failed model call. It runs `after` these stages; by default, after every usual combination.
     """
     one = Retrieve((stage,)) if isinstance(stage, Retriever) else stage
     _check_value(stage)

@@ -21,9 +21,8 @@ def check_strategy(recipe: Recipe) -> None:
 
     No text is missing or longer than one line, and `rag strategies --json` can print it. Every control has bounds and
     help, accepts both bounds, refuses values outside them, survives a round trip through text and JSON, and changes the
-    fingerprint and the result; an idle one changes neither. Every preset builds. The strategy gives an answer, also on
-    one passage or none, opens no network connection, makes no more model calls than it declares, and each of its stages
-    passes `check_stage`.
+    fingerprint and the result; an idle one changes neither. Every preset builds. The strategy answers, also on one
+    passage or none, connects to no network, makes no more model calls than declared, and its stages pass `check_stage`.
     """
     name = recipe.name
     _check_texts(recipe)
@@ -81,8 +80,7 @@ def _build(recipe: Recipe, values: Values | None = None) -> Strategy:
 
 def _check_runs(recipe: Recipe, strategy: Strategy) -> None:
     for question in QUESTIONS:
-        trace = _answered(strategy, question)
-        made = [call.purpose for call in trace.calls if call.of_language_model]
+        made = [call.purpose for call in _answered(strategy, question).calls if call.of_language_model]
         for purpose in set(made):
             most = recipe.calls.get(purpose, 0)
             require(

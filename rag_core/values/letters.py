@@ -17,9 +17,8 @@ def plain_letters(text: str) -> str:
 
     ², ½, µ, ≥, ª and the like stay: they mean something else than the plain sign.
 
-    Example:
-        >>> plain_letters("\ufb01ve ５００ ｍｇ, 10⁹, 5 µg")
-        'five 500 mg, 10⁹, 5 µg'
+    >>> plain_letters("\ufb01ve ５００ ｍｇ, 10⁹, 5 µg")
+    'five 500 mg, 10⁹, 5 µg'
     """
     if text.isascii():
         return text

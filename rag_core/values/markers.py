@@ -25,9 +25,8 @@ def without_markers(text: str) -> str:
 
     The numbers stay: they can also be a range or a value.
 
-    Example:
-        >>> without_markers("Iron raises haemoglobin [2] (source 3); median age 31 [27-35].")
-        'Iron raises haemoglobin (2) (source: 3); median age 31 (27-35).'
+    >>> without_markers("Iron raises haemoglobin [2] (source 3); median age 31 [27-35].")
+    'Iron raises haemoglobin (2) (source: 3); median age 31 (27-35).'
     """
     return SPELT.sub(_in_other_brackets, text.translate(_ROUND))
 
@@ -35,11 +34,10 @@ def without_markers(text: str) -> str:
 def without_references(text: str) -> str:
     """A text as `without_markers` has it, but for its references, whose numbers say nothing of its subject.
 
-    A year stays, and so does a range behind a number inside it; of other ranges, "[1-3]", nothing tells that they are none.
+    A year stays, and so does a range behind a number inside it; other ranges, such as "[1-3]", look like references.
 
-    Example:
-        >>> without_references("Give tablets [2] (source 3); median age 31 [27-35], take tablets (2).")
-        'Give tablets; median age 31 (27-35), take tablets (2).'
+    >>> without_references("Give tablets [2] (source 3); median age 31 [27-35], take tablets (2).")
+    'Give tablets; median age 31 (27-35), take tablets (2).'
     """
     return without_markers(SPELT.sub(_unless_reference, text))
 
@@ -47,9 +45,8 @@ def without_references(text: str) -> str:
 def references_after_words(text: str) -> dict[str, str]:
     """A text's references as a copy has them, each run with the word before it -> the same without them.
 
-    Example:
-        >>> references_after_words("Give tablets every six hours [2][5].")
-        {'hours (2)(5)': 'hours'}
+    >>> references_after_words("Give tablets every six hours [2][5].")
+    {'hours (2)(5)': 'hours'}
     """
     found = {without_markers(run[0]): _without(run) for run in _RUN.finditer(text) if run[1]}
     return {copied: left for copied, left in found.items() if copied != left}

@@ -14,15 +14,13 @@ _TEMPLATE = re.compile(r"(?:[^{}]|{{|}}|{[A-Za-z_]\w*(?:![rs])?(?::[+]?,?(?:\.\d
 class Message(str):
     """An English sentence made from a literal template and named fields.
 
-    It is a plain string wherever one is expected. `parts_of` keeps its parts where it is stored.
+    It is a plain string wherever one is expected. `parts_of` keeps its parts where it is stored. The template is a
+    literal with {name}s, so that a catalogue's extraction finds it; without fields, its braces are text. Fields stand
+    at the names, as `str.format` has them; one may be a Message itself.
 
-    The template is a literal with {name}s, so that a catalogue's extraction finds it; without fields, its braces are
-    text. Fields stand at the names, as `str.format` has them; one may be a Message itself.
-
-    Example:
-        >>> said = Message("used at {rank}", rank=2)
-        >>> said, said.template, dict(said.fields)
-        ('used at 2', 'used at {rank}', {'rank': 2})
+    >>> said = Message("used at {rank}", rank=2)
+    >>> said, said.template, dict(said.fields)
+    ('used at 2', 'used at {rank}', {'rank': 2})
     """
 
     template: str
@@ -37,9 +35,8 @@ class Message(str):
     def joined(cls, parts: Iterable[str], separator: str = ", ") -> Self:
         """Several messages as one, each of which is still said in the reader's language.
 
-        Example:
-            >>> Message.joined([Message("used at {rank}", rank=2), "BM25"])
-            'used at 2, BM25'
+        >>> Message.joined([Message("used at {rank}", rank=2), "BM25"])
+        'used at 2, BM25'
         """
         fields = {f"part{place}": part for place, part in enumerate(parts)}
         return cls(separator.join(f"{{{name}}}" for name in fields), **fields)
@@ -47,9 +44,8 @@ class Message(str):
     def cleaned(self, clean: Callable[[str], str]) -> str:
         """The message with `clean` applied to every field; plain text where that leaves something to clean.
 
-        Example:
-            >>> Message("{file} is empty", file="a  b").cleaned(lambda text: " ".join(text.split()))
-            'a b is empty'
+        >>> Message("{file} is empty", file="a  b").cleaned(lambda text: " ".join(text.split()))
+        'a b is empty'
         """
         made = self._with_fields(clean)
         return made if made == clean(made) else clean(self)
@@ -80,9 +76,8 @@ def parts_of(text: str) -> Any:
 
     A Message that would not read the same afterwards becomes plain text.
 
-    Example:
-        >>> parts_of(Message("used at {rank}", rank=2)), parts_of("BM25")
-        (['used at {rank}', {'rank': 2}], 'BM25')
+    >>> parts_of(Message("used at {rank}", rank=2)), parts_of("BM25")
+    (['used at {rank}', {'rank': 2}], 'BM25')
     """
     if not isinstance(text, Message) or not _TEMPLATE.fullmatch(text.template):
         return str(text)

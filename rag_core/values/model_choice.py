@@ -17,9 +17,8 @@ class ModelChoice:
     `model` writes the answers, and plays the roles of the other two unless those are chosen; `OFFLINE_MODEL` is the
     offline engine, as a `reranker`, which scores passages against the question, the offline scorer.
 
-    Example:
-        >>> str(ModelChoice("gpt-4o-mini", judge_model="gpt-4o"))
-        'model: gpt-4o-mini, judge: gpt-4o'
+    >>> str(ModelChoice("gpt-4o-mini", judge_model="gpt-4o"))
+    'model: gpt-4o-mini, judge: gpt-4o'
     """
 
     model: str = ""

@@ -1,7 +1,7 @@
 """Values as JSON and back, equal and as shared as they were: a trace that is kept is drawn like the one that ran.
 
-Every object is written once, after those it has, and referred to by its place: two steps that share a model call still
-share it afterwards, which billing counts by. Only the classes listed here are ever made. Fields marked `packed=False` are
+Every object is written once, after its parts, and referred to by its place: two steps that share a model call still
+share it afterwards, and it is billed once. Only the classes listed here are made. Fields marked `packed=False` are
 left out: vectors can be made again.
 """
 

@@ -25,9 +25,8 @@ class Price:
     def months_old(self, today: datetime.date | None = None) -> int:
         """Whole months since the price was published, up to today unless another day is given.
 
-        Example:
-            >>> Price(1.0, 2.0, datetime.date(2026, 1, 31), "a list").months_old(datetime.date(2026, 3, 30))
-            1
+        >>> Price(1.0, 2.0, datetime.date(2026, 1, 31), "a list").months_old(datetime.date(2026, 3, 30))
+        1
         """
         now = today or datetime.datetime.now(datetime.UTC).date()
         return max(12 * (now.year - self.date.year) + now.month - self.date.month - (now.day < self.date.day), 0)

@@ -244,7 +244,7 @@ class Settings(BaseSettings):
 
     @property
     def choosable_models(self) -> tuple[str, ...]:
-        """The models that a column of the app can choose: those of the settings on the answer's server, and the offline engine.
+        """The models that a column can choose: the settings' own on the answer's server, and the offline engine.
 
         No others: an address must not spend the operator's money on the dearest model of the server.
         """

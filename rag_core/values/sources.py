@@ -42,7 +42,7 @@ def jurisdiction_of(country: str) -> str:
 
 
 # A source older than this many years is flagged. NICE checked each guideline every 5 years (Developing NICE guidelines:
-# the manual, chapter 13, until 2022); half of the guidelines in Shekelle et al., JAMA 2001;286:1461, were outdated in 5.8.
+# the manual, chapter 13, until 2022); half of those in Shekelle et al., JAMA 2001;286:1461, were outdated in 5.8.
 OLD_YEARS = 5
 
 

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 
 def translate(language: str, message: str, /, **fields: object) -> str:
-    """A message in a language, its {fields} filled in, Messages among them translated; English without a catalogue entry.
+    """A message in a language, its {fields} filled in, Messages translated too; English without a catalogue entry.
 
-    Example:
-        >>> translate("es", "{count} tokens", count=1200)
-        '1200 tokens'
+    >>> translate("es", "{count} tokens", count=1200)
+    '1200 tokens'
     """
     text = catalogue(language).gettext(message)
     return text.format(**_translated_fields(language, fields)) if fields else text
@@ -42,9 +41,8 @@ def translated(language: str, text: str) -> str:
 def language_name(code: str, language: str = "en") -> str:
     """A language's name in a language, as the Unicode CLDR has it; an unknown code stays as it is.
 
-    Example:
-        >>> language_name("en"), language_name("en", "es"), language_name("xx")
-        ('English', 'inglés', 'xx')
+    >>> language_name("en"), language_name("en", "es"), language_name("xx")
+    ('English', 'inglés', 'xx')
     """
     return str(_locale(language).languages.get(code, code))
 

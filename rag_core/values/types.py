@@ -52,8 +52,8 @@ class Passage:
         context: one or two sentences that place it in its document; enriched indexes only.
         sources: the publications behind `source`; empty for passages of documents that list none.
         differs_from: those of them whose guidance differs from that of the others; usually empty.
-        patient: "baby", "bereaved" (parents whose baby died), "child" or "partner" if its document says that it is about
-            them; otherwise empty.
+        patient: "baby", "bereaved" (parents whose baby died), "child" or "partner" if its document says that it is
+            about them; otherwise empty.
         copies: those of equal text that it stands for; `source`, `sources` and `differs_from` are theirs as well.
         metadata: (name, value) of its document, as `Document.metadata`.
     """

@@ -14,9 +14,8 @@ def where_text(given: object) -> str:
     Given name -> a value, or a list of which a document has one; or what this function returned. All names must fit. A
     name that ends in "!" is for documents that have none of the values. Raises ConfigError for anything else.
 
-    Example:
-        >>> where_text({"ward": [4, "3"]})
-        '{"ward": ["3", "4"]}'
+    >>> where_text({"ward": [4, "3"]})
+    '{"ward": ["3", "4"]}'
     """
     tests = {}
     try:

@@ -163,9 +163,8 @@ class Gloss:
     def read(cls, path: Path, thesaurus: Thesaurus | None = None) -> Gloss:
         """Read data/gloss/es.tsv; `make check-collection` reports its faults.
 
-        The same content gives the same object: to make one takes a quarter of a second.
-
-        Raises DataError if the file is missing, or a line is not "form TAB English".
+        The same content gives the same object: to make one takes a quarter of a second. Raises DataError if the file is
+        missing, or a line is not "form TAB English".
         """
         return _made(tuple(read_entries(path).items()), thesaurus)
 

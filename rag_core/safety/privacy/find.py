@@ -17,12 +17,11 @@ _OF_PERSONS: tuple[Kind, ...] = ("name_and_birth_date", "name")
 
 @functools.lru_cache(maxsize=256)
 def find_private(text: str, country: str = "") -> tuple[PrivateSpan, ...]:
-    """Names with dates of birth or after "my name is", "I am" or "patient:", phones, e-mail and postal addresses, identity and record numbers, in reading order.
+    """Names, phones, e-mail and postal addresses, and identity and record numbers, in reading order.
 
-    Rules and check digits for Spain, Mexico, Peru, Colombia, Argentina, Chile, the United States and the United Kingdom.
-    They miss some: nothing found does not mean that nothing is private.
-
-    `country` (ISO 3166) is one more whose telephone numbers are read as written there.
+    Names count with a date of birth, or after "my name is", "I am" or "patient:". Rules and check digits: Spain,
+    Mexico, Peru, Colombia, Argentina, Chile, the United States and the United Kingdom; `country` (ISO 3166) adds
+    telephone numbers as written there. They miss some: nothing found does not mean that nothing is private.
 
     >>> [span.kind for span in find_private("DNI 12345678Z, tel. 612 345 678, 28+3 semanas, TA 142/91")]
     ['national_id', 'phone']

@@ -1,7 +1,7 @@
 """E-mail addresses, telephone numbers (but helplines), numbers of identity documents, health services and records.
 
-A document's number is found by its name ("DNI", "NHS number", "historia clínica"), whatever its check digits, since a mistyped one
-is as private; without a name, only by a shape whose check digits are right.
+A document's number is found by its name ("DNI", "NHS number", "historia clínica"), whatever its check digits, since a
+mistyped one is as private; without a name, only by a shape whose check digits are right.
 """
 
 import re

@@ -71,10 +71,7 @@ def names_with_birth_dates(text: str) -> Iterator[PrivateSpan]:
 
 
 def introduced_names(text: str) -> Iterator[PrivateSpan]:
-    """Names after words such as "my name is"; full ones also after "I am" and "patient:".
-
-    In small letters, two to four words that end where a name can.
-    """
+    """Names after "my name is" and the like; full names after "I am" or "patient:"; 2 to 4 words in lower case."""
     for found in _FULL_NAMED.finditer(text):
         if _full_name(found[1]) and not {_plain(word[0]) for word in _WORDS.finditer(found[1])} & _IS_NO_NAME:
             yield PrivateSpan(found.start(1), found.end(1), "name")

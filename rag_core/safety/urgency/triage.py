@@ -49,12 +49,12 @@ def is_clinician(text: str) -> bool:
 NEAR = 110  # characters between the parts of one sign
 # Lowest probability at which the wording alone counts as urgent; tests/benchmarks/fit_urgency.py prints what it costs.
 MIN_URGENT = 0.3
-# Lowest probability at which the wording names a sign: of the signs it names in urgent questions, nine in ten are right.
+# Lowest probability at which the wording names a sign: nine in ten that it names in urgent questions are right.
 MIN_SURE = 0.22
-# Fewest words of a text that is urgent by its wording alone: bare keywords ("visiting hours", "jaundice first 24 hours") tell
-# nothing of anybody, and the labelled messages that only the wording finds have 9 or more.
+# Fewest words of a text that is urgent by its wording alone: bare keywords ("visiting hours", "jaundice first 24 hours")
+# describe nobody, and the labelled messages that only the wording finds have 9 or more.
 LEAST_WORDS = 5
-# MIN_URGENT of a general question ("are clots normal after birth?"): its asker does not say that anybody has the sign now.
+# MIN_URGENT of a general question ("are clots normal after birth?"): it does not say that anybody has the sign now.
 MIN_URGENT_GENERAL = 0.5
 
 # Signs of the mother whose words also describe a baby: hot, limp, green.
