@@ -17,6 +17,7 @@ from pages.drawing.translate import declared, t, translated, words_for
 from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, runs
 from pages.shared import corpora, shipped, wording
+from pages.shared.measuring import say_judged_by
 from rag_core import evaluation as ev
 from rag_core.explain import query_title, stage_title
 
@@ -116,7 +117,7 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
             embedding=md(str(manifest.engine["embedding"])),
         )
     )
-    untrusted.say(translated(results.judged_by))
+    say_judged_by(results.judged_by)
     for label, row in results.strategies.items():
         if row.failed:
             untrusted.say(

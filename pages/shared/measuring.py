@@ -22,6 +22,8 @@ from rag_core.jobs import Job, JobKind, Jobs, Status
 from rag_core.lab.adding import FileOutcome
 from rag_core.sessions.exam.exam import Exam
 from rag_core.sessions.exam.folder import for_measuring
+from rag_core.sessions.exam.judgements import JUDGED_BY
+from rag_core.values.message import Message
 from rag_core.values.types import spent_so_far
 
 BUILTIN_LABEL = declared("Built-in questions")
@@ -233,9 +235,13 @@ def exam_title(exam: Exam) -> str:
 
 def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
-    sentence = _judged_by(data, split)
+    say_judged_by(_judged_by(data, split))
+
+
+def say_judged_by(sentence: str) -> None:
+    """The same of a sentence that was stored."""
     if sentence:
-        untrusted.say(translated(sentence))
+        untrusted.say(translated(Message.read(JUDGED_BY, sentence)))
 
 
 @st.cache_data(show_spinner=False, ttl=60)

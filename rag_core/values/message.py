@@ -41,6 +41,20 @@ class Message(str):
         fields = {f"part{place}": part for place, part in enumerate(parts)}
         return cls(separator.join(f"{{{name}}}" for name in fields), **fields)
 
+    @classmethod
+    def read(cls, template: str, text: str) -> str:
+        """A plain text that was stored, as the Message that a template made of it, with what follows; else the text.
+
+        Example:
+            >>> Message.read("used at {rank}.", "used at 2. Rarely.").fields["part0"].fields["rank"]
+            '2'
+        """
+        found = re.match(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(template)), text)
+        if found is None:
+            return text
+        made = cls(template, **{name: cls(value) for name, value in found.groupdict().items()})
+        return cls.joined((part for part in (made, text[found.end() :].strip()) if part), " ")
+
     def cleaned(self, clean: Callable[[str], str]) -> str:
         """The message with `clean` applied to every field; plain text where that leaves something to clean.
 

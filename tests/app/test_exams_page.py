@@ -261,6 +261,11 @@ def test_the_downloaded_folder_and_evaluate_give_the_same_figures(page, rag, tmp
     assert job.status.phase == "done", job.status.error
     here = ev.stored_results(ev.RunFolder.open(job.status.result))
     assert here
+    evaluate.session_state["language"] = "es"
+    evaluate.query_params.update(view="results", run=job.status.result.name)
+    evaluate.run()
+    assert "Un examen juzgado por" in told(evaluate)
+    assert "alfa de Krippendorff no definida" in told(evaluate)  # nobody judged what another did
 
     judged, passages = exams().judgements(exam.code), engine().wait(CORPUS).passages.values()
     with ZipFile(BytesIO(as_zip(judged, passages))) as packed:  # what the button gives

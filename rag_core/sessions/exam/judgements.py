@@ -12,6 +12,12 @@ from ...values.message import Message
 from ...values.types import Passage, text_key
 from .exam import OWNER, Exam, ExamQuestion, Tick
 
+JUDGED_BY = Message(
+    "An exam judged by {people} people: {judged} of {cards} passages of {questions} questions, as 2 (answers), "
+    "1 (in part) or 0; Krippendorff's alpha {alpha}; of {disputed} disagreements not settled, the lower grade counts. "
+    "What nobody judged counts as 0; known questions like the exam's are left out."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -142,9 +148,7 @@ class Standing:
         """Who judged, for a result: an exam's `judged_by`."""
         alpha = Message("not defined") if self.agreement is None else f"{self.agreement:.2f}"
         return Message(
-            "An exam judged by {people} people: {judged} of {cards} passages of {questions} questions, as 2 (answers), "
-            "1 (in part) or 0; Krippendorff's alpha {alpha}; of {disputed} disagreements not settled, the lower grade counts. "
-            "What nobody judged counts as 0; known questions like the exam's are left out.",
+            JUDGED_BY,
             people=self.people,
             judged=self.judged,
             cards=self.cards,
