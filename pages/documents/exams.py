@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,8 +16,9 @@ from pages.shared.engine import engine
 from pages.shared.history_sync import history
 from rag_core import evaluation as ev
 from rag_core.catalog import StrategySpec
-from rag_core.jobs import start_pooling
+from rag_core.jobs import start_drafting, start_pooling
 from rag_core.safety import privacy
+from rag_core.sessions.exam.drafting import MOST_DRAFTS, drafts
 from rag_core.sessions.exam.exam import Draft, Exam, ExamQuestion, read_drafts
 from rag_core.sessions.exam.folder import as_zip, drop_written
 from rag_core.sessions.exam.judgements import Judgements, Standing
@@ -56,6 +57,7 @@ def draw(corpus: str) -> None:
     if not engine().settled.is_set():
         st.info(t("One moment: the models are loading."))
         return
+    measuring.under_way("draft")
     measuring.under_way("pool")
     for key in st.session_state.setdefault(SETTLED, {}):
         _settle(kept, key)  # what was tapped while the page was being drawn had no callback
@@ -88,14 +90,14 @@ def _new(kept: Exams, corpus: str) -> None:
     title = st.text_input(
         t("Name of the exam"), key=f"exam.title.{turn:d}", placeholder=untrusted.plain(corpora.title(corpus))
     )
-    drafts = _drafts(corpus, turn)
-    if drafts:
+    asked = _questions(corpus, turn)
+    if asked:
         pairs = shipped.results().comparisons
-        count = plural("{count} question", "{count} questions", len(drafts))
+        count = plural("{count} question", "{count} questions", len(asked))
         told = t(
             "{count}: enough to tell strategies apart that differ by {difference:.2f} on a scale from 0 to 1 (nDCG@10); for "
             "{finer:.2f} it takes {needed}. Estimated from the built-in questions.",
-            count=count, difference=ev.detectable(len(drafts), pairs), finer=FINER,
+            count=count, difference=ev.detectable(len(asked), pairs), finer=FINER,
             needed=ev.questions_for(FINER, pairs),
         )  # fmt: skip
         untrusted.say(told, st.info)
@@ -110,16 +112,14 @@ def _new(kept: Exams, corpus: str) -> None:
             "how much and agree before anything is sent."
         )
     )
-    if st.button(t("Make the exam"), type="primary", disabled=not (drafts and chosen)):
-        exam = kept.make(
-            corpus, drafts, title=title.strip() or corpora.title(corpus), depth=depth, owner_token=_token()
-        )
+    if st.button(t("Make the exam"), type="primary", disabled=not (asked and chosen)):
+        exam = kept.make(corpus, asked, title=title.strip() or corpora.title(corpus), depth=depth, owner_token=_token())
         st.session_state[ROUND] = turn + 1
         _pool(kept, exam, chosen)
 
 
-def _drafts(corpus: str, turn: int) -> list[Draft]:
-    """The questions that were written, uploaded, and agreed to from the history, without private data, each once."""
+def _questions(corpus: str, turn: int) -> list[Draft]:
+    """The questions that were written, uploaded, and agreed to from the history or from drafts, without private data, each once."""
     typed = st.text_area(
         t("Questions, one a line"), key=f"exam.typed.{turn:d}", height=180,
         help=t("As people ask them, also in their own words and with their mistakes. Private data is taken out."),
@@ -132,15 +132,54 @@ def _drafts(corpus: str, turn: int) -> list[Draft]:
     with untrusted.errors():
         for text in (typed, file.getvalue().decode("utf-8-sig", "replace") if file else ""):
             written += read_drafts(text) if text.strip() else []
-    box = st.expander(t("Questions that were asked of this collection"), key=f"exam.asked.{turn:d}", on_change="rerun")
-    if box.open:
-        with box:
-            written += _agreed(corpus, turn)
+    more = {
+        "asked": (t("Questions that were asked of this collection"), _asked),
+        "drafts": (t("Questions that a language model drafts"), _drafted),
+    }
+    for name, (words, chosen) in more.items():
+        box = st.expander(words, key=f"exam.{name}.{turn:d}", on_change="rerun")
+        if box.open:
+            with box:
+                written += chosen(corpus, turn)
     clean = [one._replace(text=privacy.redact(one.text, country.chosen())) for one in written]
     return list({one.text.casefold(): one for one in reversed(clean)}.values())[::-1]
 
 
-def _agreed(corpus: str, turn: int) -> list[Draft]:
+def _drafted(corpus: str, turn: int) -> list[Draft]:
+    lab = engine().wait(corpus)
+    if "enrich" not in lab.engines.paid:
+        st.caption(
+            t(
+                "There is no language model here. Whoever runs this server can set one up with OPENAI_API_KEY or "
+                "OPENAI_BASE_URL; without one, write the questions above."
+            )
+        )
+        return []
+    sections = st.number_input(
+        t("Sections, of each of which a question is drafted"), 1, MOST_DRAFTS, 10, key=f"exam.sections.{turn:d}",
+        help=t("Chosen by chance, of all documents in turn. What is drafted is kept, and paid for once."),
+    )  # fmt: skip
+    now = drafts(lab, sections)
+    if now.left and st.button(t("Have questions drafted"), help=t("You see what it costs and agree before that.")):
+        begin = functools.partial(start_drafting, measuring.jobs(), lambda: lab, corpus, sections)
+        measuring.start("draft", begin, t("Questions are already being drafted; above is the progress."))
+    if now.refused:
+        untrusted.say(translated(now.refusal), st.info)
+    if now.offered:
+        st.caption(t("Choose those that people would ask. Each has the name of its section."))
+    return _agreed([(one, f" ({passage.full_title})") for one, passage in now.offered], turn)
+
+
+def _agreed(offered: Iterable[tuple[Draft, str]], turn: int) -> list[Draft]:
+    """Those of the questions, each with what is said beside it, that are ticked."""
+    return [
+        one
+        for one, beside in offered
+        if st.checkbox(untrusted.label(one.text + beside), key=f"exam.agreed.{turn:d}.{one.text}")
+    ]
+
+
+def _asked(corpus: str, turn: int) -> list[Draft]:
     kept = history()
     here = set(kept.showing(corpus)) if kept else set()
     asked = [one.question for one in kept.search() if one.id in here] if kept else []
@@ -149,9 +188,7 @@ def _agreed(corpus: str, turn: int) -> list[Draft]:
         st.caption(t("The history has none."))
         return []
     st.caption(t("Private data is taken out. Choose those that people may see who judge."))
-    return [
-        Draft(one, "history") for one in offered if st.checkbox(untrusted.label(one), key=f"exam.agreed.{turn:d}.{one}")
-    ]
+    return _agreed([(Draft(one, "history"), "") for one in offered], turn)
 
 
 def _strategies(key: str, first: Sequence[str]) -> Mapping[str, StrategySpec]:

@@ -177,7 +177,8 @@ def _ended(job: Job, status: Status, title: Label, key: str) -> None:
         case "done" if job.kind == "index":
             files_added(title, status.files)
         case "done":
-            st.success(t("{title}: done.", title=title))
+            paid_for = label(translated(spent_so_far(status.calls)))
+            st.success(f"{t('{title}: done.', title=title)} {paid_for}")
         case "stopped":
             st.info(f"{title}: {translated(STOPPED[job.kind])} {label(translated(spent_so_far(status.calls)))}")
         case _:

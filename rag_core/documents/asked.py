@@ -115,8 +115,8 @@ def change_asked(path: Path, change: Callable[[list[Asked]], Iterable[Asked]]) -
 
 
 def drop_asked(folder: Path, gone: Callable[[Asked], bool]) -> None:
-    """Delete questions from every file in a folder of the state folder; raises as `change_asked`."""
-    for path in folder.glob("*.tsv"):
+    """Delete questions from every file in a folder of the state folder, and below; raises as `change_asked`."""
+    for path in folder.rglob("*.tsv"):
         change_asked(path, lambda old: (one for one in old if not gone(one)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from ..documents.asked import WRITTEN, Asked, asked_folder, change_asked, content_of, read_questions
+from ..documents.asked import Asked, change_asked, content_of, read_questions
 from ..language.analysis import LANGUAGES, words_of
 from ..language.questions import MAX_QUESTION, check_question
 from ..language.thesaurus import Thesaurus
@@ -292,24 +292,23 @@ def _around(document: str, passage: Passage) -> str:
 
 
 def write_questions(
-    home: Path,
-    corpus: str,
+    path: Path,
     passages: Iterable[Passage],
     llm: Llm,
     prices: PriceList,
     announce: Callable[[EnrichmentEstimate], None],
     progress: CountProgress,
+    each: int = EACH,
 ) -> WriteReport:
-    """Ask a model for the questions of each passage that has none by a model; a changed text has none.
+    """Ask a model for `each` questions of each passage that has none in the file at `path`; a changed text has none.
 
     Kept after each batch, so that a run that was killed goes on where it was. `announce` receives the estimate before
     the first call, and may raise. Raises as `change_asked`, and Stopped, with the calls made so far.
     """
-    path = asked_folder(home, corpus) / WRITTEN
     by_id = {one.id: one for one in passages}
     done = {content_of(one.passage) for one in read_questions(path)}
     missing = {
-        name: QUESTIONS_PROMPT.fill(context_str=Block(f"{one.full_title}\n\n{one.text}"), num_questions=EACH)
+        name: QUESTIONS_PROMPT.fill(context_str=Block(f"{one.full_title}\n\n{one.text}"), num_questions=each)
         for name, one in by_id.items()
         if content_of(name) not in done
     }
@@ -321,7 +320,11 @@ def write_questions(
     reason, asked = "", 0
     with attach_calls_to_errors(calls):
         for texts, why in replies(llm, missing, str.strip, progress, calls):
-            new = [Asked(name, by_id[name].language, one) for name, text in texts.items() for one in questions_in(text)]
+            new = [
+                Asked(name, by_id[name].language, one)
+                for name, text in texts.items()
+                for one in questions_in(text)[:each]
+            ]
             _keep(path, new)
             answered = len({one.passage for one in new})
             asked += answered

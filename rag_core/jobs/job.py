@@ -17,7 +17,7 @@ from ..values.message import Message
 from ..values.types import ModelCall
 
 Phase = Literal["running", "asking", "done", "stopped", "failed"]
-JobKind = Literal["run", "sweep", "index", "reindex", "pool"]
+JobKind = Literal["run", "sweep", "index", "reindex", "pool", "draft"]
 
 PATIENCE = 1800.0  # seconds a paid job waits for consent before it is dropped
 KEPT = 20  # finished jobs to keep

@@ -25,9 +25,10 @@ from ..indexing import UPLOADS, Chunking, EnrichmentEstimate, Progress, Upload
 from ..lab.adding import add_files, own_corpus, reindex
 from ..lab.engines import Engines
 from ..lab.lab import Lab
+from ..sessions.exam.drafting import undrafted, write_drafts
 from ..sessions.exam.exam import Exam
 from ..sessions.exam.pooling import left_to_pool, pool
-from ..values.errors import Stopped, attach_calls_to_errors
+from ..values.errors import ProviderError, Stopped, attach_calls_to_errors
 from ..values.message import Message
 from ..values.settings import Settings
 from ..values.types import ModelCall
@@ -160,6 +161,22 @@ def start_pooling(
         pool(lab, exams, exam, strategies, progress=_progress(job), stop=job.stop_requested)
 
     return jobs.start(f"pool {exam.code}", "pool", Message("Passages for {exam}", exam=exam.title), task)
+
+
+def start_drafting(jobs: Jobs, lab_of: Callable[[], Lab], corpus: str, sections: int) -> Job:
+    """Start to have a model draft exam questions of so many sections of a corpus, or join what does."""
+
+    def task(job: Job) -> None:
+        lab, progress = lab_of(), _progress(job)
+        written = write_drafts(
+            lab, sections, lambda bill: job.ask(CostEstimate.of_contexts(bill), "Drafting questions"),
+            lambda done, total: progress("drafting questions", done, total),
+        )  # fmt: skip
+        job.report(calls=written.calls)
+        if why := undrafted(written):
+            raise ProviderError(why, Message("Have them drafted again."), written.calls)
+
+    return jobs.start(f"draft {corpus}", "draft", Message("Questions drafted for {corpus}", corpus=corpus), task)
 
 
 def _opened(job: Job, lab_of: LabOf) -> Lab:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..documents.asked import WRITTEN, asked_folder
 from ..documents.documents import BUILTIN, Document
 from ..indexing import (
     CONTEXTS,
@@ -384,7 +385,7 @@ class Indexing:
         enriched = report.enriched
         with attach_calls_to_errors((*report.embeddings, *(enriched.calls if enriched else ()))):
             report.questions = written = write_questions(
-                self.settings.home, self.store.corpus, index.passages.values(), model, self.engines.prices, self.announce,
+                asked_folder(self.settings.home, self.store.corpus) / WRITTEN, index.passages.values(), model, self.engines.prices, self.announce,
                 partial(self.progress, "questions"),
             )  # fmt: skip
         if written.without_context:

@@ -126,6 +126,11 @@ class AskedIndex:
         _, nearest = self._compare(question)
         return float(np.delete(nearest, outside).max() - nearest[outside])
 
+    def has(self, question: str) -> bool:
+        """Whether it is a known question of a passage, or nearly one (`SAME`)."""
+        _, nearest = self._compare(question)
+        return bool(nearest[self._places].max(initial=-1.0) >= SAME)
+
     def knows(self, question: str, passages: Iterable[str]) -> bool:
         return any((near or 0) >= SAME for near in self.likeness(question, passages))
 

@@ -11,7 +11,9 @@ from urllib.parse import parse_qs
 from zipfile import ZipFile
 
 import pytest
+from helpers.behaviours import Reply
 from helpers.in_process import html, press, text, visitor
+from helpers.openai_server import serve
 from helpers.source_files import write
 from streamlit.testing.v1 import AppTest
 
@@ -369,3 +371,40 @@ def test_a_database_that_fails_is_told(page, monkeypatch):
     monkeypatch.setattr(Exams, "delete_exam", fail)
     press(page, "Delete it for good")
     assert "The disk is full. Free some of it." in told(page)
+
+
+def test_drafts_of_a_model_are_billed_before_and_agreed_to_one_by_one(home, tmp_path, start):
+    database = f"sqlite:///{tmp_path / 'exams.db'}"
+    with serve() as server:
+        server.choose = lambda body: Reply(f"1. What about {len(server.requests)}?", usage=(1000, 100))
+        start(RAG_HOME=str(home), RAG_HISTORY="on", RAG_DATABASE_URL=database, OPENAI_BASE_URL=server.url)
+        app = opened()
+        app.session_state["exam.drafts.0"] = True
+        app.run()
+        app.number_input[0].set_value(3).run()
+        press(app, "Have questions drafted")
+        (job,) = measuring.jobs().all("draft")
+        while not job.status.bill:
+            assert not job.wait(0.05)
+        app.run()
+        assert "Drafting questions would cost" in told(app)
+        assert server.requests == []
+        press(app, "Go on")
+        assert job.wait(60)
+        app.run()
+        assert job.status.bill.calls == {"enrich": len(server.requests)} == {"enrich": 2}  # so many passages there are
+        paid = sum(call.cost_usd for call in job.status.calls)
+        assert paid == pytest.approx(2 * (1000 * 0.5 + 100 * 1.5) / 1e6)  # gpt-3.5-turbo
+        assert "done. Spent so far: $0.001300 for 2 calls." in told(app)
+        assert "Have questions drafted" not in labels(app)
+        assert not any(one.value for one in app.checkbox)
+        app.checkbox[1].check().run()
+        made = make(app, "My e-mail is ana@gil.es, how do I book a room?")
+    assert [one.origin for one in exams().judgements(made.code).questions] == ["written", "model"]
+
+
+def test_without_a_language_model_the_page_says_what_to_do(page):
+    page.session_state["exam.drafts.0"] = True
+    page.run()
+    assert "can set one up with OPENAI_API_KEY or OPENAI_BASE_URL" in told(page)
+    assert "Have questions drafted" not in labels(page)

@@ -9,7 +9,7 @@ from helpers.behaviours import Reply, Status
 from helpers.openai_server import OpenAIServer, serve
 from helpers.small import ROOT
 
-from rag_core.documents.asked import asked_folder, read_asked
+from rag_core.documents.asked import WRITTEN, asked_folder, read_asked
 from rag_core.indexing import EnrichmentEstimate, OfflineEnricher, write_questions
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.prompts.prompt import QUESTIONS_PROMPT
@@ -249,7 +249,7 @@ class TestQuestions:
                 raise stopped.pop()
 
         told: list[EnrichmentEstimate] = []
-        more = (tmp_path, "notes", passages, llm, PriceList({}), told.append, progress)
+        more = (asked_folder(tmp_path, "notes") / WRITTEN, passages, llm, PriceList({}), told.append, progress)
         with pytest.raises(Stopped) as ended:
             write_questions(*more)
         assert len(ended.value.calls) == len(llm.prompts) == 4
