@@ -156,7 +156,7 @@ def _drafted(corpus: str, turn: int) -> list[Draft]:
         )
         return []
     sections = st.number_input(
-        t("Sections, of each of which a question is drafted"), 1, MOST_DRAFTS, 10, key=f"exam.sections.{turn:d}",
+        t("Draft a question for each of so many sections"), 1, MOST_DRAFTS, 10, key=f"exam.sections.{turn:d}",
         help=t("Chosen by chance, of all documents in turn. What is drafted is kept, and paid for once."),
     )  # fmt: skip
     now = drafts(lab, sections)

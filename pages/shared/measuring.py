@@ -92,8 +92,8 @@ def _job(job: Job) -> None:
             st.warning(
                 t(
                     "{billed} would cost **{bill}**. Nothing is sent before you agree.",
-                    billed=label(status.billed),
-                    bill=label(status.bill),
+                    billed=label(translated(status.billed)),
+                    bill=label(_bill(status.bill)),
                 )
             )
             yes, no = st.columns(2)
@@ -118,6 +118,16 @@ def started_here(job: Job) -> Job:
     """Note that this visitor started a job, unless another did; returns it."""
     _started_by.setdefault(job, account.visitor())
     return job
+
+
+def _bill(bill: ev.CostEstimate | None) -> str:
+    if bill is None:
+        return ""
+    cost = t("an unknown price") if bill.cost.unpriced else t("about {cost}", cost=bill.cost)
+    return plural(
+        "at most {cost} for at most {count:,} call", "at most {cost} for at most {count:,} calls", sum(bill.calls.values()),
+        cost=cost,
+    )  # fmt: skip
 
 
 @untrusted.errors()
@@ -158,7 +168,9 @@ def _running(job: Job, status: Status, title: Label, key: str) -> None:
         doing = t("stopping after the questions under way")
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
-        untrusted.say(t("You agreed to {bill}. It continues when this page is closed; Stop ends it.", bill=status.bill))
+        untrusted.say(
+            t("You agreed to {bill}. It continues when this page is closed; Stop ends it.", bill=_bill(status.bill))
+        )
     if account.may_operate():
         st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:

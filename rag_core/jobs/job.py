@@ -59,7 +59,7 @@ class Status:
     total: int = 0
     seconds_left: float | None = None
     bill: CostEstimate | None = None
-    billed: str = "This"
+    billed: str = Message("This")
     embedded: tuple[ModelCall, ...] = ()
     means: Mapping[str, RunningMean] = field(default_factory=dict)
     error: RagError | None = None
@@ -125,7 +125,7 @@ class Job:
         """Change fields of the status; for its own thread."""
         self.status = replace(self.status, **changes)
 
-    def ask(self, bill: CostEstimate, what: str = "This") -> None:
+    def ask(self, bill: CostEstimate, what: str = Message("This")) -> None:
         """Wait for consent before anything is billed; for its own thread. Each bill has its own consent.
 
         `what` is billed, at the beginning of a sentence. Raises Stopped if the user declined, RagError if nobody answered.

@@ -169,7 +169,7 @@ def start_drafting(jobs: Jobs, lab_of: Callable[[], Lab], corpus: str, sections:
     def task(job: Job) -> None:
         lab, progress = lab_of(), _progress(job)
         written = write_drafts(
-            lab, sections, lambda bill: job.ask(CostEstimate.of_contexts(bill), "Drafting questions"),
+            lab, sections, lambda bill: job.ask(CostEstimate.of_contexts(bill), Message("Drafting questions")),
             lambda done, total: progress("drafting questions", done, total),
         )  # fmt: skip
         job.report(calls=written.calls)
@@ -182,7 +182,7 @@ def start_drafting(jobs: Jobs, lab_of: Callable[[], Lab], corpus: str, sections:
 def _opened(job: Job, lab_of: LabOf) -> Lab:
     """The lab, once its documents are embedded; an earlier job has paid for a lab that is already open."""
     job.report(doing="opening the documents")
-    lab = lab_of(lambda bill: job.ask(bill, "Embedding the documents")).untaught()
+    lab = lab_of(lambda bill: job.ask(bill, Message("Embedding the documents"))).untaught()
     if job.status.bill:
         job.report(embedded=tuple(call for call in lab.calls if call.cost_usd != 0))
     return lab
@@ -269,8 +269,8 @@ def _progress(job: Job) -> Progress:
 
 
 def _consent(job: Job) -> Callable[[Sequence[ModelCall]], None]:
-    return lambda calls: job.ask(CostEstimate.of(calls), "Embedding the documents")
+    return lambda calls: job.ask(CostEstimate.of(calls), Message("Embedding the documents"))
 
 
 def _announce(job: Job) -> Callable[[EnrichmentEstimate], None]:
-    return lambda contexts: job.ask(CostEstimate.of_contexts(contexts), "Writing contexts")
+    return lambda contexts: job.ask(CostEstimate.of_contexts(contexts), Message("Writing contexts"))

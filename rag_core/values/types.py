@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .answers import Answer
+from .message import Message
 from .prompt_injection import any_gives_orders
 from .sources import Source, difference, leading
 from .translation import translate
@@ -372,8 +373,11 @@ def spent_so_far(calls: Iterable[ModelCall]) -> str:
     if not billed:
         return ""
     cost, count = Cost.of(billed), len(billed)
-    how_many = "" if cost.unpriced else f" for {count:,} call{'s' if count > 1 else ''}"
-    return f"Spent so far: {cost}{how_many}."
+    if cost.unpriced:
+        return Message("Spent so far: {cost}.", cost=cost)
+    if count == 1:
+        return Message("Spent so far: {cost} for 1 call.", cost=cost)
+    return Message("Spent so far: {cost} for {count:,} calls.", cost=cost, count=count)
 
 
 @dataclass(frozen=True, slots=True)
