@@ -175,7 +175,7 @@ def _agreed(offered: Iterable[tuple[Draft, str]], turn: int) -> list[Draft]:
     return [
         one
         for one, beside in offered
-        if st.checkbox(untrusted.label(one.text + beside), key=f"exam.agreed.{turn:d}.{one.text}")
+        if st.checkbox(untrusted.label(one.text + beside), key=f"exam.agreed.{turn:d}.{one.origin}.{one.text}")
     ]
 
 

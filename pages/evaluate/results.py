@@ -170,10 +170,12 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
         for pair in results.comparisons:
             swapped = pair.different and pair.difference is not None and pair.difference < 0
             better, worse = (pair.losses, pair.wins) if swapped else (pair.wins, pair.losses)
+            # that there are too few questions is said of no pair by name
+            of_whom = f"{titles[pair.a]} – {titles[pair.b]}: " if pair.p_holm is None else ""
             st.markdown(
                 t(
                     "- {verdict} Better on {better:d} questions, equal on {ties:d}, worse on {worse:d}.",
-                    verdict=md(translated(ev.verdict(pair, titles))),
+                    verdict=md(of_whom + translated(ev.verdict(pair, titles))),
                     better=better,
                     ties=pair.ties,
                     worse=worse,

@@ -137,10 +137,16 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         _show(held, place)
     # on the way back and forth they stay as they were left, with what is not stored yet
     change: dict[str, Any] = {"on_change": _tick, "args": (kept, held, place), "persist_state": "page"}
-    judging.grade(t("Does passage {number} answer the question?", number=rank), grade, required=True, **change)
+    judging.grade(
+        t("Does passage {number} answer the question?", number=rank),
+        grade,
+        required=True,
+        label_visibility="collapsed",
+        **change,
+    )
     if st.toggle(t("Could harm"), key=harms, **change):
         change |= {"max_chars": HARM_CHARACTERS, "height": 68}
-        st.text_area(t("How? It counts once you say so."), key=harm, **change)
+        st.text_area(t("How? Without a reason it does not count."), key=harm, **change)
     _tick(kept, held, place)  # what was tapped while the page was being drawn may have had no callback
     if why := held.lost.get(place):
         untrusted.say(t("This is not kept. {why}", why=problem(why)), st.warning)

@@ -29,6 +29,6 @@ def words(grade: int) -> str:
 def grade(title: str, key: str, **more: Any) -> None:
     """Draw the choice of a grade, whose value is in the session under `key`; `more` is for Streamlit."""
     st.segmented_control(
-        untrusted.label(title), range(len(ANSWERS))[::-1], key=key, format_func=lambda one: translated(GRADES[ANSWERS[one]]), label_visibility="collapsed",
+        untrusted.label(title), range(len(ANSWERS))[::-1], key=key, format_func=lambda one: translated(GRADES[ANSWERS[one]]),
         width="stretch", **more,
     )  # fmt: skip

@@ -242,8 +242,8 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
 
 
 def exam_title(exam: Exam) -> str:
-    """What an exam is called among the questions to measure on, and in the address of Evaluate."""
-    return t("Exam {code}: {title}", code=exam.code, title=exam.title)
+    """What an exam is called among the questions to measure on, and in the address of Evaluate, whatever its language."""
+    return f"{exam.title} ({exam.code})"
 
 
 def judged_by(data: str, split: str) -> None:

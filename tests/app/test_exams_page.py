@@ -180,7 +180,7 @@ def test_judged_disputed_settled_measured_and_deleted(page, home):
     assert "Only who made this exam" in told(other)
 
     data = measuring_on(exam)
-    assert data.selectbox(key="run.data").value == f"Exam {exam.code}: leaflets"
+    assert data.selectbox(key="run.data").value == f"leaflets ({exam.code})"
     folder = home / "measured-exams" / exam.code
     assert {one.name for one in folder.iterdir()} >= {"queries.jsonl", "corpus.jsonl", "exam.toml", "qrels"}
 
@@ -236,7 +236,7 @@ def settle(app: AppTest, grade: int) -> list[int]:
 
 def measuring_on(exam: Exam) -> AppTest:
     app = visitor().run()
-    app.session_state["run.data"] = f"Exam {exam.code}: {exam.title}"
+    app.session_state["run.data"] = f"{exam.title} ({exam.code})"
     app.switch_page("pages/evaluate/evaluate.py").run()
     assert not app.exception
     assert "An exam judged by 2 people" in told(app)

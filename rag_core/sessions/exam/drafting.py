@@ -26,7 +26,7 @@ class Drafts(NamedTuple):
     """What a model has drafted of the sections that were chosen.
 
     Args:
-        offered: each with the passage that it was drafted from.
+        offered: each with the passage that it was drafted from, equal ones once.
         refused: how many are nearly a question that the corpus knows as asked, so that they would not be asked for the first time.
         left: sections without a draft.
     """
@@ -48,8 +48,9 @@ def drafts(lab: Lab, sections: int) -> Drafts:
     written = {content_of(one.passage): one.question for one in read_questions(_path(lab))}
     chosen = _sections(lab, sections)
     found = [(Draft(written[at], "model"), one) for one in chosen if (at := content_of(one.id)) in written]
-    new = tuple(each for each in found if not (lab.asked and lab.asked.has(each[0].text)))
-    return Drafts(new, len(found) - len(new), len(chosen) - len(found))
+    new = [each for each in found if not (lab.asked and lab.asked.has(each[0].text))]
+    once = {one.text.casefold(): (one, passage) for one, passage in reversed(new)}
+    return Drafts(tuple(once.values())[::-1], len(found) - len(new), len(chosen) - len(found))
 
 
 def write_drafts(
