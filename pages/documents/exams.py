@@ -34,9 +34,7 @@ DEPTHS = (5, 10)
 FINER = 0.08  # a difference between strategies that is worth telling apart
 RECENT = 50  # questions of the history that are offered
 ROUND = "exam.round"  # how many exams were made, so that each begins with empty boxes
-SETTLED = (
-    "exam.settled"  # by the key of each control that settles: the exam's code, the place of the passage, what is stored
-)
+SETTLED = "exam.settled"  # by the key of each control that settles: exam, question, passage, and the grade stored
 
 
 @untrusted.errors()
@@ -148,12 +146,8 @@ def _questions(corpus: str, turn: int) -> list[Draft]:
 def _drafted(corpus: str, turn: int) -> list[Draft]:
     lab = engine().wait(corpus)
     if "enrich" not in lab.engines.paid:
-        st.caption(
-            t(
-                "There is no language model here. Whoever runs this server can set one up with OPENAI_API_KEY or "
-                "OPENAI_BASE_URL; without one, write the questions above."
-            )
-        )
+        st.caption(t("There is no language model here. Whoever runs this server can set one up with OPENAI_API_KEY or "
+                     "OPENAI_BASE_URL; without one, write the questions above."))  # fmt: skip
         return []
     sections = st.number_input(
         t("Draft a question for each of so many sections"), 1, MOST_DRAFTS, 10, key=f"exam.sections.{turn:d}",
@@ -281,7 +275,7 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
                 for how in card.harms:
                     untrusted.say(t("Could harm: {how}", how=how), st.warning)
                 judging.grade(
-                    t("What counts"), key, required=card.settled is not None, disabled=not mine,
+                    t("What counts"), key, labelled=True, required=card.settled is not None, disabled=not mine,
                     on_change=_settle, args=(kept, key),
                 )  # fmt: skip
 

@@ -48,12 +48,6 @@ class _Open:
             seen = seen[: seen.index(self.question.number)]
         return self.questions[seen[-1]] if seen else None
 
-    @property
-    def elsewhere(self) -> dict[Place, rag_core.RagError]:
-        """What is lost of questions that are not on the screen."""
-        here = self.question.number if self.question else 0
-        return {place: why for place, why in self.lost.items() if place[0] != here}
-
     def back(self) -> None:
         self.question = self.before
 
@@ -79,9 +73,12 @@ def _exam(code: str) -> None:
     if held is None or held.question is None:
         held = st.session_state[key] = _opened(kept, kept.exam(code), mine, held.lost if held else {})
     untrusted.draw(render("room.line", words=held.exam.title))
-    for (number, _), why in held.elsewhere.items():
-        told = t("What you said of a passage of question {number} is not kept. {why}", number=number, why=problem(why))
-        untrusted.say(told, st.warning)
+    for (number, _), why in held.lost.items():
+        if held.question is None or number != held.question.number:  # else it is said beside the passage
+            told = t(
+                "What you said of a passage of question {number} is not kept. {why}", number=number, why=problem(why)
+            )
+            untrusted.say(told, st.warning)
     if held.question:
         _ask(kept, held, held.question)
     else:
@@ -137,13 +134,7 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
         _show(held, place)
     # on the way back and forth they stay as they were left, with what is not stored yet
     change: dict[str, Any] = {"on_change": _tick, "args": (kept, held, place), "persist_state": "page"}
-    judging.grade(
-        t("Does passage {number} answer the question?", number=rank),
-        grade,
-        required=True,
-        label_visibility="collapsed",
-        **change,
-    )
+    judging.grade(t("Does passage {number} answer the question?", number=rank), grade, required=True, **change)
     if st.toggle(t("Could harm"), key=harms, **change):
         change |= {"max_chars": HARM_CHARACTERS, "height": 68}
         st.text_area(t("How? Without a reason it does not count."), key=harm, **change)
@@ -161,13 +152,8 @@ def _ways(held: _Open) -> None:
         if question:
             left = sum((question.number, text_key(one)) not in held.said for one in question.passages)
             st.button(
-                t("Next question"),
-                key="judge.next",
-                type="primary",
-                shortcut="N",
-                disabled=left > 0,
-                on_click=held.go_on,
-            )
+                t("Next question"), key="judge.next", type="primary", shortcut="N", disabled=left > 0, on_click=held.go_on,
+            )  # fmt: skip
     if left:
         st.caption(plural("{count} passage is left.", "{count} passages are left.", left))
 

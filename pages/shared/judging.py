@@ -26,9 +26,9 @@ def words(grade: int) -> str:
     return translated(GRADES[ANSWERS[grade]])
 
 
-def grade(title: str, key: str, **more: Any) -> None:
-    """Draw the choice of a grade, whose value is in the session under `key`; `more` is for Streamlit."""
+def grade(title: str, key: str, *, labelled: bool = False, **more: Any) -> None:
+    """Draw the choice of a grade, in the session under `key`; only `labelled`, its title is seen. `more` is for Streamlit."""
     st.segmented_control(
         untrusted.label(title), range(len(ANSWERS))[::-1], key=key, format_func=lambda one: translated(GRADES[ANSWERS[one]]),
-        width="stretch", **more,
+        width="stretch", label_visibility="visible" if labelled else "collapsed", **more,
     )  # fmt: skip
