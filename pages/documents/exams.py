@@ -135,7 +135,7 @@ def _questions(corpus: str, turn: int) -> list[Draft]:
         "drafts": (t("Questions that a language model drafts"), _drafted),
     }
     for name, (words, chosen) in more.items():
-        box = st.expander(words, key=f"exam.{name}.{turn:d}", on_change="rerun")
+        box = st.expander(untrusted.label(words), key=f"exam.{name}.{turn:d}", on_change="rerun")
         if box.open:
             with box:
                 written += chosen(corpus, turn)
