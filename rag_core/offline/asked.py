@@ -31,7 +31,7 @@ REMEMBERED = 64  # questions whose comparison is kept: a run makes it for each o
 
 
 class AskedIndex:
-    """The known questions of a corpus's passages, and of none (`AskedQuestions`); people taught `taught`. Thread-safe.
+    """The known questions of a corpus's passages, and of none (`AskedQuestions`), `taught` of them by people. Thread-safe.
 
     Args:
         vectors: returns the questions' in parts, (n, d) with L2-normalised rows; called at the first search.
