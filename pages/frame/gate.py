@@ -69,11 +69,7 @@ class Held:
 
 
 def sweep() -> None:
-    """End the sessions whose visitors have gone.
-
-    Streamlit leaves it to the next visitor who goes, and to Python's collector, which never sees those that were there
-    when the engine froze what it had loaded.
-    """
+    """End the sessions of visitors who left: Streamlit waits for the next to go, the collector skips frozen ones."""
     sessions = cast(WebsocketSessionManager, runtime.get_instance()._session_mgr)
     left: Any = cast(MemorySessionStorage, sessions._session_storage)._cache  # a TTLCache
     for _, gone in left.expire():

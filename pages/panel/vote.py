@@ -135,10 +135,7 @@ def _judge(asked: Round, mine: str, pair: Pair) -> None:
 
 
 def _alone(traces: Sequence[rag_core.Trace]) -> list[list[tuple[str, list[str]]]]:
-    """For each of two answers the sections with the sentences that it alone has.
-
-    Nothing where there is none, one declines, or one must be read with what leads it.
-    """
+    """For each of two answers the sections with sentences only it has; none if one declines or needs what leads it."""
     found: list[list[tuple[str, list[str]]]] = [[], []]
     said = [trace.answer for trace in traces]
     if any(one is None or one.abstained or any(each.kind in ALARMS for each in one.remarks) for one in said):

@@ -123,10 +123,7 @@ def engine() -> Engine:
 
 
 class Admission:
-    """Two lines of questions, of each of which the first `most`, 1 or more, run. Thread-safe.
-
-    Free questions have a line of their own, so that a model server that does not answer holds up none of them.
-    """
+    """Two lines of questions; `most` (>= 1) of each run: a hanging model server holds up no free one. Thread-safe."""
 
     def __init__(self, most: int) -> None:
         self._most = most

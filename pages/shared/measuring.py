@@ -218,10 +218,7 @@ def _ended(job: Job, status: Status, title: Label, key: str) -> None:
 
 
 def choose_data(key: str, *, in_address: bool = False) -> str:
-    """A widget to choose the built-in questions or a folder of RAG_BENCHMARKS; returns "builtin" or a path.
-
-    A choice in the address survives a reload; not for a page that calls `st.switch_page`, which cannot leave it.
-    """
+    """Choose "builtin" or a folder of RAG_BENCHMARKS, kept over reloads; not on pages that call `st.switch_page`."""
     settings = rag_core.read_settings()
     # named by the operator: a visitor's path would tell which folders exist, and index them
     folders = {**settings.benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}

@@ -39,10 +39,7 @@ Parameters = dict[str, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What an address says: columns and corpus as named, and a sentence for each value replaced.
-
-    A value that is not valid gives way to the default; an empty corpus means the built-in documents.
-    """
+    """Columns, corpus (empty: the built-in documents), and a sentence for each wrong value replaced by its default."""
 
     columns: tuple[Setup, ...]
     country: str = ""

@@ -247,10 +247,7 @@ def count(name: str, default: int, help: str, **more: Any) -> Number:  # noqa: A
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Named control values, with one line on what they are for and their source.
-
-    `rewriter` is the model that the source rewrites with, where the settings offer one so called: see `set_up`.
-    """
+    """Named control values, their use and source; `rewriter` is the source's model, where offered: see `set_up`."""
 
     name: str
     values: Mapping[str, object]

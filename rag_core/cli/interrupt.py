@@ -54,10 +54,7 @@ def interruptible() -> Iterator[Interrupt]:
 
 @contextmanager
 def _heard_at_once(interrupt: Interrupt) -> Iterator[None]:
-    """Set the event while the main thread waits for others, too.
-
-    Python runs a handler once that thread wakes, and a signal that comes just before it falls asleep does not wake it.
-    """
+    """Set the event even while the main thread waits: a signal just before it falls asleep would not wake it."""
     heard, told = socket.socketpair()
     told.setblocking(False)
     earlier = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)

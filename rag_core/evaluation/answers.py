@@ -34,10 +34,7 @@ from .verdicts import BASELINES, answer_by, assess
 
 @dataclass(frozen=True, slots=True)
 class AnswerReport:
-    """The outcomes of asking judged questions, by label and question id.
-
-    A stop leaves `remaining` questions without an outcome; `interrupted` has the calls of that in progress, by label.
-    """
+    """Outcomes by label and question id; after a stop `remaining` have none, `interrupted` has calls in progress."""
 
     judged: Benchmark
     outcomes: Mapping[str, Mapping[str, Outcome]]

@@ -22,10 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Questions and the strategies to put them to: `most` of these, whichever they are; None for all.
-
-    `shared`: they share the equal calls of one question; `judging`: every answer is also judged.
-    """
+    """Questions for `most` of the strategies (None: all); `shared`: equal calls once; `judging`: answers judged too."""
 
     questions: Sequence[Question]
     strategies: Sequence[Strategy]

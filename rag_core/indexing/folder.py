@@ -66,10 +66,7 @@ GRACE = 3600.0
 
 @dataclass(eq=False)
 class IndexFolder:
-    """A folder of index generations in the state folder `home`; `what` names the index in messages.
-
-    `waiting` is called while another process writes, which is then waited for; None raises IndexBusy.
-    """
+    """Index generations in `home`, called `what` in messages; `waiting` is called before a wait, None: IndexBusy."""
 
     home: Path
     folder: Path

@@ -112,10 +112,7 @@ def save_passages(generation: Path, nodes: Sequence[BaseNode]) -> None:
 
 
 class Passages(Mapping[str, Passage]):
-    """What `save_passages` wrote: passage id -> passage, in order. Thread-safe.
-
-    `at` has the passages by their place in `ids`. To look one up that can no longer be read raises IndexDamaged.
-    """
+    """What `save_passages` wrote, by id; `at`: by place in `ids`. Thread-safe; raises IndexDamaged if unreadable."""
 
     def __init__(self, generation: Path) -> None:
         folder = generation / FOLDER

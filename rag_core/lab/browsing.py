@@ -115,10 +115,7 @@ class PlacedQuery:
 
 @dataclass(frozen=True, slots=True)
 class VectorMap:
-    """Passages and queries in the plane of the passages' first two principal components.
-
-    `shares` are of the passages' variance along either axis, 0 to 1; `dimensions` is that of the vectors.
-    """
+    """Passages and queries on the passages' two first principal components; `shares`: of their variance, 0 to 1."""
 
     passages: tuple[PlacedPassage, ...]
     queries: tuple[PlacedQuery, ...]

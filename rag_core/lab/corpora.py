@@ -64,10 +64,7 @@ class _Opening:
 
 
 class LabPool:
-    """Open labs by corpus, for a server's sessions; at most `most`, the latest used. Thread-safe.
-
-    A lab that left the pool goes when its last run ends. Two sessions that ask for one corpus wait for one opening.
-    """
+    """The latest `most` open labs by corpus, each opened once; one that leaves goes after its last run. Thread-safe."""
 
     def __init__(self, open_corpus: Callable[[str], Lab], most: int = MOST_OPEN) -> None:
         self._open_corpus = open_corpus

@@ -131,10 +131,7 @@ def detect_language(text: str) -> str:
 
 
 def languages_of(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The languages of a collection, most frequent first, estimated from a sample.
-
-    `texts` are (text, language); languages other than English and Spanish are trusted: `language_of` would miss them.
-    """
+    """Languages of (text, language), most frequent first, by a sample; all but English and Spanish are trusted."""
     sample = texts[:: max(1, len(texts) // SAMPLE_SIZE)]
     counted = Counter(
         language if language not in LANGUAGES else detect_language(text[:SAMPLE_CHARACTERS])

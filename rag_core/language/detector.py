@@ -1,7 +1,4 @@
-"""py3langid's language detector, with its model unpacked once in the state folder and mapped to memory from there.
-
-Unpacking takes half a second and 70 MB in every process; a question needs a few hundred pages of it.
-"""
+"""py3langid's detector; its model is unpacked once and mapped, which saves each process half a second and 70 MB."""
 
 import copy
 import functools

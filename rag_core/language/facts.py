@@ -37,10 +37,7 @@ _DRUG_ENDING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A part text[start:end] of a question that every rewrite must keep.
-
-    `values` are comparable: "34" for a number, a drug's folded name, the word that a negation negates.
-    """
+    """A part text[start:end] that every rewrite must keep; `values`: "34", a drug's folded name or a negated word."""
 
     kind: FactKind
     start: int

@@ -57,10 +57,7 @@ _ASKED = re.compile(rf"(?<!\w){_ASKING}\b", re.IGNORECASE)
 
 
 def check_question(question: str) -> str:
-    """The question on one line, in plain letters as documents are, without invisible characters.
-
-    Raises InputError if it is empty, too long, not valid text, or has no letter or digit.
-    """
+    """The question on one line in plain letters; InputError if empty, too long, invalid or without letter or digit."""
     text = " ".join(plain_letters(without_invisible(_CONTROL.sub(" ", question))).split())
     try:
         text.encode()

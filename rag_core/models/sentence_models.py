@@ -71,10 +71,7 @@ def load_sentence_model(name: str) -> SentenceModel:
 
 
 def weights_key(model: str) -> str:
-    """A model's part of an index's identity: its name, and for a folder hashes of its files.
-
-    The second hash, of tokenizer and configuration, is left out for the published MiniLM.
-    """
+    """A model's part of an index's identity: name and file hashes; for the published MiniLM, of the weights only."""
     folder = Path(model)
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
     if not weights:

@@ -60,10 +60,7 @@ _FIRST = re.compile(rf"({_NUMBER})((?:{_RANGE}(?:{_NUMBER}))*)[\s-]{{0,2}}({_UNI
 
 
 def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
-    """The quantities of an English or Spanish text, and the text without them.
-
-    The unit of a range belongs to both ends. Digits in names (B12, COVID-19) are no quantities.
-    """
+    """A text's quantities, and the text without them; a range's unit belongs to both ends, "B12" is no quantity."""
     folded = plain(composed(text).lower())
     if language in _WORDS:
         values = _VALUES[language]

@@ -16,10 +16,7 @@ from .engine import OfflineEngine
 
 
 class OfflineLlm:
-    """The offline engine as the context's Llm; it replies to a prompt's fields, and its text is only counted.
-
-    `configuration` is a hash of what it depends on beside the prompt.
-    """
+    """The offline engine as an Llm: it replies to a prompt's fields; `configuration` hashes what else it depends on."""
 
     name = NAME
     provider = "offline"

@@ -126,10 +126,7 @@ def where(sentence: str, text: str) -> tuple[int, int]:
 
 
 def quoted(text: str, language: str, best: str) -> str:
-    """A section as an answer quotes it: whole, the sentence that answers best in bold.
-
-    Of a long one, the paragraph or the list with that sentence, and an ellipsis for what stands before and after.
-    """
+    """A section as quoted: whole, its best sentence bold; of a long one that paragraph or list, between ellipses."""
     whole = blocks(text, language)
     place = next((i for i, block in enumerate(whole) if best in block.sentences), 0)
     first, last = 0, len(whole) - 1

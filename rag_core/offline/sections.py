@@ -87,12 +87,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """Chooses sections and sentences by their vectors.
-
-    Args:
-        embedder: the constants were fitted on the bundled model and do not transfer to others.
-        asked: the questions that the passages are known to answer.
-    """
+    """Chooses sections and sentences by vectors; its constants fit the bundled model only. `asked`: known questions."""
 
     embedder: Embedder
     asked: AskedQuestions | None = None

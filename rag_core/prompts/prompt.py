@@ -1,7 +1,4 @@
-"""Prompts as values: a template and its fields.
-
-A language model gets the rendered text, the offline engine the fields; the code path is the same.
-"""
+"""Prompts as a template and its fields: a language model gets the rendered text, the offline engine the fields."""
 
 from __future__ import annotations
 

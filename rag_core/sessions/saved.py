@@ -205,10 +205,7 @@ _SPACE = re.compile(r"\s")
 
 
 def passages_csv(traces: Sequence[Saved]) -> str:
-    """One row per strategy and passage, in UTF-8 with a byte order mark, by which spreadsheets know it.
-
-    A text that a spreadsheet would run as a formula begins with an apostrophe (OWASP, CSV Injection).
-    """
+    """A row per strategy and passage, UTF-8 with BOM; formulas begin with an apostrophe (OWASP, CSV Injection)."""
     written = io.StringIO()
     rows = csv.writer(written)
     rows.writerow(COLUMNS)

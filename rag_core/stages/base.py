@@ -27,10 +27,7 @@ RERANKER = "reranker"  # the scale of the configured reranker, whichever it is
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What the state will contain between two stages, worked out before anything runs.
-
-    Scales are those of scores, by source: a retriever, or after fusion the fusion stage.
-    """
+    """What the state will contain between two stages, before a run; score scales by retriever, or by fusion stage."""
 
     content: Content = "the question"
     scales: Mapping[str, str] = field(default_factory=dict)

@@ -93,10 +93,7 @@ def cited_claims(text: str, language: str) -> Iterator[tuple[int, str]]:
 
 
 def claims(text: str) -> list[Claim]:
-    """The sentences of an answer with resolved citations, in order; a marker belongs to the sentence before it.
-
-    Lines without a word are left out; each item of a list is a sentence or several.
-    """
+    """The sentences of an answer with resolved citations, in order; a marker belongs to the sentence before it."""
     language = language_of(unmarked(text))
     found: list[Claim] = []
     for line in _LINE.finditer(text):

@@ -84,10 +84,7 @@ class Bm25(_IndexRetriever):
     control: str = field(default="k of bm25", compare=False, repr=False)
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """Searches for the query's gloss too.
-
-        Words in half of the passages or more have an idf of 0 or less; in a few documents, all words can.
-        """
+        """Searches for the gloss too; words in half of the passages or more (in a few, all can be) have an idf <= 0."""
         ctx.note_readings((query.text,))
         hits = ctx.index_for(enriched=self.enriched).lexical(ctx.as_searched(query.text), self.k, self.k1, self.b)
         if hits and hits[0].score <= 0:

@@ -181,10 +181,7 @@ class Mmr(SelectStage):
 
 
 def similarities(question: NDArray[np.float32], vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(n,) cosines to the question and (n, n) between rows, as MMR compares them.
-
-    Rounded far below float32's precision, so that equal passages stay equal whatever the product's order.
-    """
+    """(n,) cosines to the question and (n, n) between rows, for MMR; rounded so that equal passages stay equal."""
     exact = vectors.astype(float)
     return _cosines(exact, question.astype(float)), np.round(exact @ exact.T, DECIMALS)
 

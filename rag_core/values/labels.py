@@ -50,10 +50,7 @@ RULES: Mapping[Label, Message] = {
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The lowest scores for High and Medium, and how often each label was right.
-
-    By label, `answered` and `related`: the shares, in [0, 1], of the `shown` passages that answer, or are only related.
-    """
+    """The lowest scores for High and Medium; `answered`, `related`: by label, shares of those `shown`, 0 to 1."""
 
     high: float
     medium: float

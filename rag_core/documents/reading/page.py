@@ -81,10 +81,7 @@ class Page(NamedTuple):
 
 
 class _End(NamedTuple):
-    """The end of an element whose text is changed as a whole.
-
-    `labels` is how many of pictures stand before it; those in it stand for its text where it has none.
-    """
+    """The end of an element changed as a whole; its pictures, after `labels` others, stand for a missing text."""
 
     change: _Change
     labels: int | None = None

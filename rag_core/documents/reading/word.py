@@ -1,7 +1,4 @@
-"""The text of a Word file as its reader sees it: mammoth makes it HTML, after what mammoth would lose has been put in order.
-
-ECMA-376 part 1, 17 (WordprocessingML) and 22.1 (Office Math) name the elements.
-"""
+"""The text of a Word file, put in order for mammoth, which makes it HTML (ECMA-376 part 1: 17, and 22.1 for Math)."""
 
 import io
 import re

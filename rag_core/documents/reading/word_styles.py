@@ -1,7 +1,4 @@
-"""What styles and lists make of a Word file's text, which mammoth does not tell.
-
-ECMA-376 part 1: 17.7.3 says how toggles of styles add up, 17.9 how lists count, 17.18.59 how numbers are written.
-"""
+"""What styles and lists make of a Word text, beyond mammoth (ECMA-376 part 1: 17.7.3 toggles, 17.9 and 17.18.59)."""
 
 import re
 from collections import defaultdict

@@ -27,11 +27,7 @@ _SHORTEST = 4  # letters; shorter words sound like too many others
 
 
 class Lexicon:
-    """Reads single words, lower-cased and composed.
-
-    A word is looked up as it is, without accents, by its dictionary form, by simpler forms, by its sound,
-    and last read from its ending.
-    """
+    """Reads lower-cased, composed words: as is, without accents, by lemma, simpler forms, sound, last by ending."""
 
     def __init__(self, entries: Mapping[str, str]) -> None:
         self._entries = entries
@@ -161,11 +157,7 @@ class Gloss:
 
     @classmethod
     def read(cls, path: Path, thesaurus: Thesaurus | None = None) -> Gloss:
-        """Read data/gloss/es.tsv; `make check-collection` reports its faults.
-
-        The same content gives the same object: to make one takes a quarter of a second. Raises DataError if the file is
-        missing, or a line is not "form TAB English".
-        """
+        """Read data/gloss/es.tsv, once for equal content; DataError if missing, or a line is not "form TAB English"."""
         return _made(tuple(read_entries(path).items()), thesaurus)
 
     def _read_text(self, text: str) -> str:

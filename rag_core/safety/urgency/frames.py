@@ -1,7 +1,4 @@
-"""What surrounds a sign: whether it is denied, slight, past, supposed, or only asked about.
-
-All patterns read the text of `learned.plain`: lower case, no accents, no apostrophes.
-"""
+"""Whether a sign is denied, slight, past, supposed, or only asked about; all patterns read `learned.plain` text."""
 
 import functools
 import re
