@@ -324,7 +324,10 @@ def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Scores by setting and question, billed calls (shared once), `cost_usd` of each setting alone (NaN: unknown)."""
+    """Scores of every setting on every question, and the billed calls, shared ones once.
+
+    `cost_usd` is in US dollars per setting for all questions, as if it had run alone; NaN when unknown.
+    """
 
     strategies: tuple[Strategy, ...]
     questions: tuple[str, ...]

@@ -115,7 +115,10 @@ class PlacedQuery:
 
 @dataclass(frozen=True, slots=True)
 class VectorMap:
-    """Passages and queries on the passages' two first principal components; `shares`: of their variance, 0 to 1."""
+    """Passages and queries in the plane of the passages' first two principal components.
+
+    `shares` are of the passages' variance along either axis, 0 to 1; `dimensions` is that of the vectors.
+    """
 
     passages: tuple[PlacedPassage, ...]
     queries: tuple[PlacedQuery, ...]

@@ -78,7 +78,10 @@ class Thresholds:
 
 
 def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
-    """Fitted thresholds by embedding model, its key up to "@", from `data/abstention.toml`; raises DataError."""
+    """Fitted thresholds by embedding model, from `data/abstention.toml`; raises DataError.
+
+    A model is named by its key up to "@": name, version, and whether it reads through a gloss, not which.
+    """
     return read_data_file(
         path,
         lambda text: {

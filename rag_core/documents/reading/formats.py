@@ -1,4 +1,7 @@
-"""The documents in a file, by its suffix, language empty if it gives none; imports no more than a format needs."""
+"""The documents in a file, by its suffix; a document's language is empty where the file does not give it.
+
+Runs in the reading process, and for the built-in documents in any: it imports no more than a format needs.
+"""
 
 import codecs
 import csv
