@@ -238,7 +238,7 @@ class OfflineScorer:
 
     def warm_up(self) -> None:
         """Load what the first question would otherwise wait for."""
-        self.embedder.embed(["warm"], "passage")
+        self.embedder.embed(["warm"], "query")  # a passage would be kept, and no longer embedded at the next start
         self.pieces.similarity("warm", "warm")
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
