@@ -104,7 +104,7 @@ def test_the_offline_scorer_is_worth_its_place(name):
     lab = ev.open_judged(folder, settings)
     embedder = RememberingEmbedder(lab.engines.scorer.embedder, size=100_000)
     pieces = lab.engines.scorer.pieces
-    scorer = OfflineScorer(embedder, pieces, Calibrations({}, Calibration(0.0, (0.0,) * 4)))
+    scorer = OfflineScorer(embedder, pieces, Calibrations({}, *[Calibration(0.0, (0.0,) * 4)] * 2))
     deep, shallow = DEPTHS[name]
 
     def rankings(question: Question) -> dict[str, list[str]]:

@@ -267,6 +267,11 @@ def test_questions_held_out_from_the_fit_are_rated_right():
         "can paint fumes hurt the baby, 20 weeks",
         "when can he hear the baby's heart beat?",
         "mi marido se desmaya con las agujas, ¿puede entrar al parto?",
+        "I've chosen to let the miscarriage happen naturally, how long do I wait?",
+        "We have chosen a home birth, what do we need?",
+        "the midwife demonstrated the latch, can I try it lying down?",
+        "portadora de EGB alérgica a la penicilina con anafilaxia, ¿qué pongo en el parto?",
+        "GBS positive and allergic to penicillin with anaphylaxis, which antibiotic in labour?",
     ],
 )
 def test_an_everyday_question_is_routine(question):
