@@ -70,7 +70,7 @@ class Exam:
     Args:
         depth: passages of each strategy that are judged, 1 or more.
         twice: the share of the questions that two people judge, 0 to 1.
-        owner_token: only the value that `Exams.make` returned has it.
+        owner_token: only the value that `Exams.add` returned has it.
     """
 
     code: str

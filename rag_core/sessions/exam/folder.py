@@ -9,31 +9,35 @@ import json
 import shutil
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO
+
+from pydantic import TypeAdapter
 
 from ...documents.benchmark import EXAM
-from ...documents.documents import beir_rows, json_lines, line_fault, open_lines
+from ...documents.documents import json_lines, line_fault, open_lines
 from ...language.questions import check_question
 from ...values.errors import DataError, InputError
 from ...values.message import Message
 from ...values.owner_only import write_atomically
-from ...values.packed import pack, unpack
 from ...values.types import Passage, text_key
-from ..panel.room import new_token
-from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Origin, Tick
+from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Tick
 from .judgements import Judgements
 
 if TYPE_CHECKING:
     from .store import Exams  # with its database library
 
 FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here
-POOL = "pool.jsonl"  # of each question, whose first passages are judged, in the order they are shown
+POOL = "pool.jsonl"  # the questions, each with its passages in the order they are shown, and whose first these are
+TICKS = "judgements.tsv"
+MOST_UNPACKED = 100_000_000  # bytes, so that an upload cannot fill the disk
 WRITTEN = "written"  # a digest of what one of those folders was written from
+_EXAM, _QUESTION = TypeAdapter(Exam), TypeAdapter(ExamQuestion)
 
 
 def export(judged: Judgements, passages: Iterable[Passage], folder: Path) -> Path:
@@ -82,43 +86,42 @@ def read_exam(folder: Path) -> Judgements:
             Message("{folder} is no exported exam: it has no {name}.", folder=folder, name=EXAM),
             Message("Name a folder that `rag exam export` wrote, or the page's download, unpacked."),
         )
-    with _written(folder / EXAM, 1), open_lines(folder / EXAM) as lines:
-        said = tomllib.loads(lines.read())
-        depth, twice = int(said["depth"]), float(said["twice"])
-        exam = Exam("", str(said["title"]), str(said["corpus"]), datetime.now(UTC), depth, twice, new_token())
-    pools, questions = dict(json_lines(folder / POOL)), list[ExamQuestion]()
-    for number, row in beir_rows(folder / "queries.jsonl"):
-        with _written(folder / "queries.jsonl", number):
-            about = row["metadata"]
-            one = ExamQuestion(number, check_question(row["text"]), str(about["language"]), about["origin"])
-            _check(one.id == row["_id"] and one.origin in get_args(Origin))
-        with _written(folder / POOL, number):
-            pool = pools[number]
-            found = unpack(json.dumps(pool["passages"]))
-            _check(pool["_id"] == one.id and all(_sound(each) for each in found))
-            pooled, strategies = frozenset(map(str, pool["pooled"])), tuple(map(str, pool["strategies"]))
-            questions.append(replace(one, passages=tuple(found), pooled=pooled, strategies=strategies))
-    return Judgements(exam, tuple(questions), tuple(_ticks(folder / "judgements.tsv", questions)))
+    with _as_exported(folder / EXAM), open_lines(folder / EXAM) as lines:
+        exam = _EXAM.validate_python({**tomllib.loads(lines.read()), "code": "", "opened": datetime.now(UTC)})
+    questions = []
+    for number, row in json_lines(folder / POOL):
+        with _as_exported(folder / POOL, number):
+            one = _QUESTION.validate_python(row)
+            _check(one.number == number and check_question(one.text) == one.text)
+            questions.append(one)
+    return Judgements(exam, tuple(questions), tuple(_ticks(folder / TICKS, questions)))
+
+
+def read_zip(packed: BinaryIO) -> Judgements:
+    """An exam as `as_zip` gave it; raises DataError as `read_exam` does."""
+    broken = DataError(Message("This is not the file of an exam."), Message("Take it as it was downloaded."))
+    with TemporaryDirectory() as folder:
+        try:
+            with zipfile.ZipFile(packed) as archive:
+                parts = [one for one in archive.infolist() if one.filename in (EXAM, POOL, TICKS)]
+                if sum(one.file_size for one in parts) > MOST_UNPACKED:
+                    raise broken
+                archive.extractall(folder, parts)
+        except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+            raise broken from error
+        return read_exam(Path(folder))
 
 
 def _ticks(path: Path, questions: Iterable[ExamQuestion]) -> Iterator[Tick]:
     places = {(one.id, text_key(passage)): one.number for one in questions for passage in one.passages}
-    with open_lines(path) as lines:
-        rows, number = csv.DictReader(lines, delimiter="\t"), 2
-        while True:
-            with _written(path, number):
-                if (row := next(rows, None)) is None:
-                    return
-                number = rows.line_num + 1
+    with _as_exported(path), open_lines(path) as lines:
+        rows = csv.DictReader(lines, delimiter="\t")
+        for row in rows:
+            with _as_exported(path, rows.line_num):
                 at, grade = places[row["query-id"], row["corpus-id"]], int(row["grade"])
                 _check(grade in range(len(ANSWERS)) and None not in row.values())
                 judged = datetime.fromisoformat(row["judged"])
                 yield Tick(at, row["corpus-id"], row["judge"], grade, row["harm"], judged)
-
-
-def _sound(passage: object) -> bool:
-    texts = [getattr(passage, name) for name in ("id", "doc_id", "title", "heading", "text", "language", "source")]
-    return isinstance(passage, Passage) and all(isinstance(one, str) for one in texts)
 
 
 def _check(holds: bool) -> None:
@@ -127,11 +130,11 @@ def _check(holds: bool) -> None:
 
 
 @contextmanager
-def _written(path: Path, number: int) -> Iterator[None]:
-    """Say of what cannot be read inside the block that it is not as `export` writes it."""
+def _as_exported(path: Path, number: int = 1) -> Iterator[None]:
+    """Say of what cannot be read inside the block, on a line, that it is not as `export` writes it."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError, csv.Error, InputError, DataError) as error:
+    except (ValueError, KeyError, TypeError, csv.Error, InputError) as error:  # includes pydantic's
         what = Message("not as an exported exam has it")
         raise line_fault(path, number, what, Message("Export the exam again, and change nothing in it.")) from error
 
@@ -151,6 +154,7 @@ def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
         {"_id": one.id, "text": one.text, "metadata": {"language": one.language, "origin": one.origin}}
         for one in judged.questions
     ]
+    pools = [_QUESTION.dump_python(one, mode="json") | {"pooled": sorted(one.pooled)} for one in judged.questions]
     grades = [(question, key, grade) for question, found in judged.qrels.items() for key, grade in found.items()]
     said = [
         (ids[one.question], one.passage, names[one.person], one.grade, ANSWERS[one.grade], one.harm, one.judged.isoformat())
@@ -160,17 +164,9 @@ def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
         "corpus.jsonl": _jsonl(corpus.values()),
         "queries.jsonl": _jsonl(asked),
         "qrels/test.tsv": _tsv([("query-id", "corpus-id", "score"), *grades]),
-        "judgements.tsv": _tsv([("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]),
+        TICKS: _tsv([("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]),
         "judgements.toml": _toml(judged_by=str(judged.standing.sentence)),
-        POOL: _jsonl(
-            {
-                "_id": one.id,
-                "strategies": one.strategies,
-                "pooled": sorted(one.pooled),
-                "passages": json.loads(pack(one.passages)),
-            }
-            for one in judged.questions
-        ),
+        POOL: _jsonl(pools),
         EXAM: _toml(corpus=exam.corpus, title=exam.title, depth=exam.depth, twice=exam.twice),
     }
 

@@ -43,25 +43,31 @@ class Exams(Kept):
         twice: float = 0.25,
         owner_token: str = "",
     ) -> Exam:
-        """A new exam; only this value has the owner's token, given or new. InputError for no or too many questions."""
-        token = owner_token if codes.is_token(owner_token) else codes.new_token()
+        """A new exam, as `add` keeps it."""
         asked = [
             ExamQuestion(at, one.text, language_of(one.text), one.origin) for at, one in enumerate(drafts, start=1)
         ]
-        return self.add(Judgements(Exam("", title, corpus, datetime.now(UTC), depth, twice, token), tuple(asked), ()))
+        return self.add(
+            Judgements(Exam("", title, corpus, datetime.now(UTC), depth, twice), tuple(asked), ()), owner_token
+        )
 
-    def add(self, judged: Judgements) -> Exam:
-        """Keep an exam under a new code, with what `judged` has; raises as `make`."""
+    def add(self, judged: Judgements, owner_token: str = "") -> Exam:
+        """Keep an exam with what `judged` has under a new code; only this value has the owner's token, given or new.
+
+        Raises InputError for no or too many questions.
+        """
         check_drafts(judged.questions)
-        made = judged.exam
+        made, token = judged.exam, owner_token if codes.is_token(owner_token) else codes.new_token()
         self.expire()
         with self._write() as connection:
             code = next(code for code in iter(codes.new_code, "") if _found(connection, code) is None)
-            exam = replace(made, code=code, title=storable(made.title or made.corpus)[:TITLE_CHARACTERS])
+            exam = replace(
+                made, code=code, title=storable(made.title or made.corpus)[:TITLE_CHARACTERS], owner_token=token
+            )
             connection.execute(
                 insert(EXAMS).values(
                     code=code, title=exam.title, corpus=exam.corpus, opened=moment(exam.opened),
-                    owner=codes.digest(exam.owner_token), depth=exam.depth, twice=exam.twice,
+                    owner=codes.digest(token), depth=exam.depth, twice=exam.twice,
                 )
             )  # fmt: skip
             for one in judged.questions:
