@@ -20,10 +20,12 @@ from rag_core.jobs import start_drafting, start_pooling
 from rag_core.safety import privacy
 from rag_core.sessions.exam.drafting import MOST_DRAFTS, drafts
 from rag_core.sessions.exam.exam import Draft, Exam, ExamQuestion, read_drafts
-from rag_core.sessions.exam.folder import as_zip, drop_written
+from rag_core.sessions.exam.folder import as_zip, drop_written, read_zip
 from rag_core.sessions.exam.judgements import Judgements, Standing
 from rag_core.sessions.exam.pooling import left_to_pool
 from rag_core.sessions.panel.room import token_from
+from rag_core.values.errors import InputError
+from rag_core.values.message import Message
 
 if TYPE_CHECKING:
     from rag_core.sessions.exam.store import Exams  # with its database library
@@ -75,6 +77,8 @@ def draw(corpus: str) -> None:
     if box.open:
         with box:
             _new(kept, corpus)
+    with st.expander(t("An exam that was downloaded"), key=f"exam.import.{len(found):d}"):
+        _import(kept, corpus)
 
 
 def _state(now: Standing) -> str:
@@ -114,6 +118,21 @@ def _new(kept: Exams, corpus: str) -> None:
         exam = kept.make(corpus, asked, title=title.strip() or corpora.title(corpus), depth=depth, owner_token=_token())
         st.session_state[ROUND] = turn + 1
         _pool(kept, exam, chosen)
+
+
+@untrusted.errors()
+def _import(kept: Exams, corpus: str) -> None:
+    turn = st.session_state.setdefault(ROUND, 0)
+    file = st.file_uploader(t("The file of “Download (BEIR folder)”"), "zip", key=f"exam.zip.{turn:d}")
+    st.caption(t("It comes with its questions, passages and judgements, under a new code, and is yours."))
+    if st.button(t("Import the exam"), disabled=file is None) and file:
+        judged = read_zip(file)
+        if judged.exam.corpus != corpus:
+            said = Message("This exam is about the collection {corpus}.", corpus=judged.exam.corpus)
+            raise InputError(said, Message("Choose that, or add its documents first."))
+        kept.add(judged, _token())
+        st.session_state[ROUND] = turn + 1
+        st.rerun()
 
 
 def _questions(corpus: str, turn: int) -> list[Draft]:
@@ -216,9 +235,8 @@ def _exam(kept: Exams, judged: Judgements, lab: rag_core.Lab) -> None:
         _look_at(kept, judged, mine=mine)
     if judged.measurable:
         with st.container(horizontal=True, vertical_alignment="center"):
-            recipes = [rag_core.RECIPES[label] for label in judged.strategies if label in rag_core.RECIPES]
-            titles = [untrusted.plain(translated(one.title)) for one in recipes]  # as the form there has them
-            chosen = {"run.data": measuring.exam_title(exam), "strategies": titles}
+            names = [label for label in judged.strategies if label in rag_core.RECIPES]
+            chosen = {"run.data": measuring.exam_title(exam), "strategies": names}
             st.page_link("pages/evaluate/evaluate.py", label=t("Measure on it"), icon="📊", query_params=chosen)
             st.download_button(
                 t("Download (BEIR folder)"), functools.partial(as_zip, judged, list(lab.passages.values())),

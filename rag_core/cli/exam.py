@@ -147,7 +147,7 @@ def status(
         alpha = "not defined yet" if now.agreement is None else f"{now.agreement:.2f}"
         say(f"{one.code} {one.title} (corpus {one.corpus}, {one.opened:%Y-%m-%d})")
         paragraph(f"{now.complete} of {questions(now.questions)} complete, {now.judged} of {now.cards} passages judged")
-        paragraph(f"{now.people} people, agreement {alpha}, {now.disputed} disagreements, {now.harmful} could harm")
+        paragraph(f"people: {now.people}, agreement: {alpha}, disagreements: {now.disputed}, could harm: {now.harmful}")
     if not found:
         say("There is no exam.")
 

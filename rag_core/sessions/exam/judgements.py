@@ -13,8 +13,8 @@ from ...values.types import Passage, text_key
 from .exam import OWNER, Exam, ExamQuestion, Tick
 
 JUDGED_BY = Message(
-    "An exam judged by {people} people: {judged} of {cards} passages of {questions} questions, as 2 (answers), "
-    "1 (in part) or 0; Krippendorff's alpha {alpha}; of {disputed} disagreements not settled, the lower grade counts. "
+    "Judged in an exam. People: {people}; questions: {questions}; passages judged: {judged} of {cards}, as 2 (answers), "
+    "1 (in part) or 0; Krippendorff's alpha: {alpha}; disagreements not settled, of which the lower grade counts: {disputed}. "
     "What nobody judged counts as 0; known questions like the exam's are left out."
 )
 
