@@ -60,7 +60,7 @@ def draw(corpus: str) -> None:
     measuring.under_way("draft")
     measuring.under_way("pool")
     for key in st.session_state.setdefault(SETTLED, {}):
-        _settle(kept, key)  # what was tapped while the page was being drawn had no callback
+        _settle(kept, key)  # before the cards are read, which may be gone since
     lab = engine().wait(corpus)
     found = [one for one in kept.all() if one.corpus == corpus]
     for exam in found:
@@ -293,9 +293,8 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
                 for how in card.harms:
                     untrusted.say(t("Could harm: {how}", how=how), st.warning)
                 judging.grade(
-                    t("What counts"), key, labelled=True, required=card.settled is not None, disabled=not mine,
-                    on_change=_settle, args=(kept, key),
-                )  # fmt: skip
+                    t("What counts"), key, labelled=True, required=card.settled is not None, disabled=not mine
+                )
 
 
 def _more(kept: Exams, judged: Judgements) -> None:

@@ -138,10 +138,9 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
     if st.toggle(t("Could harm"), key=harms, **change):
         change |= {"max_chars": HARM_CHARACTERS, "height": 68}
         st.text_area(t("How? Without a reason it does not count."), key=harm, **change)
-    _tick(kept, held, place)  # what was tapped while the page was being drawn may have had no callback
     if why := held.lost.get(place):
         untrusted.say(t("This is not kept. {why}", why=problem(why)), st.warning)
-        st.button(t("Try again"), key=f"again.{grade}", on_click=_tick, args=(kept, held, place))
+        st.button(t("Try again"), key=f"again.{grade}")  # any press does, see `_catch_up`
 
 
 def _ways(held: _Open) -> None:

@@ -315,7 +315,7 @@ def uploaded(app: AppTest, content: bytes) -> None:
 def test_a_judged_passage_that_left_the_collection_is_noted_where_it_is_measured(page):
     exam = make(page)
     gone = Passage("gone:0:1", "gone", "Gone", "This leaflet was replaced.")
-    exams().add_found(exam.code, 1, [gone], ["bm25 of an earlier index"])
+    exams().add_found(exam.code, 1, [gone], {"bm25 of an earlier index": "bm25"})
     judge(exam, people=2)
     page.run()
     settle(page, 2)
@@ -336,7 +336,6 @@ def test_finding_passages_goes_on_after_a_crash_and_adds_a_later_strategy(page):
     exam = make(page)
     left = exams().make(CORPUS, [Draft(one) for one in QUESTIONS[:2]], title="Cut short", owner_token=owner_token())
     found = exams().judgements(exam.code).questions[0]
-    exams().choose(left.code, ["bm25"])
     exams().add_found(left.code, 1, found.passages[:1], found.pooled)  # the app ended here
     page.session_state[f"exam.{left.code}"] = True
     page.run()

@@ -7,11 +7,11 @@ import hashlib
 import io
 import json
 import shutil
-import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,24 +20,22 @@ from typing import TYPE_CHECKING, BinaryIO
 from pydantic import TypeAdapter
 
 from ...documents.benchmark import EXAM
-from ...documents.documents import json_lines, line_fault, open_lines
-from ...language.questions import check_question
+from ...documents.documents import open_lines
 from ...values.errors import DataError, InputError
 from ...values.message import Message
 from ...values.owner_only import write_atomically
 from ...values.types import Passage, text_key
-from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Tick
-from .judgements import Judgements
+from .exam import ANSWERS, OWNER, Exam
+from .judgements import Judgements, check
 
 if TYPE_CHECKING:
     from .store import Exams  # with its database library
 
 FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here
-POOL = "pool.jsonl"  # the questions, each with its passages in the order they are shown, and whose first these are
-TICKS = "judgements.tsv"
+WHOLE = "exam.json"  # all that is kept of it but who owns it, to be read again here
 MOST_UNPACKED = 100_000_000  # bytes, so that an upload cannot fill the disk
 WRITTEN = "written"  # a digest of what one of those folders was written from
-_EXAM, _QUESTION = TypeAdapter(Exam), TypeAdapter(ExamQuestion)
+_JUDGEMENTS = TypeAdapter(Judgements)
 
 
 def export(judged: Judgements, passages: Iterable[Passage], folder: Path) -> Path:
@@ -80,21 +78,23 @@ def drop_written(home: Path, keep: Sequence[str] = ()) -> None:
 
 
 def read_exam(folder: Path) -> Judgements:
-    """An exam as `export` wrote it, to be added to those here; raises DataError, with file and line, for anything else."""
-    if not (folder / EXAM).is_file():
+    """An exam as `export` wrote it, to be added to those here; raises DataError, with the file, for anything else."""
+    path = folder / WHOLE
+    if not path.is_file():
         raise DataError(
-            Message("{folder} is no exported exam: it has no {name}.", folder=folder, name=EXAM),
+            Message("{folder} is no exported exam: it has no {name}.", folder=folder, name=WHOLE),
             Message("Name a folder that `rag exam export` wrote, or the page's download, unpacked."),
         )
-    with _as_exported(folder / EXAM), open_lines(folder / EXAM) as lines:
-        exam = _EXAM.validate_python({**tomllib.loads(lines.read()), "code": "", "opened": datetime.now(UTC)})
-    questions = []
-    for number, row in json_lines(folder / POOL):
-        with _as_exported(folder / POOL, number):
-            one = _QUESTION.validate_python(row)
-            _check(one.number == number and check_question(one.text) == one.text)
-            questions.append(one)
-    return Judgements(exam, tuple(questions), tuple(_ticks(folder / TICKS, questions)))
+    try:
+        with open_lines(path) as lines:
+            written = json.loads(lines.read())
+        written["exam"] |= {"code": "", "opened": datetime.now(UTC)}
+        judged = _JUDGEMENTS.validate_python(written)
+        check(judged)
+    except (ValueError, KeyError, TypeError, RecursionError, InputError) as error:  # includes pydantic's
+        said = Message("{path} is not as an exported exam has it: {why}.", path=path, why=f"{error}".splitlines()[0])
+        raise DataError(said, Message("Export the exam again, and change nothing in it.")) from error
+    return judged
 
 
 def read_zip(packed: BinaryIO) -> Judgements:
@@ -103,40 +103,12 @@ def read_zip(packed: BinaryIO) -> Judgements:
     with TemporaryDirectory() as folder:
         try:
             with zipfile.ZipFile(packed) as archive:
-                parts = [one for one in archive.infolist() if one.filename in (EXAM, POOL, TICKS)]
-                if sum(one.file_size for one in parts) > MOST_UNPACKED:
+                if archive.getinfo(WHOLE).file_size > MOST_UNPACKED:
                     raise broken
-                archive.extractall(folder, parts)
-        except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+                archive.extract(WHOLE, folder)
+        except (zipfile.BadZipFile, zlib.error, OSError, LookupError, ValueError, RuntimeError) as error:
             raise broken from error
         return read_exam(Path(folder))
-
-
-def _ticks(path: Path, questions: Iterable[ExamQuestion]) -> Iterator[Tick]:
-    places = {(one.id, text_key(passage)): one.number for one in questions for passage in one.passages}
-    with _as_exported(path), open_lines(path) as lines:
-        rows = csv.DictReader(lines, delimiter="\t")
-        for row in rows:
-            with _as_exported(path, rows.line_num):
-                at, grade = places[row["query-id"], row["corpus-id"]], int(row["grade"])
-                _check(grade in range(len(ANSWERS)) and None not in row.values())
-                judged = datetime.fromisoformat(row["judged"])
-                yield Tick(at, row["corpus-id"], row["judge"], grade, row["harm"], judged)
-
-
-def _check(holds: bool) -> None:
-    if not holds:
-        raise ValueError
-
-
-@contextmanager
-def _as_exported(path: Path, number: int = 1) -> Iterator[None]:
-    """Say of what cannot be read inside the block, on a line, that it is not as `export` writes it."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, csv.Error, InputError) as error:  # includes pydantic's
-        what = Message("not as an exported exam has it")
-        raise line_fault(path, number, what, Message("Export the exam again, and change nothing in it.")) from error
 
 
 def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
@@ -154,20 +126,22 @@ def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
         {"_id": one.id, "text": one.text, "metadata": {"language": one.language, "origin": one.origin}}
         for one in judged.questions
     ]
-    pools = [_QUESTION.dump_python(one, mode="json") | {"pooled": sorted(one.pooled)} for one in judged.questions]
+    ticks = tuple(replace(one, person=names[one.person]) for one in judged.ticks)
+    unnamed = {"exam": {"code", "opened", "owner_token"}}
+    whole = _JUDGEMENTS.dump_python(replace(judged, ticks=ticks), mode="json", exclude=unnamed)
     grades = [(question, key, grade) for question, found in judged.qrels.items() for key, grade in found.items()]
     said = [
-        (ids[one.question], one.passage, names[one.person], one.grade, ANSWERS[one.grade], one.harm, one.judged.isoformat())
-        for one in judged.ticks
+        (ids[one.question], one.passage, one.person, one.grade, ANSWERS[one.grade], one.harm, one.judged.isoformat())
+        for one in ticks
     ]  # fmt: skip
     return {
         "corpus.jsonl": _jsonl(corpus.values()),
         "queries.jsonl": _jsonl(asked),
         "qrels/test.tsv": _tsv([("query-id", "corpus-id", "score"), *grades]),
-        TICKS: _tsv([("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]),
+        "judgements.tsv": _tsv([("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]),
         "judgements.toml": _toml(judged_by=str(judged.standing.sentence)),
-        POOL: _jsonl(pools),
-        EXAM: _toml(corpus=exam.corpus, title=exam.title, depth=exam.depth, twice=exam.twice),
+        WHOLE: json.dumps(whole, ensure_ascii=False, indent=1),
+        EXAM: _toml(corpus=exam.corpus, title=exam.title),
     }
 
 

@@ -51,6 +51,7 @@ def pool(
         what = Message("Exam {code} is about corpus {corpus!r}.", code=exam.code, corpus=exam.corpus)
         raise ConfigError(what, Message("Open that."))
     questions, calls = exams.judgements(exam.code).questions, list[ModelCall]()
+    labels = {strategy.fingerprint: label for label, strategy in strategies.items()}
     lab = lab.untaught([one.text for one in questions])
     with attach_calls_to_errors(calls):
         for done, one in enumerate(questions):
@@ -61,7 +62,7 @@ def pool(
             traces = [strategy.run(one.text, lab.services(), run) for strategy in left]
             calls += dict.fromkeys(call for trace in traces for call in trace.calls)
             found = [hit.passage for trace in traces for hit in islice(trace.ranking, exam.depth)]
-            exams.add_found(exam.code, one.number, found, [strategy.fingerprint for strategy in left])
+            exams.add_found(exam.code, one.number, found, {each.fingerprint: labels[each.fingerprint] for each in left})
             if stop and stop.is_set():
                 raise Stopped(tuple(calls))
     progress("finding passages", len(questions), len(questions))

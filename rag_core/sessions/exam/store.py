@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -92,15 +92,8 @@ class Exams(Kept):
             exam = _known(connection, code)
             return Judgements(exam, tuple(_questions(connection, exam.code)), tuple(_ticks(connection, exam.code)))
 
-    def choose(self, code: str, strategies: Collection[str]) -> None:
-        """Note the labels of strategies that are about to be pooled, with those before: a crash does not lose them."""
-        with self._write() as connection:
-            exam = _known(connection, code)
-            for one in _questions(connection, exam.code):
-                _keep(connection, exam, replace(one, strategies=tuple(dict.fromkeys((*one.strategies, *strategies)))))
-
-    def add_found(self, code: str, number: int, found: Collection[Passage], by: Collection[str]) -> None:
-        """Keep what strategies, by fingerprint, found for a question, with what others did."""
+    def add_found(self, code: str, number: int, found: Collection[Passage], by: Mapping[str, str]) -> None:
+        """Keep what strategies, fingerprint -> label, found for a question, with what others did."""
         with self._write() as connection:
             exam = _known(connection, code)
             (question,) = _questions(connection, exam.code, number)
@@ -225,11 +218,8 @@ def _exam(row: Row[Any]) -> Exam:
 
 
 def _record(exam: Exam, question: ExamQuestion) -> bytes:
-    record = {
-        "corpus": exam.corpus, "origin": question.origin, "passages": question.passages,
-        "pooled": tuple(sorted(question.pooled)), "strategies": question.strategies,
-    }  # fmt: skip
-    return zlib.compress(pack(record).encode())
+    parts = {"origin": question.origin, "passages": question.passages, "pooled": question.pooled}
+    return zlib.compress(pack({"corpus": exam.corpus, **parts}).encode())
 
 
 def _put(connection: Connection, exam: Exam, tick: Tick) -> None:
@@ -252,10 +242,7 @@ def _questions(connection: Connection, code: str, number: int | None = None) -> 
 
 def _question(row: Row[Any]) -> ExamQuestion:
     read = unpack(zlib.decompress(row.record))
-    return ExamQuestion(
-        row.number, row.text, row.language, read["origin"], tuple(read["passages"]), frozenset(read["pooled"]),
-        tuple(read.get("strategies", ())),
-    )  # fmt: skip
+    return ExamQuestion(row.number, row.text, row.language, read["origin"], tuple(read["passages"]), read["pooled"])
 
 
 def _ticks(connection: Connection, code: str, person: str | None = None) -> list[Tick]:
