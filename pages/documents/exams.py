@@ -36,7 +36,7 @@ DEPTHS = (5, 10)
 FINER = 0.08  # a difference between strategies that is worth telling apart
 RECENT = 50  # questions of the history that are offered
 ROUND = "exam.round"  # how many exams were made, so that each begins with empty boxes
-SETTLED = "exam.settled"  # by the key of each control that settles: exam, question, passage, and the grade stored
+SETTLED = "exam.settled"  # by the key of each control that settles: the grade stored
 
 
 @untrusted.errors()
@@ -281,10 +281,12 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
         for card in judged.to_look_at:
             number, passage = card.place
             key = f"settled.{judged.exam.code}.{number:d}.{passage}"
-            *_, shown = st.session_state[SETTLED].get(key, [None])
-            if st.session_state.get(key) in (None, shown):  # else it could not be stored, which was said
+            if st.session_state.get(key) in (
+                None,
+                st.session_state[SETTLED].get(key),
+            ):  # else it could not be stored, which was said
                 st.session_state[key] = card.settled
-                st.session_state[SETTLED][key] = judged.exam.code, number, passage, card.settled
+                st.session_state[SETTLED][key] = card.settled
             with st.container(border=True, key=f"card.{key}"):
                 st.markdown(f"**{untrusted.label(card.question.text)}**")
                 untrusted.draw(judging.card(card.passage))
@@ -304,7 +306,7 @@ def _more(kept: Exams, judged: Judgements) -> None:
         return
     offered = _offered()
     before = {label: offered[label] for label in judged.strategies if label in offered}
-    left = _left(questions, before) or sum(not one.pooled for one in questions)
+    left = _left(questions, before) if before else len(questions)
     with st.expander(t("Strategies"), expanded=left > 0, key=f"exam.more.{code}.{left > 0}"):
         if left:
             untrusted.say(t("Questions whose passages are still to be found: {count}.", count=left))
@@ -325,12 +327,12 @@ def _token() -> str:
 @untrusted.errors()
 def _settle(kept: Exams, key: str) -> None:
     """Store what the owner says counts, if it is not stored."""
-    code, number, passage, stored = st.session_state[SETTLED][key]
     said = st.session_state.get(key)
-    if said in (None, stored):
+    if said in (None, st.session_state[SETTLED][key]):
         return
+    _, code, number, passage = key.split(".")
     try:
-        kept.settle(code, _token(), number, passage, said)
+        kept.settle(code, _token(), int(number), passage, said)
     except ValueError as error:
         raise rooms.gone() from error
-    st.session_state[SETTLED][key] = code, number, passage, said
+    st.session_state[SETTLED][key] = said

@@ -34,11 +34,9 @@ def is_wish(what: str = "") -> bool:
 
 @contextmanager
 def kept(key: str, titles: Mapping[str, str], default: list[str]) -> Iterator[None]:
-    """Keep what the widget in the block chooses in the address, by the names that every language reads.
+    """Keep what the widget in the block chooses in the address, unless it is the default, by names that every language reads.
 
-    Args:
-        titles: name -> what it is called, which earlier versions wrote into addresses, in some language.
-        default: chosen where the address says nothing, and not written there.
+    An address of an earlier version has the `titles` of the names, in some language.
     """
     asked = st.query_params.get_all(key)
     if asked and is_wish(key):

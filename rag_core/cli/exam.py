@@ -143,10 +143,9 @@ def status(
         say_json({"exams": {one.code: known[one.code] | asdict(now) for one, now in standings}})
         return
     for one, now in standings:
-        alpha = "not defined yet" if now.agreement is None else f"{now.agreement:.2f}"
         say(f"{one.code} {one.title} (corpus {one.corpus}, {one.opened:%Y-%m-%d})")
-        paragraph(f"{now.complete} of {questions(now.questions)} complete, {now.judged} of {now.cards} passages judged")
-        paragraph(f"people: {now.people}, agreement: {alpha}, disagreements: {now.disputed}, could harm: {now.harmful}")
+        paragraph(f"{now.complete} of {questions(now.questions)} complete; passages that could harm: {now.harmful}")
+        paragraph(now.sentence)
     if not found:
         say("There is no exam.")
 
@@ -169,9 +168,9 @@ def import_(
     folder: Annotated[Path, typer.Argument(help="Folder that `rag exam export` wrote.", parser=a_path)],
 ) -> None:
     """Take in an exported exam, with its questions, passages and judgements, under a new code."""
-    from ..sessions.exam.folder import read_exam
+    from ..sessions.exam.folder import WHOLE, read_exam
 
-    judged = read_exam(folder)
+    judged = read_exam(read_text(folder / WHOLE))
     made, now = _kept().add(judged), judged.standing
     say(f"Exam {made.code}: {questions(now.questions)} about {made.corpus}.")
     say(f"{now.judged} of {now.cards} passages are judged.")

@@ -215,7 +215,7 @@ def test_a_browser_without_our_cookie_cannot_judge_and_is_told_why(exam):
     page = visitor().run()
     page.query_params.update(room=exam.code)
     page.switch_page(JUDGE).run()
-    assert "did not keep the cookie that tells judges apart" in told(page)
+    assert "did not keep the cookie that tells people apart" in told(page)
     assert chosen(page) == []
 
 

@@ -14,13 +14,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
 from pydantic import TypeAdapter
 
 from ...documents.benchmark import EXAM
-from ...documents.documents import open_lines
 from ...values.errors import DataError, InputError
 from ...values.message import Message
 from ...values.owner_only import write_atomically
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here
 WHOLE = "exam.json"  # all that is kept of it but who owns it, to be read again here
-MOST_UNPACKED = 100_000_000  # bytes, so that an upload cannot fill the disk
+MOST_UNPACKED = 100_000_000  # bytes, so that an upload cannot fill the memory
 WRITTEN = "written"  # a digest of what one of those folders was written from
 _JUDGEMENTS = TypeAdapter(Judgements)
 
@@ -77,38 +75,27 @@ def drop_written(home: Path, keep: Sequence[str] = ()) -> None:
             shutil.rmtree(file.parent, ignore_errors=True)
 
 
-def read_exam(folder: Path) -> Judgements:
-    """An exam as `export` wrote it, to be added to those here; raises DataError, with the file, for anything else."""
-    path = folder / WHOLE
-    if not path.is_file():
-        raise DataError(
-            Message("{folder} is no exported exam: it has no {name}.", folder=folder, name=WHOLE),
-            Message("Name a folder that `rag exam export` wrote, or the page's download, unpacked."),
-        )
+def read_exam(text: str) -> Judgements:
+    """An exam as `export` wrote it into WHOLE, to be added to those here; raises DataError for anything else."""
     try:
-        with open_lines(path) as lines:
-            written = json.loads(lines.read())
+        written = json.loads(text)
         written["exam"] |= {"code": "", "opened": datetime.now(UTC)}
         judged = _JUDGEMENTS.validate_python(written)
         check(judged)
     except (ValueError, KeyError, TypeError, RecursionError, InputError) as error:  # includes pydantic's
-        said = Message("{path} is not as an exported exam has it: {why}.", path=path, why=f"{error}".splitlines()[0])
+        where = f"{error}".splitlines()[:2][-1]  # pydantic's second line
+        said = Message("This is not an exam as it is exported; see {where}.", where=where)
         raise DataError(said, Message("Export the exam again, and change nothing in it.")) from error
     return judged
 
 
 def read_zip(packed: BinaryIO) -> Judgements:
-    """An exam as `as_zip` gave it; raises DataError as `read_exam` does."""
-    broken = DataError(Message("This is not the file of an exam."), Message("Take it as it was downloaded."))
-    with TemporaryDirectory() as folder:
-        try:
-            with zipfile.ZipFile(packed) as archive:
-                if archive.getinfo(WHOLE).file_size > MOST_UNPACKED:
-                    raise broken
-                archive.extract(WHOLE, folder)
-        except (zipfile.BadZipFile, zlib.error, OSError, LookupError, ValueError, RuntimeError) as error:
-            raise broken from error
-        return read_exam(Path(folder))
+    """An exam as `as_zip` gave it; raises DataError for anything else."""
+    broken = zipfile.BadZipFile, zlib.error, LookupError, RuntimeError, UnicodeDecodeError
+    with suppress(*broken), zipfile.ZipFile(packed) as archive:
+        if archive.getinfo(WHOLE).file_size <= MOST_UNPACKED:
+            return read_exam(archive.read(WHOLE).decode())
+    raise DataError(Message("This is not the file of an exam."), Message("Take it as it was downloaded."))
 
 
 def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:

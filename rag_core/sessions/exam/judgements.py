@@ -153,14 +153,14 @@ class Standing:
 
 
 def check(judged: Judgements) -> None:
-    """Raise ValueError for a judgement of nothing in the exam, and InputError for a question that cannot be asked."""
+    """Raise ValueError, saying where, for a judgement of nothing in the exam, and InputError for a question that cannot be asked."""
     for number, one in enumerate(judged.questions, start=1):
         if one.number != number or check_question(one.text) != one.text:
-            raise ValueError(f"question {number}")
+            raise ValueError(f"questions.{number - 1}")
     places = {card.place for card in judged.cards}
-    for place, tick in enumerate(judged.ticks, start=1):
+    for place, tick in enumerate(judged.ticks):
         if (tick.question, tick.passage) not in places or tick.grade not in range(len(ANSWERS)):
-            raise ValueError(f"judgement {place}")
+            raise ValueError(f"ticks.{place}")
 
 
 def agreement(said: Iterable[Collection[Tick]]) -> float | None:

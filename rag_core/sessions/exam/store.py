@@ -113,7 +113,7 @@ class Exams(Kept):
             said: dict[tuple[int, str], set[str]] = defaultdict(set)  # question and person -> passages
             for tick in _ticks(connection, exam.code):
                 said[tick.question, tick.person].add(tick.passage)
-            open_to: list[tuple[bool, bool, int, int, ExamQuestion]] = []
+            open_to = []
             for one in _questions(connection, exam.code):
                 cards = {text_key(passage) for passage in one.passages}
                 if cards <= said[one.number, person]:
@@ -121,13 +121,13 @@ class Exams(Kept):
                 whole = {who for (number, who), judged in said.items() if number == one.number and cards <= judged}
                 others = (whole | {row.person for row in holding if row.question == one.number}) - {OWNER}
                 if len(others) < exam.judges(one.number):
-                    untouched = not said[one.number, person]
-                    open_to.append((one.number != started, untouched, len(others), one.number, one))
+                    first = one.number != started, not said[one.number, person], len(others), one.number
+                    open_to.append((first, one))
             if not open_to:
                 return None
-            *_, number, chosen = min(open_to, key=lambda each: each[:-1])
+            _, chosen = min(open_to, key=lambda each: each[0])
             key = {"exam": exam.code, "person": person}
-            put(connection, EXAM_SHARES, key, {"question": number, "begun": moment(now)})
+            put(connection, EXAM_SHARES, key, {"question": chosen.number, "begun": moment(now)})
         return chosen
 
     def tick(self, code: str, token: str, number: int, passage: str, grade: int, harm: str = "") -> None:
@@ -161,8 +161,7 @@ class Exams(Kept):
         mine = [one for one in self.all() if one.corpus == corpus]
         if documents is None:
             return self.forget([one.code for one in mine])
-        gone = {*documents}
-        return sum(self._take_out(exam, gone) for exam in mine)
+        return sum(self._take_out(exam, documents) for exam in mine)
 
     def _take_out(self, exam: Exam, documents: Collection[str]) -> bool:
         with self._write() as connection:

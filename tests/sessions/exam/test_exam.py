@@ -401,17 +401,17 @@ def test_an_exported_exam_comes_back_equal(own, tmp_path, rag, monkeypatch):
 @pytest.mark.parametrize(
     ("was", "becomes", "said"),
     [
-        (None, None, "is no exported exam: it has no exam.json"),
-        ('"depth": 7', '"depth": "seven"', "exam.json is not as an exported exam has it"),
-        ('"corpus"', '"of"', "exam.json is not"),
-        ('"twice": 0.5', '"twice": 2', "exam.json is not"),
-        ('"number": 2', '"number": 9', "exam has it: question 2."),
-        ('"text": "Cats purr when they are happy."', '"text": 5', "exam.json is not"),
-        ('"text": "Who barks?"', '"text": "?"', "exam.json is not"),
-        ('"grade": 2', '"grade": 3', "exam has it: judgement 1."),
-        ('"question": 1', '"question": 4', "exam has it: judgement 1."),
-        ('"judged": "2', '"judged": "x', "exam.json is not"),
-        ("{", "[", "exam.json is not"),
+        (None, None, "exam.json cannot be read"),
+        ('"depth": 7', '"depth": "seven"', "not an exam as it is exported; see exam.depth."),
+        ('"corpus"', '"of"', "not an exam as it is exported; see"),
+        ('"twice": 0.5', '"twice": 2', "not an exam as it is exported; see"),
+        ('"number": 2', '"number": 9', "see questions.1."),
+        ('"text": "Cats purr when they are happy."', '"text": 5', "not an exam as it is exported; see"),
+        ('"text": "Who barks?"', '"text": "?"', "not an exam as it is exported; see"),
+        ('"grade": 2', '"grade": 3', "see ticks.0."),
+        ('"question": 1', '"question": 4', "see ticks.0."),
+        ('"judged": "2', '"judged": "x', "not an exam as it is exported; see"),
+        ("{", "[", "not an exam as it is exported; see"),
     ],
 )
 def test_files_that_no_export_wrote_are_refused_with_what_where_and_the_next_step(
@@ -426,9 +426,9 @@ def test_files_that_no_export_wrote_are_refused_with_what_where_and_the_next_ste
         (folder / "exam.json").write_text(text.replace(was, becomes, 1))
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "elsewhere"))
     ran = rag("exam", "import", str(folder))
-    assert ran.code == 1
+    assert ran.code == (2 if was is None else 1)
     assert "".join(said.split()) in "".join(ran.err.split())
-    assert any(step in " ".join(ran.err.split()) for step in ("Export the exam again", "Name a folder"))
+    assert any(step in " ".join(ran.err.split()) for step in ("Export the exam again", "Check the path"))
     assert Exams.opened(Settings(home=tmp_path / "elsewhere")).all() == []  # type: ignore[union-attr]
 
 
