@@ -10,6 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import plural, t, translated
 from pages.shared import account, corpora, country, judging, measuring, presets, rooms, shipped
 from pages.shared.engine import engine
@@ -259,13 +260,7 @@ def _exam(kept: Exams, judged: Judgements, lab: rag_core.Lab) -> None:
 def _progress(kept: Exams, exam: Exam, now: Standing) -> None:
     """How far the judges are, and the way in for others; the page is drawn again when they go on."""
     st.progress(now.complete / now.questions, untrusted.label(_state(now)))
-    told = [
-        t("{judged:,} of {cards:,} passages judged", judged=now.judged, cards=now.cards),
-        plural("{count} person", "{count} people", now.people),
-    ]
-    if now.agreement is not None:
-        told.append(t("agreement {alpha:.2f} (1: always, 0: by chance; Krippendorff's alpha)", alpha=now.agreement))
-    untrusted.say(" · ".join(told))
+    untrusted.draw(render("room.standing", now=now))
     untrusted.draw(rooms.invitation("judge", exam.code, shown_on="documents"))
     rooms.watch(lambda: kept.judgements(exam.code).standing != now, TICK_S)
 

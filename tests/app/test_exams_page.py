@@ -391,6 +391,12 @@ def test_a_deleted_collection_takes_its_exams_along(page):
     assert exams().all() == []
 
 
+def test_the_word_on_upload_buttons_is_at_hand_in_the_language_of_the_page(page):
+    assert 'data-upload="Upload"' in html(page)
+    page.session_state["language"] = "es"
+    assert 'data-upload="Subir"' in html(page.run())
+
+
 def test_without_a_history_there_are_no_exams(home, start):
     start(RAG_HOME=str(home))
     assert "There are no exams here: RAG_HISTORY is off." in told(opened())
