@@ -241,7 +241,10 @@ def _questions(connection: Connection, code: str, number: int | None = None) -> 
 
 def _question(row: Row[Any]) -> ExamQuestion:
     read = unpack(zlib.decompress(row.record))
-    return ExamQuestion(row.number, row.text, row.language, read["origin"], tuple(read["passages"]), read["pooled"])
+    pooled = (
+        read["pooled"] if isinstance(read["pooled"], dict) else dict.fromkeys(read["pooled"], "")
+    )  # once, no labels
+    return ExamQuestion(row.number, row.text, row.language, read["origin"], tuple(read["passages"]), pooled)
 
 
 def _ticks(connection: Connection, code: str, person: str | None = None) -> list[Tick]:
