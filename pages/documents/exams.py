@@ -10,6 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
+from pages.drawing.fragments import render
 from pages.drawing.translate import plural, t, translated
 from pages.shared import account, corpora, country, judging, measuring, presets, rooms, shipped
 from pages.shared.engine import engine
@@ -20,10 +21,12 @@ from rag_core.jobs import start_drafting, start_pooling
 from rag_core.safety import privacy
 from rag_core.sessions.exam.drafting import MOST_DRAFTS, drafts
 from rag_core.sessions.exam.exam import Draft, Exam, ExamQuestion, read_drafts
-from rag_core.sessions.exam.folder import as_zip, drop_written
+from rag_core.sessions.exam.folder import as_zip, drop_written, read_zip
 from rag_core.sessions.exam.judgements import Judgements, Standing
 from rag_core.sessions.exam.pooling import left_to_pool
 from rag_core.sessions.panel.room import token_from
+from rag_core.values.errors import InputError
+from rag_core.values.message import Message
 
 if TYPE_CHECKING:
     from rag_core.sessions.exam.store import Exams  # with its database library
@@ -34,7 +37,7 @@ DEPTHS = (5, 10)
 FINER = 0.08  # a difference between strategies that is worth telling apart
 RECENT = 50  # questions of the history that are offered
 ROUND = "exam.round"  # how many exams were made, so that each begins with empty boxes
-SETTLED = "exam.settled"  # by the key of each control that settles: exam, question, passage, and the grade stored
+SETTLED = "exam.settled"  # by the key of each control that settles: the grade stored
 
 
 @untrusted.errors()
@@ -58,7 +61,7 @@ def draw(corpus: str) -> None:
     measuring.under_way("draft")
     measuring.under_way("pool")
     for key in st.session_state.setdefault(SETTLED, {}):
-        _settle(kept, key)  # what was tapped while the page was being drawn had no callback
+        _settle(kept, key)  # before the cards are read, which may be gone since
     lab = engine().wait(corpus)
     found = [one for one in kept.all() if one.corpus == corpus]
     for exam in found:
@@ -75,6 +78,8 @@ def draw(corpus: str) -> None:
     if box.open:
         with box:
             _new(kept, corpus)
+    with st.expander(t("An exam that was downloaded"), key=f"exam.import.{len(found):d}"):
+        _import(kept, corpus)
 
 
 def _state(now: Standing) -> str:
@@ -114,6 +119,21 @@ def _new(kept: Exams, corpus: str) -> None:
         exam = kept.make(corpus, asked, title=title.strip() or corpora.title(corpus), depth=depth, owner_token=_token())
         st.session_state[ROUND] = turn + 1
         _pool(kept, exam, chosen)
+
+
+@untrusted.errors()
+def _import(kept: Exams, corpus: str) -> None:
+    turn = st.session_state.setdefault(ROUND, 0)
+    file = st.file_uploader(t("The file of “Download (BEIR folder)”"), "zip", key=f"exam.zip.{turn:d}")
+    st.caption(t("It comes with its questions, passages and judgements, under a new code, and is yours."))
+    if st.button(t("Import the exam"), disabled=file is None) and file:
+        judged = read_zip(file)
+        if judged.exam.corpus != corpus:
+            said = Message("This exam is about the collection {corpus}.", corpus=judged.exam.corpus)
+            raise InputError(said, Message("Choose that, or add its documents first."))
+        kept.add(judged, _token())
+        st.session_state[ROUND] = turn + 1
+        st.rerun()
 
 
 def _questions(corpus: str, turn: int) -> list[Draft]:
@@ -216,9 +236,8 @@ def _exam(kept: Exams, judged: Judgements, lab: rag_core.Lab) -> None:
         _look_at(kept, judged, mine=mine)
     if judged.measurable:
         with st.container(horizontal=True, vertical_alignment="center"):
-            recipes = [rag_core.RECIPES[label] for label in judged.strategies if label in rag_core.RECIPES]
-            titles = [untrusted.plain(translated(one.title)) for one in recipes]  # as the form there has them
-            chosen = {"run.data": measuring.exam_title(exam), "strategies": titles}
+            names = [label for label in judged.strategies if label in rag_core.RECIPES]
+            chosen = {"run.data": measuring.exam_title(exam), "strategies": names}
             st.page_link("pages/evaluate/evaluate.py", label=t("Measure on it"), icon="📊", query_params=chosen)
             st.download_button(
                 t("Download (BEIR folder)"), functools.partial(as_zip, judged, list(lab.passages.values())),
@@ -241,13 +260,7 @@ def _exam(kept: Exams, judged: Judgements, lab: rag_core.Lab) -> None:
 def _progress(kept: Exams, exam: Exam, now: Standing) -> None:
     """How far the judges are, and the way in for others; the page is drawn again when they go on."""
     st.progress(now.complete / now.questions, untrusted.label(_state(now)))
-    told = [
-        t("{judged:,} of {cards:,} passages judged", judged=now.judged, cards=now.cards),
-        plural("{count} person", "{count} people", now.people),
-    ]
-    if now.agreement is not None:
-        told.append(t("agreement {alpha:.2f} (1: always, 0: by chance; Krippendorff's alpha)", alpha=now.agreement))
-    untrusted.say(" · ".join(told))
+    untrusted.draw(render("room.standing", now=now))
     untrusted.draw(rooms.invitation("judge", exam.code, shown_on="documents"))
     rooms.watch(lambda: kept.judgements(exam.code).standing != now, TICK_S)
 
@@ -263,10 +276,12 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
         for card in judged.to_look_at:
             number, passage = card.place
             key = f"settled.{judged.exam.code}.{number:d}.{passage}"
-            *_, shown = st.session_state[SETTLED].get(key, [None])
-            if st.session_state.get(key) in (None, shown):  # else it could not be stored, which was said
+            if st.session_state.get(key) in (
+                None,
+                st.session_state[SETTLED].get(key),
+            ):  # else it could not be stored, which was said
                 st.session_state[key] = card.settled
-                st.session_state[SETTLED][key] = judged.exam.code, number, passage, card.settled
+                st.session_state[SETTLED][key] = card.settled
             with st.container(border=True, key=f"card.{key}"):
                 st.markdown(f"**{untrusted.label(card.question.text)}**")
                 untrusted.draw(judging.card(card.passage))
@@ -275,9 +290,8 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
                 for how in card.harms:
                     untrusted.say(t("Could harm: {how}", how=how), st.warning)
                 judging.grade(
-                    t("What counts"), key, labelled=True, required=card.settled is not None, disabled=not mine,
-                    on_change=_settle, args=(kept, key),
-                )  # fmt: skip
+                    t("What counts"), key, labelled=True, required=card.settled is not None, disabled=not mine
+                )
 
 
 def _more(kept: Exams, judged: Judgements) -> None:
@@ -287,7 +301,7 @@ def _more(kept: Exams, judged: Judgements) -> None:
         return
     offered = _offered()
     before = {label: offered[label] for label in judged.strategies if label in offered}
-    left = _left(questions, before) or sum(not one.pooled for one in questions)
+    left = _left(questions, before) if before else len(questions)
     with st.expander(t("Strategies"), expanded=left > 0, key=f"exam.more.{code}.{left > 0}"):
         if left:
             untrusted.say(t("Questions whose passages are still to be found: {count}.", count=left))
@@ -308,12 +322,12 @@ def _token() -> str:
 @untrusted.errors()
 def _settle(kept: Exams, key: str) -> None:
     """Store what the owner says counts, if it is not stored."""
-    code, number, passage, stored = st.session_state[SETTLED][key]
     said = st.session_state.get(key)
-    if said in (None, stored):
+    if said in (None, st.session_state[SETTLED][key]):
         return
+    _, code, number, passage = key.split(".")
     try:
-        kept.settle(code, _token(), number, passage, said)
+        kept.settle(code, _token(), int(number), passage, said)
     except ValueError as error:
         raise rooms.gone() from error
-    st.session_state[SETTLED][key] = code, number, passage, said
+    st.session_state[SETTLED][key] = said

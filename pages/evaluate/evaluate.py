@@ -10,7 +10,7 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, t, translated
 from pages.evaluate import results, runs, sweep
-from pages.shared import account, presets, question_header, wording
+from pages.shared import account, permalink, presets, question_header, wording
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
 from rag_core.catalog import StrategySpec
@@ -46,11 +46,12 @@ def _form() -> None:
         )  # fmt: skip
         judged_by(data, split)
     with right:
-        names = st.multiselect(
-            t("Strategies"), list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
-            placeholder=t("Choose"),
-            format_func=lambda name: untrusted.plain(translated(rag_core.RECIPES[name].title)), key="strategies", **KEPT,
-        )  # fmt: skip
+        titles = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
+        with permalink.kept("strategies", titles, [name for name in DEFAULT if name in titles]):
+            names = st.multiselect(
+                t("Strategies"), list(titles), key="strategies", placeholder=t("Choose"), persist_state="session",
+                format_func=lambda name: untrusted.plain(translated(titles[name])),
+            )  # fmt: skip
         compared = {**_compared(), **presets.saved()}
         also = st.multiselect(
             t("As set on the Compare page, or saved"), list(compared), format_func=lambda label: untrusted.plain(presets.called(label, compared[label])),
@@ -90,7 +91,11 @@ VIEWS = {
     "search-settings": (declared("Find settings"), sweep.draw),
     "runs": (declared("Runs"), runs.draw),
 }
-OWN = {"run": "results", "sweep": "search-settings"}  # a parameter of the address -> the view it is for
+OWN = {
+    "run": "results",
+    "sweep": "search-settings",
+    "strategies": "measure",
+}  # a parameter of the address -> the view it is for
 
 
 def main() -> None:

@@ -68,6 +68,14 @@ window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else 
     turn = now ?? turn;
   };
 
+  /* The word on a button that uploads is Streamlit's own, in English; it is put into the language of the page. */
+  const word = () => {
+    const said = document.querySelector("[data-upload]")?.dataset.upload;
+    for (const one of document.querySelectorAll("[data-testid=stFileUploaderDropzone] button p")) {
+      if (said && one.textContent !== said) one.textContent = said;
+    }
+  };
+
   /* A dialog stands outside the app: it has the app's theme, and it takes the keys, also where the redraw that opened it
      took away the button that had them. */
   const enter = () => {
@@ -122,5 +130,6 @@ window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }; // else 
   setInterval(arrive, 250);
   setInterval(begin, 250);
   setInterval(enter, 250);
+  setInterval(word, 250);
   setInterval(keep, 250); // neither React's changes of a box nor the server's of the address make an event
 }

@@ -82,7 +82,7 @@ def _exam(code: str) -> None:
     if held.question:
         _ask(kept, held, held.question)
     else:
-        _thank(len(held.said))
+        untrusted.draw(render("room.thanks", judged=len(held.said)))
         rooms.watch(lambda: kept.next(code, mine) is not None, TICK_S)
     _ways(held)
 
@@ -109,19 +109,10 @@ def _catch_up(kept: Exams, held: _Open) -> None:
             _tick(kept, held, (question.number, text_key(passage)))
 
 
-def _thank(judged: int) -> None:
-    words, count = t("There is nothing to judge in this exam just now."), t("Come back later.")
-    if judged:
-        words = t("Thank you. Nothing is left for you to judge.")
-        count = plural("You judged {count:,} passage.", "You judged {count:,} passages.", judged)
-    untrusted.draw(render("room.thanks", words=words, count=count))
-
-
 def _ask(kept: Exams, held: _Open, question: ExamQuestion) -> None:
-    where = t("Question {number} of {count}", number=question.number, count=len(held.questions))
-    judged = t("{count:,} judged by you", count=len(held.said))
     turn = f"{held.exam.code} {question.number:d}"  # a new one is shown from its top
-    untrusted.draw(render("room.to_judge", question=question, where=where, judged=judged, turn=turn))
+    counts = {"count": len(held.questions), "judged": len(held.said)}
+    untrusted.draw(render("room.to_judge", question=question, turn=turn, **counts))
     for rank, passage in enumerate(question.passages, start=1):
         with st.container(border=True, key=f"judged{rank}"):
             untrusted.draw(judging.card(passage))
@@ -138,10 +129,9 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
     if st.toggle(t("Could harm"), key=harms, **change):
         change |= {"max_chars": HARM_CHARACTERS, "height": 68}
         st.text_area(t("How? Without a reason it does not count."), key=harm, **change)
-    _tick(kept, held, place)  # what was tapped while the page was being drawn may have had no callback
     if why := held.lost.get(place):
         untrusted.say(t("This is not kept. {why}", why=problem(why)), st.warning)
-        st.button(t("Try again"), key=f"again.{grade}", on_click=_tick, args=(kept, held, place))
+        st.button(t("Try again"), key=f"again.{grade}")  # any press does, see `_catch_up`
 
 
 def _ways(held: _Open) -> None:

@@ -1,6 +1,7 @@
 """The address of Compare: which comparison it shows, its strategies, controls and country; never a question."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 
@@ -9,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import PARAMETER, t, translated
+from pages.drawing.translate import PARAMETER, key_of, t, translated
 from pages.drawing.untrusted import Label, label
 from pages.shared import corpora, country, setups
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
@@ -21,14 +22,30 @@ from rag_core.documents.documents import BUILTIN
 def enter(page: str) -> None:
     """Note which page is about to be drawn."""
     if st.session_state.get("page") != page:
-        st.session_state.update(page=page, followed=False)
+        st.session_state.update(page=page, followed=set())
 
 
-def is_wish() -> bool:
-    """Whether to follow the address: on arrival at a page, and back or forward; else the browser may send an older one."""
-    followed = st.session_state["followed"]
-    st.session_state["followed"] = True
-    return not followed or went_back()
+def is_wish(what: str = "") -> bool:
+    """Whether to follow the address in this: on arrival at a page, and back or forward; else the browser may send an older one."""
+    arriving = what not in st.session_state["followed"]
+    st.session_state["followed"].add(what)
+    return arriving or went_back()
+
+
+@contextmanager
+def kept(key: str, titles: Mapping[str, str], default: list[str]) -> Iterator[None]:
+    """Keep what the widget in the block chooses in the address, unless it is the default, by names that every language reads.
+
+    An address of an earlier version has the `titles` of the names, in some language.
+    """
+    asked = st.query_params.get_all(key)
+    if asked and is_wish(key):
+        st.session_state[key] = [name for name in (key_of(one, titles) for one in asked) if name in titles]
+    st.session_state.setdefault(key, default)
+    yield
+    chosen = [] if st.session_state[key] == default else st.session_state[key]
+    if chosen != asked:  # each change is a step for the browser's way back
+        st.query_params[key] = chosen
 
 
 def went_back() -> bool:

@@ -132,10 +132,7 @@ def standing(asked: Round | None) -> tuple[int, bool, bool]:
 def token(role: str) -> str:
     """What this browser is known by in a role, random and the same after a reload; raises PanelError without our cookie."""
     browser = st.session_state.get(f"panel.{role}") or visitor_of(st.context.cookies)
-    if not browser and role == "voter":
-        said = Message("This browser did not keep the cookie that lets it vote once.")
-        raise PanelError(said, Message("Allow cookies of this site, and open the room's address again."))
-    if not browser and role == "judge":
-        said = Message("This browser did not keep the cookie that tells judges apart.")
-        raise PanelError(said, Message("Allow cookies of this site, and open the exam's address again."))
+    if not browser and role in ("voter", "judge"):
+        said = Message("This browser did not keep the cookie that tells people apart.")
+        raise PanelError(said, Message("Allow cookies of this site, and open this address again."))
     return token_from(role, st.session_state.setdefault(f"panel.{role}", browser or secrets.token_hex()))

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 import rag_core
 
 from ..values.errors import InputError, Stopped, attach_calls_to_errors
+from ..values.types import spent_so_far
 from .evaluate import confirm
 from .interrupt import at_a_prompt, interruptible
 from .layout import agreed, paragraph, progress, questions, say, say_json, several_lines, typed
@@ -17,35 +19,68 @@ from .options import AsJson, Sets, Strategies, Yes, a_path, parse_strategies, re
 
 exam = typer.Typer(no_args_is_help=True, help="Find out which strategy works on your own documents.")
 Code = Annotated[str, typer.Argument(help="The exam's code, as `rag exam make` printed it.", show_default=False)]
-KEYS = "What counts? 2 answers it, 1 in part, 0 no; s skip it, q stop"
 
 
 @exam.command()
 def make(
+    corpus: Annotated[str, typer.Option(help="The corpus that it is about, see `rag index`.")],
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="Questions: one a line, a table with a column 'question', or a queries.jsonl.", parser=a_path
         ),
-    ],
-    corpus: Annotated[str, typer.Option(help="The corpus that it is about, see `rag index`.")],
+    ] = None,
+    draft: Annotated[
+        int,
+        typer.Option(min=0, max=100, help="Sections of which a language model drafts a question; you agree to each."),
+    ] = 0,
     title: Annotated[str, typer.Option(help="What judges see.", show_default="the corpus")] = "",
     depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each strategy that are judged.")] = 5,
     twice: Annotated[float, typer.Option(min=0, max=1, help="Share of the questions that two people judge.")] = 0.25,
+    yes: Yes = False,
 ) -> None:
-    """Make an exam from questions."""
+    """Make an exam from your own questions, from drafts of a language model that you agree to, or from both."""
     from .. import evaluation as ev
     from ..sessions.exam.exam import read_drafts
 
     pairs = ev.Results.read(rag_core.read_settings().data / "results.json").comparisons
-    drafts = read_drafts(read_text(file))
-    made, count = _kept().make(corpus, drafts, title=title, depth=depth, twice=twice), len(drafts)
+    kept, drafts = _kept(), read_drafts(read_text(file)) if file else []
+    if draft:
+        drafts += _drafted(corpus, draft, yes=yes)
+    made, count = kept.make(corpus, drafts, title=title, depth=depth, twice=twice), len(drafts)
     say(f"Exam {made.code}: {questions(count)} about {corpus}.")
     say(
         f"{questions(count)} tell a difference of {ev.detectable(count, pairs):.2f} nDCG@10 apart, as on the built-in "
         f"set; for 0.08 it takes {ev.questions_for(0.08, pairs)}."
     )
     say(f"Next: rag exam pool {made.code} --strategies bm25,hybrid_rrf,ensemble")
+
+
+def _drafted(corpus: str, sections: int, *, yes: bool) -> list[Any]:
+    """The questions that are agreed to, of those that a language model drafts once its bill is."""
+    from .. import evaluation as ev
+    from ..sessions.exam import drafting
+
+    if not sys.stdin.isatty():
+        raise InputError("You agree to each draft by a key.", "Run it in a terminal, or write the questions.")
+
+    def consent(bill: Any) -> None:
+        confirm(ev.CostEstimate.of_contexts(bill), yes=yes, what="Drafting questions", instead="Write the questions.")
+
+    with interruptible() as stop:
+        lab = rag_core.open_lab(corpus, progress=stop.progress)
+        written = drafting.write_drafts(lab, sections, consent, partial(stop.progress, "drafting"))
+    progress("ready", 1, 1)
+    found = drafting.drafts(lab, sections)
+    for told in (spent_so_far(written.calls), drafting.undrafted(written), found.refusal if found.refused else ""):
+        if told:
+            paragraph(told)
+    agreed_to = []
+    for one, passage in found.offered:
+        say(f"\n{one.text}", bold=True)
+        if _key(passage, "Ask it? y yes, n no; q stop", "yn") == "y":
+            agreed_to.append(one)
+    return agreed_to
 
 
 @exam.command()
@@ -57,7 +92,6 @@ def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False
     kept = _kept()
     asked, chosen = kept.judgements(code), ev.build_strategies(parse_strategies(strategies, set_ or []))
     made = asked.exam
-    kept.choose(code, chosen)
     with interruptible() as stop:
         lab = rag_core.open_lab(made.corpus, progress=progress)
         with attach_calls_to_errors(lab.calls):
@@ -76,21 +110,22 @@ def settle(code: Code) -> None:
     kept = _kept()
     for card in kept.judgements(code).unsettled:
         say(f"\n{card.question.number}. {card.question.text}", bold=True)
-        paragraph(f"People said: {', '.join(str(one.grade) for one in card.people)}. {KEYS}")
-        if (key := _key(card.passage)) != "s":
+        paragraph(f"People said: {', '.join(str(one.grade) for one in card.people)}.")
+        if (key := _key(card.passage, "What counts? 2 answers it, 1 in part, 0 no; s skip it, q stop", "012s")) != "s":
             kept.settle(code, None, *card.place, int(key))
     say(f"\nDisagreements not settled: {len(kept.judgements(code).unsettled)}.")
 
 
-def _key(passage: Any) -> str:
-    """The key that is pressed for a passage, of 0, 1, 2 and s. Raises Stopped for q."""
+def _key(passage: Any, told: str, keys: str) -> str:
+    """Which of the `keys` is pressed for a passage. Raises Stopped for q."""
     say(f"\n{passage.full_title}")
     several_lines(passage.text)
+    paragraph(told)
     with at_a_prompt():
-        while (key := typed(">").casefold()) not in ("0", "1", "2", "s"):
+        while (key := typed(">").casefold()) not in [*keys]:
             if key == "q":
                 raise Stopped
-            paragraph(KEYS)
+            paragraph(told)
     return key
 
 
@@ -108,10 +143,9 @@ def status(
         say_json({"exams": {one.code: known[one.code] | asdict(now) for one, now in standings}})
         return
     for one, now in standings:
-        alpha = "not defined yet" if now.agreement is None else f"{now.agreement:.2f}"
         say(f"{one.code} {one.title} (corpus {one.corpus}, {one.opened:%Y-%m-%d})")
-        paragraph(f"{now.complete} of {questions(now.questions)} complete, {now.judged} of {now.cards} passages judged")
-        paragraph(f"{now.people} people, agreement {alpha}, {now.disputed} disagreements, {now.harmful} could harm")
+        paragraph(f"{now.complete} of {questions(now.questions)} complete; passages that could harm: {now.harmful}")
+        paragraph(now.sentence)
     if not found:
         say("There is no exam.")
 
@@ -134,9 +168,9 @@ def import_(
     folder: Annotated[Path, typer.Argument(help="Folder that `rag exam export` wrote.", parser=a_path)],
 ) -> None:
     """Take in an exported exam, with its questions, passages and judgements, under a new code."""
-    from ..sessions.exam.folder import read_exam
+    from ..sessions.exam.folder import WHOLE, read_exam
 
-    judged = read_exam(folder)
+    judged = read_exam(read_text(folder / WHOLE))
     made, now = _kept().add(judged), judged.standing
     say(f"Exam {made.code}: {questions(now.questions)} about {made.corpus}.")
     say(f"{now.judged} of {now.cards} passages are judged.")

@@ -1,6 +1,6 @@
 """What an exam's figures could still become: passages found that nobody judged count as no answer."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -23,14 +23,9 @@ class Unjudged:
     def sentence(self, name: str, metric: str) -> Message:
         """What to say of it beside the figure."""
         return Message(
-            "{name}: {count} of its {first} first passages are not judged; {metric} {mean:.3f} could become {at_most:.3f}.",
-            name=name,
-            count=self.passages,
-            first=self.first,
-            metric=metric,
-            mean=self.mean,
-            at_most=self.at_most,
-        )
+            "{name}: {passages} of its {first} first passages are not judged; {metric} {mean:.3f} could become {at_most:.3f}.",
+            name=name, metric=metric, **asdict(self),
+        )  # fmt: skip
 
 
 def unjudged(run: RunFolder, metric: Metric) -> dict[str, Unjudged]:

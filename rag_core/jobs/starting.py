@@ -151,7 +151,6 @@ def start_pooling(
     `lab_of` opens the lab over its documents, on the job's thread. Raises ConfigError, with nothing started.
     """
     strategies = build_strategies(chosen)
-    exams.choose(exam.code, chosen)
 
     def task(job: Job) -> None:
         job.report(doing="opening the documents")

@@ -222,6 +222,18 @@ def test_tuning_ends_in_the_compare_page(measuring, folder):
     assert compare.slider(key="0.hybrid_rrf.mmr_lambda").value == float(wanted[1])
 
 
+@pytest.mark.parametrize("named", ["bm25", "BM25 keywords", "Palabras clave (BM25)"])
+def test_an_address_names_strategies_for_readers_of_every_language(measuring, named):
+    app = at(measuring, "measure", strategies=["ensemble", named, "unknown"])
+    assert app.multiselect(key="strategies").value == ["ensemble", "bm25"]
+    assert app.query_params["strategies"] == ["ensemble", "bm25"]
+    app.multiselect(key="strategies").set_value(["hyde"]).run()
+    assert app.query_params["strategies"] == "hyde"
+    assert app.multiselect(key="strategies").value == ["hyde"]
+    app.multiselect(key="strategies").set_value(["bm25", "simple_semantic", "hybrid_rrf"]).run()
+    assert "strategies" not in app.query_params  # as at first
+
+
 @pytest.mark.browser
 def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser, app):
     page, errors = page_at(browser, f"{app}/evaluate")

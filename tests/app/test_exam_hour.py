@@ -116,7 +116,7 @@ def test_an_owner_and_three_phones_come_to_the_sentence_of_the_result(browser: B
         owner.get_by_role("link", name="See the results").click()
         said = owner.get_by_test_id("stAlert").filter(has_text=re.compile("is ahead of|not told apart from"))
         expect(said).to_be_visible(timeout=ANSWER_MS)
-        expect(owner.get_by_text("An exam judged by 3 people")).to_be_visible()
+        expect(owner.get_by_text("Judged in an exam. People: 3;")).to_be_visible()
         wait_until_drawn(owner)
         assert grave(owner) == []
     assert errors == []

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -110,10 +111,13 @@ def labels(app: AppTest) -> list[str]:
     return [one.label for one in app.button]
 
 
+def cannot_make(app: AppTest) -> bool:
+    return next(one for one in app.button if one.label == "Make the exam").disabled
+
+
 def test_an_owner_makes_an_exam_and_its_passages_are_found(page):
     assert "You write questions; people say on their phones" in told(page)
-    assert page.button[-1].label == "Make the exam"
-    assert page.button[-1].disabled
+    assert cannot_make(page)
     box(page, "exam.title").set_value("Our <leaflets>")
     exam = make(page)
     assert (exam.title, exam.corpus, exam.depth) == ("Our <leaflets>", CORPUS, 5)
@@ -134,7 +138,7 @@ def test_what_a_number_of_questions_can_tell_is_said_before(page):
     assert "for 0.08 it takes 31" in told(page)
     box(page, "exam.typed").set_value("x" * 5000).run()
     assert "Line 1" in told(page)
-    assert page.button[-1].disabled
+    assert cannot_make(page)
 
 
 def test_questions_of_the_history_are_agreed_to_one_by_one_without_private_data(page, tmp_path, start):
@@ -239,7 +243,7 @@ def measuring_on(exam: Exam) -> AppTest:
     app.session_state["run.data"] = f"{exam.title} ({exam.code})"
     app.switch_page("pages/evaluate/evaluate.py").run()
     assert not app.exception
-    assert "An exam judged by 2 people" in told(app)
+    assert "Judged in an exam. People: 2;" in told(app)
     return app
 
 
@@ -266,8 +270,10 @@ def test_the_downloaded_folder_and_evaluate_give_the_same_figures(page, rag, tmp
     evaluate.session_state["language"] = "es"
     evaluate.query_params.update(view="results", run=job.status.result.name)
     evaluate.run()
-    assert "Un examen juzgado por" in told(evaluate)
-    assert "alfa de Krippendorff no definida" in told(evaluate)  # nobody judged what another did
+    assert "Juzgado en un examen. Personas: " in told(evaluate)
+    assert "alfa de Krippendorff: no definida" in told(evaluate)  # nobody judged what another did
+
+    assert parse_qs(link.query_string)["strategies"] == ["bm25", "simple_semantic"]  # whatever the language
 
     judged, passages = exams().judgements(exam.code), engine().wait(CORPUS).passages.values()
     with ZipFile(BytesIO(as_zip(judged, passages))) as packed:  # what the button gives
@@ -281,10 +287,35 @@ def test_the_downloaded_folder_and_evaluate_give_the_same_figures(page, rag, tmp
         assert figures["ndcg@10"] > 0
 
 
+def test_the_downloaded_file_is_imported_as_an_exam_of_ones_own(page):
+    exam = make(page)
+    judge(exam)
+    judged = exams().judgements(exam.code)
+    downloaded = as_zip(judged, engine().wait(CORPUS).passages.values())
+    uploaded(page, b"PK no zip")
+    assert "This is not the file of an exam. Take it as it was downloaded." in told(page)
+    other = replace(judged, exam=replace(exam, corpus="obstetrics"))
+    uploaded(page, as_zip(other, ()))
+    assert "This exam is about the collection obstetrics. Choose that, or add its documents first." in told(page)
+    assert len(exams().all()) == 1
+    uploaded(page, downloaded)
+    again = next(one for one in exams().all() if one.code != exam.code)
+    assert exams().is_owner(again.code, owner_token())
+    came = exams().judgements(again.code)
+    assert (came.questions, came.qrels) == (judged.questions, judged.qrels)
+    assert page.session_state["exam.round"] == 2  # the box is empty
+
+
+def uploaded(app: AppTest, content: bytes) -> None:
+    box = next(one for one in app.file_uploader if one.key.startswith("exam.zip"))
+    box.set_value(("exam.zip", content, "application/zip")).run()
+    press(app, "Import the exam")
+
+
 def test_a_judged_passage_that_left_the_collection_is_noted_where_it_is_measured(page):
     exam = make(page)
     gone = Passage("gone:0:1", "gone", "Gone", "This leaflet was replaced.")
-    exams().add_found(exam.code, 1, [gone], ["bm25 of an earlier index"])
+    exams().add_found(exam.code, 1, [gone], {"bm25 of an earlier index": "bm25"})
     judge(exam, people=2)
     page.run()
     settle(page, 2)
@@ -305,7 +336,6 @@ def test_finding_passages_goes_on_after_a_crash_and_adds_a_later_strategy(page):
     exam = make(page)
     left = exams().make(CORPUS, [Draft(one) for one in QUESTIONS[:2]], title="Cut short", owner_token=owner_token())
     found = exams().judgements(exam.code).questions[0]
-    exams().choose(left.code, ["bm25"])
     exams().add_found(left.code, 1, found.passages[:1], found.pooled)  # the app ended here
     page.session_state[f"exam.{left.code}"] = True
     page.run()
@@ -359,6 +389,12 @@ def test_a_deleted_collection_takes_its_exams_along(page):
     gone.text_input(key="own.sure").set_value(CORPUS)
     press(gone, "Delete the collection for good")
     assert exams().all() == []
+
+
+def test_the_word_on_upload_buttons_is_at_hand_in_the_language_of_the_page(page):
+    assert 'data-upload="Upload"' in html(page)
+    page.session_state["language"] = "es"
+    assert 'data-upload="Subir"' in html(page.run())
 
 
 def test_without_a_history_there_are_no_exams(home, start):

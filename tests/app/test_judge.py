@@ -34,7 +34,7 @@ def exam(start: Callable[..., AppTest], tmp_path: Path) -> Exam:
     made = exams().make("leaflets", [Draft(one) for one in QUESTIONS], title="Library <leaflets>", twice=0)
     for number, texts in TEXTS.items():
         found = [passage(one, name=f"{number}-{place}") for place, one in enumerate(texts)]
-        exams().add_found(made.code, number, found, ["bm25"])
+        exams().add_found(made.code, number, found, {"bm25": "bm25"})
     return made
 
 
@@ -206,7 +206,7 @@ def test_an_exam_without_passages_has_nothing_to_judge_yet(exam):
     empty = exams().make("leaflets", [Draft(QUESTIONS[0])])
     page = phone(empty.code)
     assert "There is nothing to judge in this exam just now.Come back later." in told(page)
-    exams().add_found(empty.code, 1, [passage(TEXTS[1][0])], ["bm25"])
+    exams().add_found(empty.code, 1, [passage(TEXTS[1][0])], {"bm25": "bm25"})
     page.run()  # as its watching fragment does
     assert QUESTIONS[0] in told(page)
 
@@ -215,7 +215,7 @@ def test_a_browser_without_our_cookie_cannot_judge_and_is_told_why(exam):
     page = visitor().run()
     page.query_params.update(room=exam.code)
     page.switch_page(JUDGE).run()
-    assert "did not keep the cookie that tells judges apart" in told(page)
+    assert "did not keep the cookie that tells people apart" in told(page)
     assert chosen(page) == []
 
 

@@ -266,5 +266,5 @@ def test_a_browser_without_our_cookie_cannot_vote_and_is_told_why(presenter):
     page = visitor().run()
     page.query_params.update(room=code_of(presenter))
     page.switch_page(VOTE).run()
-    assert "did not keep the cookie that lets it vote once" in shown(page)
+    assert "did not keep the cookie that tells people apart" in shown(page)
     assert rooms().people(code_of(presenter)) == 0

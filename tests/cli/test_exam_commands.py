@@ -36,7 +36,7 @@ def exams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exams:
 def disputed(exams: Exams) -> Exam:
     """An exam with two passages, of which one says 2 and another 0."""
     made = exams.make("animals", [Draft("When do cats purr?")], title="Animals")
-    exams.add_found(made.code, 1, [CATS, DOGS], ["bm25"])
+    exams.add_found(made.code, 1, [CATS, DOGS], {"bm25": "bm25"})
     for grade in (2, 0):
         token = new_token()
         for passage in (CATS, DOGS):

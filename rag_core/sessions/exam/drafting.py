@@ -6,8 +6,9 @@ Kept section by section beside the questions that the corpus knows as asked, and
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,8 +76,8 @@ def undrafted(written: WriteReport) -> str:
     """Why sections have no question; empty if all have one."""
     if not written.without_context:
         return ""
-    count, total = written.without_context, written.passages
-    return Message("{count} of {total} sections have no question: {why}.", count=count, total=total, why=written.reason)
+    said = {"count": written.without_context, "total": written.passages, "why": written.reason}
+    return Message("{count} of {total} sections have no question: {why}.", **said)
 
 
 def _path(lab: Lab) -> Path:
@@ -86,8 +87,5 @@ def _path(lab: Lab) -> Path:
 def _sections(lab: Lab, most: int) -> list[Passage]:
     """So many passages by chance, of all documents in turn; with more, these stay among them."""
     by_chance = sorted(lab.passages.values(), key=lambda one: hashlib.sha256(one.id.encode()).digest())
-    turns, before = list[int](), Counter[str]()
-    for one in by_chance:
-        turns.append(before[one.doc_id])
-        before[one.doc_id] += 1
-    return [by_chance[at] for at in sorted(range(len(turns)), key=turns.__getitem__)][:most]
+    turns: defaultdict[str, Iterator[int]] = defaultdict(count)
+    return sorted(by_chance, key=lambda one: next(turns[one.doc_id]))[:most]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from ...documents.reading.tables import csv_rows
 from ...language.questions import check_question
 from ...values.errors import DataError, InputError
 from ...values.message import Message
@@ -22,7 +23,6 @@ Origin: TypeAlias = Literal["written", "history", "model"]
 OWNER = "owner"  # judges last: what the owner says settles what others disagree on
 MOST_QUESTIONS = 500
 HARM_CHARACTERS = 500
-MAX_HEADER = 1000  # characters of a table's first line
 
 
 class Draft(NamedTuple):
@@ -38,8 +38,7 @@ class ExamQuestion:
 
     Args:
         language: ISO 639-1 code.
-        pooled: the fingerprints of the strategies whose first passages these are.
-        strategies: the labels of those that were chosen for it, pooled or not.
+        pooled: the strategies whose first passages these are, fingerprint -> label.
     """
 
     number: int
@@ -47,20 +46,19 @@ class ExamQuestion:
     language: str
     origin: Origin
     passages: tuple[Passage, ...] = ()
-    pooled: frozenset[str] = frozenset()
-    strategies: tuple[str, ...] = ()
+    pooled: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
         return f"q{self.number:03d}"
 
-    def with_found(self, found: Iterable[Passage], by: Iterable[str], exam: str) -> ExamQuestion:
+    def with_found(self, found: Iterable[Passage], by: Mapping[str, str], exam: str) -> ExamQuestion:
         """The same with more passages, each text once; those that were there keep their places."""
         here = {text_key(one) for one in self.passages}
         new = {text_key(one): one for one in found}
         fresh = [one for key, one in sorted(new.items()) if key not in here]
         random.Random(f"{exam} {self.number}").shuffle(fresh)  # the order says nothing of who found what
-        return replace(self, passages=(*self.passages, *fresh), pooled=self.pooled.union(by))
+        return replace(self, passages=(*self.passages, *fresh), pooled={**self.pooled, **by})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class Exam:
     Args:
         depth: passages of each strategy that are judged, 1 or more.
         twice: the share of the questions that two people judge, 0 to 1.
-        owner_token: only the value that `Exams.make` returned has it.
+        owner_token: only the value that `Exams.add` returned has it.
     """
 
     code: str
@@ -129,19 +127,13 @@ def check_drafts(drafts: Collection[Draft | ExamQuestion]) -> None:
 def _lines(text: str) -> list[tuple[int, str]]:
     text = text.lstrip("\ufeff")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    first = lines[0][1][:MAX_HEADER] if lines else ""
-    if first.startswith("{"):
+    if text.startswith("{"):
         return [(number, _text_of(number, line)) for number, line in lines]
-    for delimiter in "\t,;":
-        head = next(csv.reader([first], delimiter=delimiter), [])
-        at = next((head.index(one) for one in ("question", "text") if one in head), None)
-        if at is not None:
-            rows = csv.reader(io.StringIO(text), delimiter=delimiter)
-            try:
-                return [(rows.line_num, row[at].strip()) for row in rows if len(row) > at and row[at].strip()][1:]
-            except csv.Error as error:
-                what = Message("Line {number} of the table cannot be read.", number=rows.line_num)
-                raise DataError(what, Message("Write one question a line.")) from error
+    with suppress(csv.Error):  # a line that is too long, which is then refused as a question
+        rows = list(csv_rows(text))
+        for at, name in enumerate(rows[0].cells if rows else ()):
+            if name in ("question", "text"):
+                return [(row.line, row.cells[at]) for row in rows[1:] if row.cells[at:] and row.cells[at]]
     return lines
 
 

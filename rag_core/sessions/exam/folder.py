@@ -7,33 +7,33 @@ import hashlib
 import io
 import json
 import shutil
-import tomllib
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, BinaryIO
+
+from pydantic import TypeAdapter
 
 from ...documents.benchmark import EXAM
-from ...documents.documents import beir_rows, json_lines, line_fault, open_lines
-from ...language.questions import check_question
 from ...values.errors import DataError, InputError
 from ...values.message import Message
 from ...values.owner_only import write_atomically
-from ...values.packed import pack, unpack
 from ...values.types import Passage, text_key
-from ..panel.room import new_token
-from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Origin, Tick
-from .judgements import Judgements
+from .exam import ANSWERS, OWNER, Exam
+from .judgements import Judgements, check
 
 if TYPE_CHECKING:
     from .store import Exams  # with its database library
 
 FOLDERS = "measured-exams"  # in the state folder: exams as they are measured here
-POOL = "pool.jsonl"  # of each question, whose first passages are judged, in the order they are shown
+WHOLE = "exam.json"  # all that is kept of it but who owns it, to be read again here
+MOST_UNPACKED = 100_000_000  # bytes, so that an upload cannot fill the memory
 WRITTEN = "written"  # a digest of what one of those folders was written from
+_JUDGEMENTS = TypeAdapter(Judgements)
 
 
 def export(judged: Judgements, passages: Iterable[Passage], folder: Path) -> Path:
@@ -75,65 +75,27 @@ def drop_written(home: Path, keep: Sequence[str] = ()) -> None:
             shutil.rmtree(file.parent, ignore_errors=True)
 
 
-def read_exam(folder: Path) -> Judgements:
-    """An exam as `export` wrote it, to be added to those here; raises DataError, with file and line, for anything else."""
-    if not (folder / EXAM).is_file():
-        raise DataError(
-            Message("{folder} is no exported exam: it has no {name}.", folder=folder, name=EXAM),
-            Message("Name a folder that `rag exam export` wrote, or the page's download, unpacked."),
-        )
-    with _written(folder / EXAM, 1), open_lines(folder / EXAM) as lines:
-        said = tomllib.loads(lines.read())
-        depth, twice = int(said["depth"]), float(said["twice"])
-        exam = Exam("", str(said["title"]), str(said["corpus"]), datetime.now(UTC), depth, twice, new_token())
-    pools, questions = dict(json_lines(folder / POOL)), list[ExamQuestion]()
-    for number, row in beir_rows(folder / "queries.jsonl"):
-        with _written(folder / "queries.jsonl", number):
-            about = row["metadata"]
-            one = ExamQuestion(number, check_question(row["text"]), str(about["language"]), about["origin"])
-            _check(one.id == row["_id"] and one.origin in get_args(Origin))
-        with _written(folder / POOL, number):
-            pool = pools[number]
-            found = unpack(json.dumps(pool["passages"]))
-            _check(pool["_id"] == one.id and all(_sound(each) for each in found))
-            pooled, strategies = frozenset(map(str, pool["pooled"])), tuple(map(str, pool["strategies"]))
-            questions.append(replace(one, passages=tuple(found), pooled=pooled, strategies=strategies))
-    return Judgements(exam, tuple(questions), tuple(_ticks(folder / "judgements.tsv", questions)))
-
-
-def _ticks(path: Path, questions: Iterable[ExamQuestion]) -> Iterator[Tick]:
-    places = {(one.id, text_key(passage)): one.number for one in questions for passage in one.passages}
-    with open_lines(path) as lines:
-        rows, number = csv.DictReader(lines, delimiter="\t"), 2
-        while True:
-            with _written(path, number):
-                if (row := next(rows, None)) is None:
-                    return
-                number = rows.line_num + 1
-                at, grade = places[row["query-id"], row["corpus-id"]], int(row["grade"])
-                _check(grade in range(len(ANSWERS)) and None not in row.values())
-                judged = datetime.fromisoformat(row["judged"])
-                yield Tick(at, row["corpus-id"], row["judge"], grade, row["harm"], judged)
-
-
-def _sound(passage: object) -> bool:
-    texts = [getattr(passage, name) for name in ("id", "doc_id", "title", "heading", "text", "language", "source")]
-    return isinstance(passage, Passage) and all(isinstance(one, str) for one in texts)
-
-
-def _check(holds: bool) -> None:
-    if not holds:
-        raise ValueError
-
-
-@contextmanager
-def _written(path: Path, number: int) -> Iterator[None]:
-    """Say of what cannot be read inside the block that it is not as `export` writes it."""
+def read_exam(text: str) -> Judgements:
+    """An exam as `export` wrote it into WHOLE, to be added to those here; raises DataError for anything else."""
     try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError, csv.Error, InputError, DataError) as error:
-        what = Message("not as an exported exam has it")
-        raise line_fault(path, number, what, Message("Export the exam again, and change nothing in it.")) from error
+        written = json.loads(text)
+        written["exam"] |= {"code": "", "opened": datetime.now(UTC)}
+        judged = _JUDGEMENTS.validate_python(written)
+        check(judged)
+    except (ValueError, KeyError, TypeError, RecursionError, InputError) as error:  # includes pydantic's
+        where = f"{error}".splitlines()[:2][-1]  # pydantic's second line
+        said = Message("This is not an exam as it is exported; see {where}.", where=where)
+        raise DataError(said, Message("Export the exam again, and change nothing in it.")) from error
+    return judged
+
+
+def read_zip(packed: BinaryIO) -> Judgements:
+    """An exam as `as_zip` gave it; raises DataError for anything else."""
+    broken = zipfile.BadZipFile, zlib.error, LookupError, RuntimeError, UnicodeDecodeError
+    with suppress(*broken), zipfile.ZipFile(packed) as archive:
+        if archive.getinfo(WHOLE).file_size <= MOST_UNPACKED:
+            return read_exam(archive.read(WHOLE).decode())
+    raise DataError(Message("This is not the file of an exam."), Message("Take it as it was downloaded."))
 
 
 def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
@@ -151,10 +113,13 @@ def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
         {"_id": one.id, "text": one.text, "metadata": {"language": one.language, "origin": one.origin}}
         for one in judged.questions
     ]
+    ticks = tuple(replace(one, person=names[one.person]) for one in judged.ticks)
+    unnamed = {"exam": {"code", "opened", "owner_token"}}
+    whole = _JUDGEMENTS.dump_python(replace(judged, ticks=ticks), mode="json", exclude=unnamed)
     grades = [(question, key, grade) for question, found in judged.qrels.items() for key, grade in found.items()]
     said = [
-        (ids[one.question], one.passage, names[one.person], one.grade, ANSWERS[one.grade], one.harm, one.judged.isoformat())
-        for one in judged.ticks
+        (ids[one.question], one.passage, one.person, one.grade, ANSWERS[one.grade], one.harm, one.judged.isoformat())
+        for one in ticks
     ]  # fmt: skip
     return {
         "corpus.jsonl": _jsonl(corpus.values()),
@@ -162,16 +127,8 @@ def _files(judged: Judgements, passages: Iterable[Passage]) -> dict[str, str]:
         "qrels/test.tsv": _tsv([("query-id", "corpus-id", "score"), *grades]),
         "judgements.tsv": _tsv([("query-id", "corpus-id", "judge", "grade", "answer", "harm", "judged"), *said]),
         "judgements.toml": _toml(judged_by=str(judged.standing.sentence)),
-        POOL: _jsonl(
-            {
-                "_id": one.id,
-                "strategies": one.strategies,
-                "pooled": sorted(one.pooled),
-                "passages": json.loads(pack(one.passages)),
-            }
-            for one in judged.questions
-        ),
-        EXAM: _toml(corpus=exam.corpus, title=exam.title, depth=exam.depth, twice=exam.twice),
+        WHOLE: json.dumps(whole, ensure_ascii=False, indent=1),
+        EXAM: _toml(corpus=exam.corpus, title=exam.title),
     }
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from ...documents.benchmark import Qrels
+from ...language.questions import check_question
 from ...values.message import Message
 from ...values.types import Passage, text_key
-from .exam import OWNER, Exam, ExamQuestion, Tick
+from .exam import ANSWERS, OWNER, Exam, ExamQuestion, Tick
 
 JUDGED_BY = Message(
-    "An exam judged by {people} people: {judged} of {cards} passages of {questions} questions, as 2 (answers), "
-    "1 (in part) or 0; Krippendorff's alpha {alpha}; of {disputed} disagreements not settled, the lower grade counts. "
+    "Judged in an exam. People: {people}; questions: {pooled}; passages judged: {judged} of {cards}, as 2 (answers), "
+    "1 (in part) or 0; Krippendorff's alpha: {alpha}; disagreements not settled, of which the lower grade counts: {disputed}. "
     "What nobody judged counts as 0; known questions like the exam's are left out."
 )
 
@@ -97,7 +98,8 @@ class Judgements:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(label for one in self.questions for label in one.strategies))
+        """The labels of those whose first passages these are."""
+        return tuple(dict.fromkeys(label for one in self.questions for label in one.pooled.values()))
 
     @property
     def standing(self) -> Standing:
@@ -147,15 +149,18 @@ class Standing:
     def sentence(self) -> Message:
         """Who judged, for a result: an exam's `judged_by`."""
         alpha = Message("not defined") if self.agreement is None else f"{self.agreement:.2f}"
-        return Message(
-            JUDGED_BY,
-            people=self.people,
-            judged=self.judged,
-            cards=self.cards,
-            questions=self.pooled,
-            alpha=alpha,
-            disputed=self.disputed,
-        )
+        return Message(JUDGED_BY, **asdict(self), alpha=alpha)
+
+
+def check(judged: Judgements) -> None:
+    """Raise ValueError, saying where, for a judgement of nothing in the exam, and InputError for a question that cannot be asked."""
+    for number, one in enumerate(judged.questions, start=1):
+        if one.number != number or check_question(one.text) != one.text:
+            raise ValueError(f"questions.{number - 1}")
+    places = {card.place for card in judged.cards}
+    for place, tick in enumerate(judged.ticks):
+        if (tick.question, tick.passage) not in places or tick.grade not in range(len(ANSWERS)):
+            raise ValueError(f"ticks.{place}")
 
 
 def agreement(said: Iterable[Collection[Tick]]) -> float | None:

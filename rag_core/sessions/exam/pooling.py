@@ -28,7 +28,7 @@ def left_to_pool(
     found: dict[tuple[str, ...], tuple[list[Question], list[Strategy]]] = {}
     for one in questions:
         if left := _left(one, strategies):
-            asked, _ = found.setdefault(tuple(strategy.fingerprint for strategy in left), ([], left))
+            asked, _ = found.setdefault(tuple(left), ([], [*left.values()]))
             asked.append(Question(one.id, one.text, one.language, "", ""))
     return [*found.values()]
 
@@ -58,15 +58,17 @@ def pool(
             if not (left := _left(one, strategies)):
                 continue
             run = Run(stop=stop or threading.Event())
-            traces = [strategy.run(one.text, lab.services(), run) for strategy in left]
+            traces = [strategy.run(one.text, lab.services(), run) for strategy in left.values()]
             calls += dict.fromkeys(call for trace in traces for call in trace.calls)
             found = [hit.passage for trace in traces for hit in islice(trace.ranking, exam.depth)]
-            exams.add_found(exam.code, one.number, found, [strategy.fingerprint for strategy in left])
+            exams.add_found(
+                exam.code, one.number, found, {strategy.fingerprint: label for label, strategy in left.items()}
+            )
             if stop and stop.is_set():
                 raise Stopped(tuple(calls))
     progress("finding passages", len(questions), len(questions))
     return tuple(calls)
 
 
-def _left(question: ExamQuestion, strategies: Mapping[str, Strategy]) -> list[Strategy]:
-    return [one for one in strategies.values() if one.fingerprint not in question.pooled]
+def _left(question: ExamQuestion, strategies: Mapping[str, Strategy]) -> dict[str, Strategy]:
+    return {label: one for label, one in strategies.items() if one.fingerprint not in question.pooled}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,25 +43,31 @@ class Exams(Kept):
         twice: float = 0.25,
         owner_token: str = "",
     ) -> Exam:
-        """A new exam; only this value has the owner's token, given or new. InputError for no or too many questions."""
-        token = owner_token if codes.is_token(owner_token) else codes.new_token()
+        """A new exam, as `add` keeps it."""
         asked = [
             ExamQuestion(at, one.text, language_of(one.text), one.origin) for at, one in enumerate(drafts, start=1)
         ]
-        return self.add(Judgements(Exam("", title, corpus, datetime.now(UTC), depth, twice, token), tuple(asked), ()))
+        return self.add(
+            Judgements(Exam("", title, corpus, datetime.now(UTC), depth, twice), tuple(asked), ()), owner_token
+        )
 
-    def add(self, judged: Judgements) -> Exam:
-        """Keep an exam under a new code, with what `judged` has; raises as `make`."""
+    def add(self, judged: Judgements, owner_token: str = "") -> Exam:
+        """Keep an exam with what `judged` has under a new code; only this value has the owner's token, given or new.
+
+        Raises InputError for no or too many questions.
+        """
         check_drafts(judged.questions)
-        made = judged.exam
+        made, token = judged.exam, owner_token if codes.is_token(owner_token) else codes.new_token()
         self.expire()
         with self._write() as connection:
             code = next(code for code in iter(codes.new_code, "") if _found(connection, code) is None)
-            exam = replace(made, code=code, title=storable(made.title or made.corpus)[:TITLE_CHARACTERS])
+            exam = replace(
+                made, code=code, title=storable(made.title or made.corpus)[:TITLE_CHARACTERS], owner_token=token
+            )
             connection.execute(
                 insert(EXAMS).values(
                     code=code, title=exam.title, corpus=exam.corpus, opened=moment(exam.opened),
-                    owner=codes.digest(exam.owner_token), depth=exam.depth, twice=exam.twice,
+                    owner=codes.digest(token), depth=exam.depth, twice=exam.twice,
                 )
             )  # fmt: skip
             for one in judged.questions:
@@ -86,15 +92,8 @@ class Exams(Kept):
             exam = _known(connection, code)
             return Judgements(exam, tuple(_questions(connection, exam.code)), tuple(_ticks(connection, exam.code)))
 
-    def choose(self, code: str, strategies: Collection[str]) -> None:
-        """Note the labels of strategies that are about to be pooled, with those before: a crash does not lose them."""
-        with self._write() as connection:
-            exam = _known(connection, code)
-            for one in _questions(connection, exam.code):
-                _keep(connection, exam, replace(one, strategies=tuple(dict.fromkeys((*one.strategies, *strategies)))))
-
-    def add_found(self, code: str, number: int, found: Collection[Passage], by: Collection[str]) -> None:
-        """Keep what strategies, by fingerprint, found for a question, with what others did."""
+    def add_found(self, code: str, number: int, found: Collection[Passage], by: Mapping[str, str]) -> None:
+        """Keep what strategies, fingerprint -> label, found for a question, with what others did."""
         with self._write() as connection:
             exam = _known(connection, code)
             (question,) = _questions(connection, exam.code, number)
@@ -114,7 +113,7 @@ class Exams(Kept):
             said: dict[tuple[int, str], set[str]] = defaultdict(set)  # question and person -> passages
             for tick in _ticks(connection, exam.code):
                 said[tick.question, tick.person].add(tick.passage)
-            open_to: list[tuple[bool, bool, int, int, ExamQuestion]] = []
+            open_to = []
             for one in _questions(connection, exam.code):
                 cards = {text_key(passage) for passage in one.passages}
                 if cards <= said[one.number, person]:
@@ -122,13 +121,13 @@ class Exams(Kept):
                 whole = {who for (number, who), judged in said.items() if number == one.number and cards <= judged}
                 others = (whole | {row.person for row in holding if row.question == one.number}) - {OWNER}
                 if len(others) < exam.judges(one.number):
-                    untouched = not said[one.number, person]
-                    open_to.append((one.number != started, untouched, len(others), one.number, one))
+                    first = one.number != started, not said[one.number, person], len(others), one.number
+                    open_to.append((first, one))
             if not open_to:
                 return None
-            *_, number, chosen = min(open_to, key=lambda each: each[:-1])
+            _, chosen = min(open_to, key=lambda each: each[0])
             key = {"exam": exam.code, "person": person}
-            put(connection, EXAM_SHARES, key, {"question": number, "begun": moment(now)})
+            put(connection, EXAM_SHARES, key, {"question": chosen.number, "begun": moment(now)})
         return chosen
 
     def tick(self, code: str, token: str, number: int, passage: str, grade: int, harm: str = "") -> None:
@@ -162,8 +161,7 @@ class Exams(Kept):
         mine = [one for one in self.all() if one.corpus == corpus]
         if documents is None:
             return self.forget([one.code for one in mine])
-        gone = {*documents}
-        return sum(self._take_out(exam, gone) for exam in mine)
+        return sum(self._take_out(exam, documents) for exam in mine)
 
     def _take_out(self, exam: Exam, documents: Collection[str]) -> bool:
         with self._write() as connection:
@@ -219,11 +217,8 @@ def _exam(row: Row[Any]) -> Exam:
 
 
 def _record(exam: Exam, question: ExamQuestion) -> bytes:
-    record = {
-        "corpus": exam.corpus, "origin": question.origin, "passages": question.passages,
-        "pooled": tuple(sorted(question.pooled)), "strategies": question.strategies,
-    }  # fmt: skip
-    return zlib.compress(pack(record).encode())
+    parts = {"origin": question.origin, "passages": question.passages, "pooled": question.pooled}
+    return zlib.compress(pack({"corpus": exam.corpus, **parts}).encode())
 
 
 def _put(connection: Connection, exam: Exam, tick: Tick) -> None:
@@ -246,10 +241,10 @@ def _questions(connection: Connection, code: str, number: int | None = None) -> 
 
 def _question(row: Row[Any]) -> ExamQuestion:
     read = unpack(zlib.decompress(row.record))
-    return ExamQuestion(
-        row.number, row.text, row.language, read["origin"], tuple(read["passages"]), frozenset(read["pooled"]),
-        tuple(read.get("strategies", ())),
-    )  # fmt: skip
+    pooled = (
+        read["pooled"] if isinstance(read["pooled"], dict) else dict.fromkeys(read["pooled"], "")
+    )  # once, no labels
+    return ExamQuestion(row.number, row.text, row.language, read["origin"], tuple(read["passages"]), pooled)
 
 
 def _ticks(connection: Connection, code: str, person: str | None = None) -> list[Tick]:
