@@ -54,6 +54,8 @@ SIGNS = [
     ("Desde que nació mi bebé lloro todo el día y no quiero vivir", "ideas de suicidio o de hacer daño al bebé"),
     ("my wife is having a seizure, 35 weeks pregnant", "a fit"),
     ("mi esposa está convulsionando, embarazada de 8 meses", "una convulsión"),
+    ("acaba de nacer y está flácido, no respira", "un recién nacido que puede estar grave"),
+    ("Just born, floppy, no cry, heart rate 60, what first?", "a newborn who may be gravely ill"),
     ("the cord is hanging out of my vagina", "cord at the vagina"),
     ("contractions every five minutes at 31 weeks", "labour before 37 weeks"),
     ("contracciones cada cinco minutos, 32 semanas", "parto antes de las 37 semanas"),
