@@ -180,18 +180,14 @@ def read_only_store(indexed_documents: Path) -> Iterator[CorpusStore]:
 @pytest.fixture(scope="session")
 def read_only_index(read_only_store: CorpusStore) -> CorpusIndex:
     """Opened once: to open an index takes longer than most tests of what is done with it."""
-    opened = read_only_store.open()
-    assert opened is not None
-    return opened
+    return read_only_store.open()
 
 
 @pytest.fixture
 def index(store: CorpusStore, indexed_documents: Path, tmp_path: Path) -> CorpusIndex:
     """DOCUMENTS, indexed; a copy of its own."""
     shutil.copytree(indexed_documents, tmp_path / "home", dirs_exist_ok=True)
-    opened = store.open()
-    assert opened is not None
-    return opened
+    return store.open()
 
 
 @pytest.fixture
@@ -222,10 +218,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusIndex, CorpusI
     store = CorpusStore(tmp_path_factory.mktemp("many"), "many", WordEmbedder())
     store.update(SourceFiles("test", list(MANY)))
     plain = store.open()
-    assert plain is not None
     store.enriched.follow(plain, OfflineEnricher(Thesaurus(())))
     enriched = store.enriched.open()
-    assert enriched is not None
     return plain, enriched
 
 

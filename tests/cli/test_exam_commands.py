@@ -27,9 +27,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def exams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exams:
     monkeypatch.setenv("RAG_HOME", str(tmp_path))
-    found = Exams.opened(Settings(home=tmp_path))
-    assert found
-    return found
+    return Exams.opened(Settings(home=tmp_path))
 
 
 @pytest.fixture

@@ -61,9 +61,7 @@ def documents(home: Path) -> set[str]:
 def history(ward: Path, home: Path, labels: LabelRules) -> History:
     """Two questions of "notes" whose results have a passage each, one of the same words asked of another corpus."""
     index = open_store(home, "notes").open()
-    assert index is not None
     kept = History.opened(Settings(home=home))
-    assert kept is not None
     services = Services(index=index, embedder=WordEmbedder(), llms={"answer": ScriptedLlm("Yes [1].")}, labels=labels)
     for identity, words, corpus in (
         ("a", "anti-D", "notes"),
@@ -95,7 +93,6 @@ def test_questions_with_the_text_of_a_forgotten_file_are_counted_and_deleted(war
 
 def test_rooms_with_the_text_of_a_forgotten_file_are_deleted_with_their_votes(ward, rag, history, home):
     rooms = Rooms.opened(Settings(home=home))
-    assert rooms
     opened = {}
     for identity in "ab":
         asked = history.find(identity)
@@ -166,7 +163,6 @@ def test_an_unknown_corpus_is_one_line_that_names_what_is_indexed(ward, home, ra
 def two(tmp_path: Path) -> History:
     """The history that the command opens, with two questions."""
     history = History.opened(Settings(home=tmp_path / "home"))
-    assert history
     for day, text in ((4, "Where do cats sleep?"), (5, "Do dogs\x1b[2J bark?")):
         column = AskedColumn("bm25", {})
         history.add(Asked(f"id{day}", datetime(2026, 5, day, 12, tzinfo=UTC), text, (column,)))

@@ -28,7 +28,6 @@ EVENTS = ("split", "embed", "lexical", "store", "check", "commit", "ready")
 
 
 def assert_whole(index: CorpusIndex | None, documents: set[str]) -> None:
-    assert index is not None
     assert held_by_each_part(index) == [documents] * 3
     words = [hit.passage.doc_id for hit in index.lexical("cats goats dogs birds", 100, 1.5, 0.75)]
     assert sorted(words) == sorted({"a", "b", "c", "e", "g"} & documents)
@@ -161,7 +160,6 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path):
         version = kill + 2
         assert kill_writer(tmp_path, version, kill * len(moments) // KILLS) == -signal.SIGKILL
         index = open_store(tmp_path).open()
-        assert index is not None
         assert version_served(index) in (done, version)
         done = version_served(index)
         assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
@@ -184,14 +182,12 @@ def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_
             moment = requests[int(share * len(requests))]
             assert kill_writer(tmp_path / "home", version, moment, settings) == -signal.SIGKILL
             index = corpus().open()
-            assert index is not None
             assert version_served(index) in (done, version)
             done = version_served(index)
             assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
         after = corpus()
         after.update(SourceFiles("test", documents_of(5)))
         index = after.open()
-        assert index is not None
         assert version_served(index) == 5
         assert collections(port) == {one.name[4:] for one in after.folder.glob("gen-*")}
 
@@ -202,7 +198,6 @@ def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path):
 
     def answers(home: Path) -> tuple[object, ...]:
         index = open_store(home).open()
-        assert index is not None
         dense = [(hit.passage, round(hit.score, 6)) for hit in index.dense(vector[0], 10)]
         lexical = [(hit.passage, hit.score) for hit in index.lexical("cats sleep", 10, 1.5, 0.75)]
         return dense, lexical, sorted(index.manifest.documents)

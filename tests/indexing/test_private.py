@@ -75,7 +75,6 @@ def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp
     open_store(tmp_path).update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     reader = open_store(tmp_path)
     index = reader.open()
-    assert index is not None
     open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
     assert [hit.passage.doc_id for hit in index.lexical(SECRET, 5, 1.5, 0.75)] == ["p"]
     assert files_with(tmp_path, SECRET)

@@ -31,7 +31,6 @@ def indexed(tmp_path: Path, body: str, header: str = HEADER, *, trusted: bool = 
     (folder / "a.md").write_text(header + body, encoding="utf-8")
     CorpusStore(tmp_path, "c", WordEmbedder()).update(read_path(folder, trusted=trusted))
     index = CorpusStore(tmp_path, "c", WordEmbedder()).open()
-    assert index is not None
     return [index.passages[name] for name in sorted(index.passages)]
 
 
@@ -116,5 +115,4 @@ def test_changing_a_mark_changes_the_document(tmp_path):
     store = CorpusStore(tmp_path, "c", WordEmbedder())
     assert store.update(read_path(tmp_path / "files")).changed == ["labour"]
     index = store.open()
-    assert index is not None
     assert [(one.id, one.sources) for one in index.passages.values()] == [(before.id, (NICE,))]

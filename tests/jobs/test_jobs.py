@@ -244,7 +244,6 @@ def test_measure_stop_measure_goes_on_where_it_was(jobs, opened, folder):
     assert all(len(records) == len(run.judged.measured) for records in run.records.values())
     means = {label: mean.value for label, mean in again.status.means.items()}
     results = ev.stored_results(run)
-    assert results is not None
     names = ev.titles(run.manifest)
     assert means == {
         names[label]: pytest.approx(row.metrics["ndcg@10"].mean) for label, row in results.strategies.items()

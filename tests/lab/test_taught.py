@@ -67,7 +67,6 @@ def loaded(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 def known(empty: Settings, lab: Lab) -> dict[str, tuple[str, str, str]]:
     """Question -> document, heading and language of the passage that it finds."""
     ward = open_lab("ward", settings=empty, engines=lab.engines)
-    assert ward.asked is not None
     found = {}
     for one in kept_questions(empty, "ward"):
         (hit,) = ward.asked.search(one.question, 1)

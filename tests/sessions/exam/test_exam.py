@@ -58,9 +58,7 @@ while True:
 
 @pytest.fixture
 def exams(address: str) -> Exams:
-    found = Exams.opened(Settings(database_url=SecretStr(address)))
-    assert found
-    return found
+    return Exams.opened(Settings(database_url=SecretStr(address)))
 
 
 @pytest.fixture
@@ -116,7 +114,6 @@ def test_each_question_goes_to_one_person_and_its_share_to_two(exams, exam):
     first, second, third = new_token(), new_token(), new_token()
     assert [exam.judges(number) for number in range(1, 5)] == [1, 1, 1, 2]  # 0.25 of four is one
     asked = exams.next(exam.code, first)
-    assert asked
     assert {one.doc_id for one in asked.passages} == {"a", "b", "f"} or {one.doc_id for one in asked.passages} == {
         "x",
         "b",
@@ -137,9 +134,7 @@ def test_each_question_goes_to_one_person_and_its_share_to_two(exams, exam):
 def test_a_question_that_somebody_opened_is_theirs_for_a_while(exams, exam, monkeypatch):
     first, second = new_token(), new_token()
     theirs = exams.next(exam.code, first)
-    assert theirs
     other = exams.next(exam.code, second)
-    assert other
     assert other.number != theirs.number
     monkeypatch.setattr(store, "LEASE", timedelta(0))  # the first phone never came back
     assert theirs.number in judge(exams, exam.code, second)
@@ -148,14 +143,12 @@ def test_a_question_that_somebody_opened_is_theirs_for_a_while(exams, exam, monk
 def test_a_question_left_half_judged_is_offered_to_others_and_is_still_open_to_who_left_it(exams, exam, monkeypatch):
     left, other = new_token(), new_token()
     theirs = exams.next(exam.code, left)
-    assert theirs
     exams.tick(exam.code, left, theirs.number, text_key(theirs.passages[0]), 2)
     monkeypatch.setattr(store, "LEASE", timedelta(0))
     assert exams.next(exam.code, left) == theirs
     assert theirs.number in judge(exams, exam.code, other)
     exams.add_found(exam.code, 1, [replace(CATS, text="Cats also hiss.")], ["dense"])
     again = exams.next(exam.code, other)  # of what is new, nothing is judged
-    assert again
     assert again.number == 1
 
 
@@ -256,9 +249,7 @@ def test_rooms_of_a_database_of_the_first_version_stay(address, owner):
 
 @pytest.fixture
 def own(tmp_path: Path) -> Exams:
-    found = Exams.opened(Settings(home=tmp_path / "exams"))
-    assert found
-    return found
+    return Exams.opened(Settings(home=tmp_path / "exams"))
 
 
 @pytest.fixture
@@ -382,7 +373,6 @@ def test_an_exported_exam_comes_back_equal(own, tmp_path, rag, monkeypatch):
     assert ran.code == 0, ran.err
     assert "4 questions about pets.\n2 of 4 passages are judged." in ran.out
     there = Exams.opened(Settings(home=tmp_path / "elsewhere"))
-    assert there
     (again,) = there.all()
     old, new = own.judgements(made.code), there.judgements(again.code)
     assert new.questions == old.questions

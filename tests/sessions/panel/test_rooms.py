@@ -57,9 +57,7 @@ while True:
 
 @pytest.fixture
 def rooms(address: str) -> Rooms:
-    found = Rooms.opened(Settings(database_url=SecretStr(address)))
-    assert found
-    return found
+    return Rooms.opened(Settings(database_url=SecretStr(address)))
 
 
 @pytest.fixture
@@ -270,7 +268,6 @@ def test_answers_that_only_their_markers_tell_apart_are_one():
 
 def test_a_presenter_finds_the_room_again_by_the_token_that_the_browser_has(tmp_path):
     rooms = Rooms.opened(Settings(database_url=SecretStr(f"sqlite:///{tmp_path / 'rooms.db'}")))
-    assert rooms
     token = "a" * 32
     assert rooms.presented(token) is None
     rooms.open_room("Monday", presenter_token=token)
