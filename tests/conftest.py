@@ -33,6 +33,8 @@ from rag_core.lab.opening import open_lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, load_embedder
 from rag_core.offline.asked import AskedIndex
+from rag_core.offline.loading import load_scorer
+from rag_core.offline.scorer import OfflineScorer
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.testing import ScriptedLlm
@@ -106,6 +108,11 @@ def minilm(prices: PriceList) -> LlamaEmbedder:
     return load_embedder(Settings(embedding="minilm"), prices)
 
 
+@pytest.fixture(scope="session")
+def scorer(minilm: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
+    return load_scorer(Settings(), minilm, prices)
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting of the machine reaches a test, and no test writes into the repository."""
@@ -154,6 +161,12 @@ def server(short_back_off: None) -> Iterator[OpenAIServer]:
     with serve() as running:
         running.choose = obliging
         yield running
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """The offline engine's, with an empty state folder."""
+    return Settings(home=tmp_path / "home", llm="offline")
 
 
 @pytest.fixture

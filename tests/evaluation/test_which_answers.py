@@ -1,9 +1,8 @@
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from helpers.openai_server import OpenAIServer, Reply, serve
+from helpers.openai_server import OpenAIServer, Reply
 
 from rag_core.documents.benchmark import passage_key, read_builtin
 from rag_core.evaluation import (
@@ -119,11 +118,6 @@ def test_the_estimates_tell_answers_apart(lab):
 
 class TestByModel:
     """With a judge on a real server."""
-
-    @pytest.fixture
-    def server(self) -> Iterator[OpenAIServer]:
-        with serve() as running:
-            yield running
 
     @pytest.fixture
     def judged(self, lab: Lab, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Lab:

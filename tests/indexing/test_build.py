@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers.looping import for_each
 from helpers.small import DOCUMENTS, ROOT, WordEmbedder
+from helpers.source_files import write
 from llama_index.core.schema import Document as LlamaDocument
 from tokenizers import Tokenizer
 
@@ -279,10 +280,7 @@ def folder(tmp_path: Path) -> Path:
         "a.txt": "Cats purr.",
         "b.jsonl": '{"_id": "b1", "text": "Dogs bark."}\n{"_id": "b2", "text": "Fish swim."}\n',
     }
-    (tmp_path / "files").mkdir()
-    for name, text in files.items():
-        (tmp_path / "files" / name).write_text(text)
-    return tmp_path / "files"
+    return write(tmp_path / "files", files)
 
 
 def test_a_file_that_cannot_be_read_this_time_keeps_its_old_version(store, folder):

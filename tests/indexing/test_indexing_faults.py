@@ -151,6 +151,14 @@ def test_a_state_folder_that_may_not_be_written_is_one_clear_line(tmp_path):
 KILLS = 8
 
 
+def served_whole(store: CorpusStore, either: tuple[int, int]) -> int:
+    """The version that is served, one of two, of which every part has every document."""
+    index = store.open()
+    assert version_served(index) in either
+    assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+    return version_served(index)
+
+
 def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path):
     open_store(tmp_path).update(SourceFiles("test", documents_of(0)))
     moments = writer_moments(tmp_path, 1)
@@ -159,10 +167,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path):
     for kill in range(KILLS):
         version = kill + 2
         assert kill_writer(tmp_path, version, kill * len(moments) // KILLS) == -signal.SIGKILL
-        index = open_store(tmp_path).open()
-        assert version_served(index) in (done, version)
-        done = version_served(index)
-        assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+        done = served_whole(open_store(tmp_path), (done, version))
 
 
 def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_path):
@@ -181,10 +186,7 @@ def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_
         for version, share in enumerate((0.4, 0.6, 0.8), 2):
             moment = requests[int(share * len(requests))]
             assert kill_writer(tmp_path / "home", version, moment, settings) == -signal.SIGKILL
-            index = corpus().open()
-            assert version_served(index) in (done, version)
-            done = version_served(index)
-            assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+            done = served_whole(corpus(), (done, version))
         after = corpus()
         after.update(SourceFiles("test", documents_of(5)))
         index = after.open()

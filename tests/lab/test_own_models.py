@@ -9,8 +9,7 @@ from llama_index.core.llms import MockLLM
 from pydantic import Field
 
 import rag_core
-from rag_core.values.errors import ConfigError, MissingResource, StageError
-from rag_core.values.settings import Settings
+from rag_core.values.errors import MissingResource, StageError
 
 
 class Answers(MockLLM):
@@ -29,8 +28,7 @@ class Answers(MockLLM):
 
 
 @pytest.fixture
-def settings(tmp_path):
-    settings = Settings(llm="offline", home=tmp_path / ".rag")
+def settings(settings):
     rag_core.index([LlamaDocument(text="Gloves lie on shelf A3.", doc_id="gloves")], "ward", settings=settings)
     return settings
 
@@ -64,11 +62,6 @@ def test_a_fault_in_the_program_s_model_is_named_with_its_place(settings):
     assert f"The fault is in {__name__} (test_own_models.py, line " in failed.value.next_step
 
 
-def test_what_is_no_model_is_refused(settings):
-    with pytest.raises(ConfigError, match="has no stream_chat"):
-        rag_core.open_lab("ward", settings=settings, llm=3)
-
-
 class Letters(BaseEmbedding):
     """How often each letter occurs; `first` turns the axes, so that it is another model."""
 
@@ -94,8 +87,8 @@ NOTES = [
 ]
 
 
-def test_vectors_are_those_of_the_embedding_model(tmp_path):
-    settings, letters = Settings(llm="offline", home=tmp_path / ".rag"), Letters(model_name="letters/1")
+def test_vectors_are_those_of_the_embedding_model(settings):
+    letters = Letters(model_name="letters/1")
     report = rag_core.index(NOTES, "ward", settings=settings, embed_model=letters)
     assert report.embedded == 3
     lab = rag_core.open_lab("ward", settings=settings, embed_model=letters)
@@ -110,8 +103,7 @@ def test_vectors_are_those_of_the_embedding_model(tmp_path):
     assert stored == pytest.approx([one / norm for one in expected], abs=1e-6)
 
 
-def test_another_model_is_refused_whatever_its_name(tmp_path):
-    settings = Settings(llm="offline", home=tmp_path / ".rag")
+def test_another_model_is_refused_whatever_its_name(settings):
     rag_core.index(NOTES, "ward", settings=settings, embed_model=Letters(model_name="letters"))
     with pytest.raises(
         MissingResource, match=r"no index for the embedding model .*; it was indexed with Letters-letters"

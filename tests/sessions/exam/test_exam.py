@@ -1,10 +1,6 @@
 """Exams: questions read, passages pooled, judged by several people at once, and measured as any BEIR folder."""
 
 import io
-import os
-import signal
-import subprocess
-import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from helpers.processes import killed_after
 from pydantic import SecretStr
 from sqlalchemy import text
 
-import rag_core
 from rag_core.documents.benchmark import read_beir
 from rag_core.evaluation import RunFolder, build_strategies, open_judged, unjudged
 from rag_core.evaluation.metrics import parse_metric
@@ -35,7 +31,6 @@ from rag_core.values.errors import ConfigError, DataError, InputError, PanelErro
 from rag_core.values.settings import Settings
 from rag_core.values.types import Passage, text_key
 
-ROOT = Path(rag_core.__file__).parents[1]
 CATS = Passage("a:0:1", "a", "Cats", "Cats purr when they are happy.")
 DOGS = Passage("b:0:2", "b", "Dogs", "Dogs bark at strangers.")
 FISH = Passage("f:0:3", "f", "Fish", "Fish never sleep with closed eyes.")
@@ -202,15 +197,7 @@ def test_forty_phones_at_once_through_two_apps_lose_no_acknowledged_tick(exams, 
 
 
 def test_a_process_that_is_killed_while_it_judges_loses_no_acknowledged_tick(exams, address, exam):
-    process = subprocess.Popen(
-        [sys.executable, "-c", JUDGE_ON, address, exam.code], stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert process.stdout
-    acknowledged = [process.stdout.readline() for _ in range(5)]  # so many shares there are
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    for line in acknowledged:
+    for line in killed_after(5, JUDGE_ON, address, exam.code):  # so many shares there are
         token, number = line.split()
         assert [one.question for one in exams.own_ticks(exam.code, token)] == [int(number)]
 
