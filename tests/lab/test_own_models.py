@@ -28,14 +28,14 @@ class Answers(MockLLM):
 
 
 @pytest.fixture
-def settings(settings):
+def ward(settings):
     rag_core.index([LlamaDocument(text="Gloves lie on shelf A3.", doc_id="gloves")], "ward", settings=settings)
     return settings
 
 
-def test_each_role_has_its_model(settings):
+def test_each_role_has_its_model(ward):
     answers, rewrites = Answers("On shelf A3 [1]."), Answers("gloves shelf")
-    lab = rag_core.open_lab("ward", settings=settings, llm=answers, rewriter_llm=rewrites)
+    lab = rag_core.open_lab("ward", settings=ward, llm=answers, rewriter_llm=rewrites)
     trace = lab.run("Where are the gloves?", "multi_query")
     assert (trace.answer.text, trace.answer.citations[0].context_id) == (
         "On shelf A3 [1].",
@@ -55,8 +55,8 @@ class Broken(MockLLM):
         raise KeyError("voice")
 
 
-def test_a_fault_in_the_program_s_model_is_named_with_its_place(settings):
-    lab = rag_core.open_lab("ward", settings=settings, llm=Broken())
+def test_a_fault_in_the_program_s_model_is_named_with_its_place(ward):
+    lab = rag_core.open_lab("ward", settings=ward, llm=Broken())
     with pytest.raises(StageError, match=r"Model Broken: the call failed \('voice'\)") as failed:
         lab.run("Where are the gloves?", "bm25")
     assert f"The fault is in {__name__} (test_own_models.py, line " in failed.value.next_step
