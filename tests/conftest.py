@@ -33,6 +33,8 @@ from rag_core.lab.opening import open_lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, load_embedder
 from rag_core.offline.asked import AskedIndex
+from rag_core.offline.loading import load_scorer
+from rag_core.offline.scorer import OfflineScorer
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.testing import ScriptedLlm
@@ -106,6 +108,11 @@ def minilm(prices: PriceList) -> LlamaEmbedder:
     return load_embedder(Settings(embedding="minilm"), prices)
 
 
+@pytest.fixture(scope="session")
+def scorer(minilm: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
+    return load_scorer(Settings(), minilm, prices)
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting of the machine reaches a test, and no test writes into the repository."""
@@ -157,6 +164,12 @@ def server(short_back_off: None) -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """The offline engine's, with an empty state folder."""
+    return Settings(home=tmp_path / "home", llm="offline")
+
+
+@pytest.fixture
 def store(tmp_path: Path, embedder: WordEmbedder) -> CorpusStore:
     return CorpusStore(tmp_path / "home", "animals", embedder)
 
@@ -180,18 +193,14 @@ def read_only_store(indexed_documents: Path) -> Iterator[CorpusStore]:
 @pytest.fixture(scope="session")
 def read_only_index(read_only_store: CorpusStore) -> CorpusIndex:
     """Opened once: to open an index takes longer than most tests of what is done with it."""
-    opened = read_only_store.open()
-    assert opened is not None
-    return opened
+    return read_only_store.open()
 
 
 @pytest.fixture
 def index(store: CorpusStore, indexed_documents: Path, tmp_path: Path) -> CorpusIndex:
     """DOCUMENTS, indexed; a copy of its own."""
     shutil.copytree(indexed_documents, tmp_path / "home", dirs_exist_ok=True)
-    opened = store.open()
-    assert opened is not None
-    return opened
+    return store.open()
 
 
 @pytest.fixture
@@ -222,10 +231,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusIndex, CorpusI
     store = CorpusStore(tmp_path_factory.mktemp("many"), "many", WordEmbedder())
     store.update(SourceFiles("test", list(MANY)))
     plain = store.open()
-    assert plain is not None
     store.enriched.follow(plain, OfflineEnricher(Thesaurus(())))
     enriched = store.enriched.open()
-    assert enriched is not None
     return plain, enriched
 
 

@@ -2,7 +2,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from helpers.in_process import visitor
+from helpers.in_process import press, visitor
 
 from pages.shared import account, measuring
 from pages.shared.engine import engine
@@ -43,8 +43,7 @@ def test_only_who_started_it_can_agree(waiting, monkeypatch):
     assert not [one for one in at.button if one.label == "Go on"]
     assert waiting.status.phase == "asking"
     at = page("ana", monkeypatch)
-    (go_on,) = [one for one in at.button if one.label == "Go on"]
-    go_on.click().run()
+    press(at, "Go on")
     assert waiting.wait(10)
     assert waiting.status.phase == "done"
 
@@ -53,8 +52,7 @@ def test_a_bill_beyond_the_budget_is_refused(waiting, monkeypatch):
     monkeypatch.setattr(engine(), "settings", engine().settings.model_copy(update={"visitor_calls": 1135}))
     account.spending.clear()
     at = page("ana", monkeypatch)
-    (go_on,) = [one for one in at.button if one.label == "Go on"]
-    go_on.click().run()
+    press(at, "Go on")
     assert waiting.status.phase == "asking"
     assert any("Your budget" in one.value for one in at.error)
     account.spending.clear()

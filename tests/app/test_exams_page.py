@@ -13,14 +13,13 @@ from zipfile import ZipFile
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.in_process import html, press, text, visitor
-from helpers.openai_server import serve
+from helpers.in_process import fail, html, press, text, visitor
 from helpers.source_files import write
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import measuring
-from pages.shared import rooms as shared
 from pages.shared.engine import engine
+from pages.shared.rooms import exams
 from rag_core import evaluation as ev
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
@@ -30,8 +29,6 @@ from rag_core.sessions.exam.store import Exams
 from rag_core.sessions.history.record import Asked, AskedColumn
 from rag_core.sessions.history.store import History
 from rag_core.sessions.panel.room import new_token, token_from
-from rag_core.values.errors import StorageError
-from rag_core.values.message import Message
 from rag_core.values.types import Passage, text_key
 
 CORPUS, VISITOR = "leaflets", "somebody"
@@ -65,12 +62,6 @@ def opened(who: str = VISITOR, corpus: str = CORPUS) -> AppTest:
     app.switch_page("pages/documents/documents.py").run()
     assert not app.exception
     return app
-
-
-def exams() -> Exams:
-    kept = shared.exams()
-    assert kept
-    return kept
 
 
 def told(app: AppTest) -> str:
@@ -225,10 +216,6 @@ def test_settling_what_was_taken_out_or_what_fails_is_told(page, monkeypatch):
     exams().take_out(CORPUS, {shown.doc_id})
     settle(page, 1)
     assert "This passage is no longer in the exam. Open the page again." in told(page)
-
-
-def fail(*_: object) -> None:
-    raise StorageError(Message("The disk is full."), Message("Free some of it."))
 
 
 def settle(app: AppTest, grade: int) -> list[int]:
@@ -409,33 +396,32 @@ def test_a_database_that_fails_is_told(page, monkeypatch):
     assert "The disk is full. Free some of it." in told(page)
 
 
-def test_drafts_of_a_model_are_billed_before_and_agreed_to_one_by_one(home, tmp_path, start):
+def test_drafts_of_a_model_are_billed_before_and_agreed_to_one_by_one(home, tmp_path, start, server):
     database = f"sqlite:///{tmp_path / 'exams.db'}"
-    with serve() as server:
-        server.choose = lambda body: Reply(f"1. What about {len(server.requests)}?", usage=(1000, 100))
-        start(RAG_HOME=str(home), RAG_HISTORY="on", RAG_DATABASE_URL=database, OPENAI_BASE_URL=server.url)
-        app = opened()
-        app.session_state["exam.drafts.0"] = True
-        app.run()
-        app.number_input[0].set_value(3).run()
-        press(app, "Have questions drafted")
-        (job,) = measuring.jobs().all("draft")
-        while not job.status.bill:
-            assert not job.wait(0.05)
-        app.run()
-        assert "Drafting questions would cost" in told(app)
-        assert server.requests == []
-        press(app, "Go on")
-        assert job.wait(60)
-        app.run()
-        assert job.status.bill.calls == {"enrich": len(server.requests)} == {"enrich": 2}  # so many passages there are
-        paid = sum(call.cost_usd for call in job.status.calls)
-        assert paid == pytest.approx(2 * (1000 * 0.5 + 100 * 1.5) / 1e6)  # gpt-3.5-turbo
-        assert "done. Spent so far: $0.001300 for 2 calls." in told(app)
-        assert "Have questions drafted" not in labels(app)
-        assert not any(one.value for one in app.checkbox)
-        app.checkbox[1].check().run()
-        made = make(app, "My e-mail is ana@gil.es, how do I book a room?")
+    server.choose = lambda body: Reply(f"1. What about {len(server.requests)}?", usage=(1000, 100))
+    start(RAG_HOME=str(home), RAG_HISTORY="on", RAG_DATABASE_URL=database, OPENAI_BASE_URL=server.url)
+    app = opened()
+    app.session_state["exam.drafts.0"] = True
+    app.run()
+    app.number_input[0].set_value(3).run()
+    press(app, "Have questions drafted")
+    (job,) = measuring.jobs().all("draft")
+    while not job.status.bill:
+        assert not job.wait(0.05)
+    app.run()
+    assert "Drafting questions would cost" in told(app)
+    assert server.requests == []
+    press(app, "Go on")
+    assert job.wait(60)
+    app.run()
+    assert job.status.bill.calls == {"enrich": len(server.requests)} == {"enrich": 2}  # so many passages there are
+    paid = sum(call.cost_usd for call in job.status.calls)
+    assert paid == pytest.approx(2 * (1000 * 0.5 + 100 * 1.5) / 1e6)  # gpt-3.5-turbo
+    assert "done. Spent so far: $0.001300 for 2 calls." in told(app)
+    assert "Have questions drafted" not in labels(app)
+    assert not any(one.value for one in app.checkbox)
+    app.checkbox[1].check().run()
+    made = make(app, "My e-mail is ana@gil.es, how do I book a room?")
     assert [one.origin for one in exams().judgements(made.code).questions] == ["written", "model"]
 
 

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 from helpers.answers import passage
-from helpers.in_process import html, press, text, visitor
+from helpers.in_process import fail, html, press, text, visitor
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import rooms as shared
+from pages.shared.rooms import exams
 from rag_core.sessions.exam.exam import Draft, Exam
 from rag_core.sessions.exam.store import Exams
-from rag_core.values.errors import StorageError
-from rag_core.values.message import Message
 from rag_core.values.types import text_key
 
 JUDGE = "pages/panel/judge.py"
@@ -36,12 +34,6 @@ def exam(start: Callable[..., AppTest], tmp_path: Path) -> Exam:
         found = [passage(one, name=f"{number}-{place}") for place, one in enumerate(texts)]
         exams().add_found(made.code, number, found, {"bm25": "bm25"})
     return made
-
-
-def exams() -> Exams:
-    kept = shared.exams()
-    assert kept
-    return kept
 
 
 def phone(code: str, browser: str | None = None) -> AppTest:
@@ -82,10 +74,6 @@ def stored(exam: Exam) -> dict[tuple[int, str], tuple[int, str]]:
 
 def shown_texts(exam: Exam, number: int) -> list[str]:
     return [text_key(one) for one in exams().judgements(exam.code).questions[number - 1].passages]
-
-
-def fail(*_: object) -> None:
-    raise StorageError(Message("The disk is full."), Message("Free some of it."))
 
 
 def test_a_judge_goes_through_an_exam_and_every_tap_is_stored_at_once(exam):

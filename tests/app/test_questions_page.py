@@ -38,9 +38,7 @@ def database(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def kept(database: dict[str, str]) -> History:
-    history = History.opened(Settings(database_url=SecretStr(database["RAG_DATABASE_URL"])))
-    assert history
-    return history
+    return History.opened(Settings(database_url=SecretStr(database["RAG_DATABASE_URL"])))
 
 
 def questions(app: AppTest) -> AppTest:
@@ -166,7 +164,6 @@ def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_it
     monkeypatch.setattr(history_sync, "AGAIN_S", itertools.repeat(0.05))
     with postgres() as address, relayed(address) as relay:
         history = History.opened(Settings(database_url=SecretStr(address)))
-        assert history
         port = urlsplit(relay.address).port
         through = {
             "RAG_HISTORY": "on",
@@ -182,7 +179,6 @@ def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_it
         assert history.count() == 0
         relay.mend()
         asked = comparisons().find(run)
-        assert asked
         while asked.unkept:  # until the test's time is over
             time.sleep(0.01)
         assert [one.finished for one in history.search()] == [3]

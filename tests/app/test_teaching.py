@@ -73,7 +73,6 @@ def test_documents_lists_what_was_taught_and_deletes_it(start, lab, settings):
 
 
 def test_documents_shows_a_sections_questions_and_takes_another(start, lab, settings):
-    assert lab.asked is not None
     app = start(RAG_HOME=str(settings.home)).run().switch_page("pages/documents/documents.py")
     app.query_params["document"] = "en-hospital-bag"
     app.session_state["questions"] = True

@@ -1,10 +1,6 @@
 """The first page is drawn before the models are loaded, and loads neither their libraries nor the history's."""
 
-import os
-import subprocess
-import sys
-
-from helpers.small import ROOT
+from helpers.small import python
 
 PROGRAM = """
 import sys
@@ -19,8 +15,5 @@ print([button.label for button in page.button].count("Run"), opened)
 
 
 def test_the_engine_starts_after_the_page_and_the_page_loads_no_model_library(tmp_path):
-    environment = {**os.environ, "RAG_HOME": str(tmp_path), "RAG_LLM": "offline", "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.split("\n")[-2] == "1 [[]]", ran.stderr
+    ran = python("-c", PROGRAM, RAG_HOME=str(tmp_path), RAG_LLM="offline")
+    assert ran.out.split("\n")[-2:] == ["1 [[]]", ""], ran.err

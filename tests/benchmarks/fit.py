@@ -182,7 +182,6 @@ def shown_passages(lab: Lab, split: str) -> Shown:
     """The passages that people are shown; those that were not judged count as irrelevant."""
     services = lab.services()
     reader, scorer = services.reader, lab.engines.scorer.knowing(services.asked)
-    assert reader is not None
     strategies = [rag_core.build(name).without_answer() for name in SHOWN]
     standing, known, rows = [], [], []
     for text, language, grades in _asked(split):

@@ -139,7 +139,6 @@ def cases(lab: Lab) -> Iterator[Case]:
     evidence = PassageEvidence(lab.engines.scorer, {})
     services = lab.services()
     reader, index = services.reader, services.index
-    assert reader is not None
     embedder = lab.engines.scorer.embedder
     written = read_questions(DATA / "asked" / OUTSIDE)
     elsewhere, _ = embedder.embed([one.question for one in written], "query")

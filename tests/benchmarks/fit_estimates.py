@@ -26,7 +26,6 @@ def main() -> None:
     for split in ("dev", "test"):
         judged = read_judged("builtin", split, settings)
         answers = read_answers("builtin", judged, settings)
-        assert answers is not None
         grades, counted = answers.extend(judged).qrels, Counter[tuple[str, str]]()
         for name, one in answers.answers.items():
             relevant = {document for document, grade in grades.get(name, {}).items() if grade}

@@ -63,7 +63,6 @@ def test_indexing_takes_little_longer_than_embedding(tmp_path, results):
         report = store.update(read_path(folder, trusted=True))
         whole.append(since(start))
         index = store.open()
-        assert index is not None
         assert report.passages == report.embedded >= 0.99 * DOCUMENTS * SECTIONS  # the shortest are joined
         texts = [passage.indexed_text for passage in index.passages.values()]
         start = now()

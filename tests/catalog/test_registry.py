@@ -1,9 +1,6 @@
 """Strategies from outside the repository: installed packages, and programs that register their own."""
 
 import importlib
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.looping import for_each
-from helpers.small import ROOT
+from helpers.small import Ran, python
 
 import rag_core
 from rag_core.catalog import RECIPES, Number, Recipe, Registry, build, describe
@@ -51,16 +48,9 @@ def package(folder: Path, name: str, code: str, *entries: str) -> Path:
     return folder
 
 
-def python(site: Path, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A new Python in which the packages of `site` are installed."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "RAG_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def rag_beside(site: Path, home: Path, *arguments: str) -> Ran:
+    """The command in a new Python in which the packages of `site` are installed."""
+    return python("-m", "rag_core", *arguments, PYTHONPATH=str(site), RAG_HOME=str(home))
 
 
 @pytest.fixture
@@ -104,9 +94,9 @@ def mine() -> Iterator[Recipe]:
 
 class TestAPackage:
     def test_its_strategy_is_listed_with_its_own_stage_and_control(self, ward, tmp_path):
-        ran = python(ward, tmp_path, "-m", "rag_core", "strategies", "--json")
-        assert (ran.returncode, ran.stderr) == (0, "")
-        listed = {row["name"]: row for row in json.loads(ran.stdout)}
+        ran = rag_beside(ward, tmp_path, "strategies", "--json")
+        assert (ran.code, ran.err) == (0, "")
+        listed = {row["name"]: row for row in ran.json}
         assert list(listed) == [*RECIPES, "ward_skip"]
         assert [stage["stage"] for stage in listed["ward_skip"]["stages"]] == [
             "Bm25",
@@ -177,14 +167,13 @@ def test_a_broken_package_is_named_and_harms_nothing(ward, monkeypatch, code, re
 
 def test_a_broken_package_is_told_by_the_command_line(tmp_path):
     site = package(tmp_path / "site", "bad-rag", "raise RuntimeError('no scales')", "bad = bad_rag:STRATEGY")
-    ran = python(site, tmp_path, "-m", "rag_core", "query", "q", "--strategy", "ward_skip")
-    assert ran.returncode == 2
-    assert ran.stderr.count("\n") == 1
-    assert "Package bad-rag 1.2 could not register" in ran.stderr
-    ran = python(site, tmp_path, "-m", "rag_core", "strategies", "--json")
-    assert ran.returncode == 0
-    assert [row["name"] for row in json.loads(ran.stdout)] == list(RECIPES)
-    assert "RuntimeError: no scales" in ran.stderr
+    ran = rag_beside(site, tmp_path, "query", "q", "--strategy", "ward_skip")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "Package bad-rag 1.2 could not register" in ran.err
+    ran = rag_beside(site, tmp_path, "strategies", "--json")
+    assert ran.code == 0
+    assert [row["name"] for row in ran.json] == list(RECIPES)
+    assert "RuntimeError: no scales" in ran.err
 
 
 def test_the_doctor_names_packages_and_what_is_wrong_with_them(ward, monkeypatch):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.small import Ran
+from helpers.source_files import write
 
 from rag_core.catalog import RECIPES
 from rag_core.cli import main
@@ -163,9 +164,8 @@ def test_a_corpus_that_was_never_indexed_names_the_command_that_makes_it(ready, 
 def notes(ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one document, to index in a state folder of its own."""
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "tides.md").write_text("# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours.")
-    return tmp_path / "notes"
+    text = "# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours."
+    return write(tmp_path / "notes", {"tides.md": text})
 
 
 def test_files_are_indexed_and_then_answer_questions(notes, rag):
@@ -292,12 +292,8 @@ def test_a_question_without_judgements_says_so_with_details(ready, rag):
 def test_a_broken_file_leaves_no_line_of_a_library(ready, tmp_path, capfd, monkeypatch):
     """Neither of this process nor of the one that reads files."""
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF")
-    (notes / "broken.docx").write_bytes(b"no word document")
-    (notes / "broken.xlsx").write_bytes(b"no workbook")
-    (notes / "tides.md").write_text("# Tides\n\nThe tide rises twelve metres.")
+    broken = {"broken.pdf": "%PDF-1.4\nnothing\n%%EOF", "broken.docx": "no word document", "broken.xlsx": "no workbook"}
+    notes = write(tmp_path / "notes", {**broken, "tides.md": "# Tides\n\nThe tide rises twelve metres."})
     with pytest.raises(SystemExit) as ended:
         main(["index", str(notes), "--corpus", "tides"])
     printed = capfd.readouterr()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.small import ROOT, Ran
+from helpers.small import ROOT, Ran, python
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -37,14 +37,10 @@ def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
 
 @pytest.mark.parametrize("module", ["typer", "rag_core.catalog", "onnxruntime"])
 def test_ctrl_c_during_an_import_ends_the_command_without_a_traceback(module, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, module, "query", "When is anti-D given?"],
-        env={**os.environ, "RAG_HOME": str(tmp_path / "home"), "RAG_LLM": "offline"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 130
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+    arguments = ("-c", INTERRUPTED, module, "query", "When is anti-D given?")
+    ran = python(*arguments, RAG_HOME=str(tmp_path / "home"), RAG_LLM="offline")
+    assert (ran.code, ran.out) == (130, "")
+    assert "Traceback" not in ran.err
 
 
 def shell(line: str) -> Ran:
@@ -89,12 +85,8 @@ def test_a_corpus_name_of_300_characters_is_wrong_usage(rag, arguments, letter):
 
 
 def test_a_state_folder_that_is_not_utf_8_is_one_line():
-    done = subprocess.run(
-        [sys.executable, "-m", "rag_core", "query", "q"],
-        env={**os.environb, b"RAG_HOME": b"/tmp/\xff"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert_one_line(Ran(done.returncode, done.stdout, done.stderr), "RAG_HOME", "valid UTF-8")
+    ran = python("-m", "rag_core", "query", "q", RAG_HOME=os.fsdecode(b"/tmp/\xff"))
+    assert_one_line(ran, "RAG_HOME", "valid UTF-8")
 
 
 def test_a_state_folder_with_a_name_too_long_is_one_line(ready, rag, monkeypatch):

@@ -1,10 +1,10 @@
 """`rag exam settle` and `delete`: what the owner of an exam that was made in a terminal does there."""
 
-import io
 import json
 from pathlib import Path
 
 import pytest
+from helpers.small import Terminal
 
 from rag_core.sessions.exam.exam import Draft, Exam
 from rag_core.sessions.exam.folder import FOLDERS, for_measuring
@@ -17,19 +17,10 @@ CATS = Passage("a:0:1", "a", "Cats", "Cats purr when they are happy.")
 DOGS = Passage("b:0:2", "b", "Dogs", "Dogs bark at strangers.")
 
 
-class Terminal(io.StringIO):
-    """What somebody types at a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.fixture
 def exams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exams:
     monkeypatch.setenv("RAG_HOME", str(tmp_path))
-    found = Exams.opened(Settings(home=tmp_path))
-    assert found
-    return found
+    return Exams.opened(Settings(home=tmp_path))
 
 
 @pytest.fixture

@@ -1,16 +1,14 @@
 """What is kept of questions and documents, listed, forgotten and deleted by `rag history` and `rag forget`."""
 
 import io
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from helpers.processes import open_store, word_engines
-from helpers.small import ROOT, WordEmbedder
+from helpers.small import Terminal, WordEmbedder, python
+from helpers.source_files import write
 
 import rag_core
 from rag_core import NOTICE
@@ -26,13 +24,6 @@ from rag_core.values.labels import LabelRules
 from rag_core.values.settings import Settings
 
 
-class Terminal(io.StringIO):
-    """What somebody types at a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -41,10 +32,8 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def ward(tmp_path: Path, home: Path, labels: LabelRules, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is indexed as the corpus "notes"."""
-    folder = tmp_path / "ward"
-    folder.mkdir()
-    (folder / "a.txt").write_text("Give anti-D within 72 hours.")
-    (folder / "b.txt").write_text("Wash your hands.")
+    files = {"a.txt": "Give anti-D within 72 hours.", "b.txt": "Wash your hands."}
+    folder = write(tmp_path / "ward", files)
     open_store(home, "notes").update(read_path(folder))
     engines = word_engines(labels=labels)
     for module in ("lab.opening", "sessions.forgetting"):
@@ -61,9 +50,7 @@ def documents(home: Path) -> set[str]:
 def history(ward: Path, home: Path, labels: LabelRules) -> History:
     """Two questions of "notes" whose results have a passage each, one of the same words asked of another corpus."""
     index = open_store(home, "notes").open()
-    assert index is not None
     kept = History.opened(Settings(home=home))
-    assert kept is not None
     services = Services(index=index, embedder=WordEmbedder(), llms={"answer": ScriptedLlm("Yes [1].")}, labels=labels)
     for identity, words, corpus in (
         ("a", "anti-D", "notes"),
@@ -95,7 +82,6 @@ def test_questions_with_the_text_of_a_forgotten_file_are_counted_and_deleted(war
 
 def test_rooms_with_the_text_of_a_forgotten_file_are_deleted_with_their_votes(ward, rag, history, home):
     rooms = Rooms.opened(Settings(home=home))
-    assert rooms
     opened = {}
     for identity in "ab":
         asked = history.find(identity)
@@ -112,16 +98,9 @@ def test_rooms_with_the_text_of_a_forgotten_file_are_deleted_with_their_votes(wa
 
 
 def test_another_process_forgets_a_corpus_and_every_question_with_its_text(home, history):
-    ran = subprocess.run(
-        [sys.executable, "-m", "rag_core", "forget", "notes", "--yes"],
-        cwd=ROOT,
-        env={**os.environ, "RAG_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert "history: 2 questions deleted." in ran.stdout
+    ran = python("-m", "rag_core", "forget", "notes", "--yes", RAG_HOME=str(home))
+    assert (ran.code, ran.err) == (0, "")
+    assert "history: 2 questions deleted." in ran.out
     assert asked(history) == {"c"}
 
 
@@ -166,7 +145,6 @@ def test_an_unknown_corpus_is_one_line_that_names_what_is_indexed(ward, home, ra
 def two(tmp_path: Path) -> History:
     """The history that the command opens, with two questions."""
     history = History.opened(Settings(home=tmp_path / "home"))
-    assert history
     for day, text in ((4, "Where do cats sleep?"), (5, "Do dogs\x1b[2J bark?")):
         column = AskedColumn("bm25", {})
         history.add(Asked(f"id{day}", datetime(2026, 5, day, 12, tzinfo=UTC), text, (column,)))

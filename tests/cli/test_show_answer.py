@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.answers import answered, passage
 from helpers.looping import for_each
+from helpers.source_files import write
 from rich.cells import cell_len
 
 from rag_core.catalog import build
@@ -131,11 +132,9 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_line_is_wider_than_the_terminal(ready, rag, beir, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    folder = tmp_path / "a folder with a name that is a good deal longer than it would have to be" / "leaflets"
-    folder.mkdir(parents=True)
-    (folder / "visiting hours.md").write_text("# Visiting hours\n\nVisitors are welcome from two to eight.")
-    (folder / f"{'scan' * 20}.pdf").write_bytes(b"no pdf")
-    (folder / f"{'photo' * 20}.jpg").write_bytes(b"no text")
+    text = "# Visiting hours\n\nVisitors are welcome from two to eight."
+    files = {"visiting hours.md": text, f"{'scan' * 20}.pdf": "no pdf", f"{'photo' * 20}.jpg": "no text"}
+    folder = write(tmp_path / "a folder with a name that is a good deal longer than it need be" / "leaflets", files)
     saved, stored = tmp_path / "saved.json", tmp_path / "stored.json"
     saved.write_text(rag("query", ANTI_D, "--json").out.replace("anti-D", "anti-d"))
     stored.write_text(rag("eval", "--data", str(beir), "--strategies", "bm25,hyde", "--json").out)

@@ -12,7 +12,6 @@ import pytest
 from helpers.answers import answered, passage
 from helpers.behaviours import Reply, Status
 from helpers.looping import for_each
-from helpers.openai_server import serve
 from helpers.small import ROOT, Rag
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -158,20 +157,19 @@ def cats(rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["half a character", "terminal commands", "a number of 5000 digits", "an error"],
 )
-def test_a_hostile_reply_is_printed_as_text(cats, rag, monkeypatch, reply, shown):
-    with serve() as server:
-        server.choose = lambda body: reply
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "test")
-        for form in ((), ("--json",)):
-            ran = rag("query", "When do cats purr?", "--corpus", "cats", "--strategy", "bm25", *form)
-            assert ran.code == (0 if shown else 1)
-            assert obeyed(ran.out + ran.err) == []
-            ran.out.encode()
-            if form and shown:
-                assert visible(ran.json["answer"]["text"]) == shown
-            else:
-                assert shown in ran.out
+def test_a_hostile_reply_is_printed_as_text(cats, rag, server, monkeypatch, reply, shown):
+    server.choose = lambda body: reply
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    for form in ((), ("--json",)):
+        ran = rag("query", "When do cats purr?", "--corpus", "cats", "--strategy", "bm25", *form)
+        assert ran.code == (0 if shown else 1)
+        assert obeyed(ran.out + ran.err) == []
+        ran.out.encode()
+        if form and shown:
+            assert visible(ran.json["answer"]["text"]) == shown
+        else:
+            assert shown in ran.out
 
 
 def test_a_terminal_that_knows_few_characters_gets_their_codes(monkeypatch, rag):

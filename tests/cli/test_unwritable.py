@@ -91,7 +91,6 @@ def answer_as_an_ordinary_user(sender: Connection, home: Path, documents: list[D
         store = open_store(home)
         report = store.update(SourceFiles("test", documents))
         index = store.open()
-        assert index is not None
         hits = [hit.passage.doc_id for hit in index.lexical("purr", 9, 1.5, 0.75)]
         sender.send((len(report.unchanged), held_by_each_part(index), hits))
     except RagError as error:

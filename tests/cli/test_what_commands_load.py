@@ -1,9 +1,6 @@
 """Commands load no library they do not need: without a model, or a search by words, they answer at once."""
 
-import json
-import os
-import subprocess
-import sys
+from helpers.small import python
 
 HEAVY = {"torch", "transformers", "chromadb", "llama_index", "scipy", "sklearn", "pandas", "streamlit"}
 
@@ -27,9 +24,7 @@ for arguments, _, unneeded in {commands!r}:
 
 def test_commands_without_a_model_load_no_model_library():
     """One after the other in one process, first the one that needs least."""
-    program = PROGRAM.format(commands=COMMANDS)
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    *printed, rest = ran.stdout.split("loaded []\n")
+    *printed, rest = python("-c", PROGRAM.format(commands=COMMANDS)).out.split("loaded []\n")
     assert rest == ""
     assert [word in text for text, (_, word, _) in zip(printed, COMMANDS, strict=True)] == [True] * 3
 
@@ -47,7 +42,6 @@ def test_a_keyword_search_opens_no_vector_store(lab, real_home):
         "finally:\n"
         f"    sys.stderr.write(' '.join(sorted({watched!r} & sys.modules.keys())))\n"
     )
-    environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
-    assert ran.stderr == "onnxruntime"  # the offline engine compares sentences
-    assert json.loads(ran.stdout)["answer"]["text"] == lab.run("When is anti-D given?", "bm25").answer.text
+    ran = python("-c", program, RAG_HOME=str(real_home), RAG_LLM="offline")
+    assert ran.err == "onnxruntime"  # the offline engine compares sentences
+    assert ran.json["answer"]["text"] == lab.run("When is anti-D given?", "bm25").answer.text

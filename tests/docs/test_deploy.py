@@ -43,8 +43,8 @@ def test_the_image_has_what_it_copies_and_all_that_the_app_needs():
 def test_the_image_installs_the_tested_versions_each_by_its_hash():
     listed = re.findall(r"^([\w.-]+)(?:\[\w+\])?==(\S+) (?:; .+ )?\\\n +--hash=sha256:", LOCK, re.MULTILINE)
     tested = dict(re.findall(r"^([\w.-]+)==(\S+)$", CONSTRAINTS, re.MULTILINE))
-    versions = {_plain(name): version for name, version in tested.items()}
-    ours = {_plain(name): version for name, version in listed if name != "setuptools"}  # builds, and is torch's
+    versions = {_name(name): version for name, version in tested.items()}
+    ours = {_name(name): version for name, version in listed if name != "setuptools"}  # builds, and is torch's
     assert ours.items() <= versions.items()
     assert len(listed) == len(re.findall("^[^ #]", LOCK, re.MULTILINE))
     assert f" torch=={versions['torch']} " in IMAGE
@@ -74,12 +74,7 @@ def test_every_package_that_the_lab_needs_has_its_licence_listed():
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *extras["postgres"], *extras["signin"]]
     listed = re.findall(r"`([\w.-]+)`", (ROOT / "docs" / "licences.md").read_text(encoding="utf-8"))
-    names = {_plain(name) for name in listed}
-    assert {_plain(re.split(r"[=<>\[]", one)[0]) for one in needed} - names == set()
-
-
-def _plain(package: str) -> str:
-    return re.sub("[-_.]+", "-", package).lower()
+    assert {*map(_name, needed)} - {*map(_name, listed)} == set()
 
 
 OPTIONAL = {"milvus", "postgres"}  # extras, imported where their setting asks for them

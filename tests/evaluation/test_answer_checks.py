@@ -8,7 +8,7 @@ import pytest
 from helpers.answers import answered, passage
 from helpers.behaviours import Reply, Status
 from helpers.looping import for_each
-from helpers.openai_server import OpenAIServer, serve
+from helpers.openai_server import OpenAIServer
 from helpers.processes import word_engines
 from helpers.small import ROOT
 
@@ -344,12 +344,11 @@ class TestOffline:
         assert found["abstention"]["recall"] >= 17 / 30  # 18 when measured; most of the others name pregnancy
         assert found["abstention"]["answered"] is None
 
-    def test_the_judge_is_the_model_that_is_set_and_none_offline(self, monkeypatch):
-        with serve() as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            monkeypatch.setenv("RAG_JUDGE_MODEL", "my-local-model")
-            settings = Settings(embedding="openai:text-embedding-3-small", openai_api_key="k")
-            engines = load_engines(settings)
+    def test_the_judge_is_the_model_that_is_set_and_none_offline(self, server, monkeypatch):
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("RAG_JUDGE_MODEL", "my-local-model")
+        settings = Settings(embedding="openai:text-embedding-3-small", openai_api_key="k")
+        engines = load_engines(settings)
         assert (engines.paid["answer"].name, engines.paid["judge"].name) == ("gpt-4o", "my-local-model")
         assert not load_engines(settings.model_copy(update={"llm": "offline"})).paid
 

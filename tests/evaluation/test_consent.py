@@ -58,7 +58,6 @@ def enriched_store(indexed_documents: Path, tmp_path_factory: pytest.TempPathFac
     shutil.copytree(indexed_documents, home)
     store = CorpusStore(home, "animals", WordEmbedder())
     index = store.open()
-    assert index is not None
     store.enriched.follow(index, OfflineEnricher(Thesaurus(())))
     return store
 

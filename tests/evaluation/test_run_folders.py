@@ -88,7 +88,6 @@ def evaluate_until_killed(sender: Connection, home: Path, folder: Path, kill_aft
     """Evaluate the small collection in this process, which is killed after so many steps; never for -1."""
     embedder = WordEmbedder()
     index = open_store(home).open()
-    assert index is not None
     services = Services(index=index, embedder=embedder, llms={}, labels=LabelRules({}))
     strategies = ev.build_strategies({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr": False})})
     run = opened(folder, strategies)

@@ -176,14 +176,16 @@ class Paying(TransformStage):
         return (question,)
 
 
+PAYING = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
+
+
 def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(tmp_path, services):
     """Three questions at $0.25: one fails, is asked again and fails, and again and succeeds: 5 calls."""
-    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     for attempt, replies in enumerate((("fine", "fail", "fine"), ("fail",), ("fine",)), start=1):
-        run = opened(tmp_path / "run", paying)
+        run = opened(tmp_path / "run", PAYING)
         llm = ScriptedLlm(*replies, cost_usd=0.25)
         asked = dataclasses.replace(services, llms={"rewrite": llm})
-        steps = list(ev.evaluate(run, paying, lambda services=asked: services))  # type: ignore[misc]
+        steps = list(ev.evaluate(run, PAYING, lambda services=asked: services))  # type: ignore[misc]
         assert len(llm.prompts) == len(replies) == len(steps) - 1
         row = ev.conclude(run, ev.choose_metrics(["hit@5"])).strategies["paying"]
         calls = 2 + attempt
@@ -202,15 +204,14 @@ def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(tmp_path
             stop.set()
             yield from super().stream(prompt, stopped)
 
-    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
-    run = opened(tmp_path / "run", paying)
+    run = opened(tmp_path / "run", PAYING)
     first = dataclasses.replace(services, llms={"rewrite": Stopping("fine", cost_usd=0.25)})
     with pytest.raises(Stopped):
-        list(ev.evaluate(run, paying, lambda: first, stop=stop))
+        list(ev.evaluate(run, PAYING, lambda: first, stop=stop))
     (record,) = run.records["paying"].values()
     assert (record.error, record.cost.usd) == ("The run was stopped. Finished results are kept.", 0.25)
     again = dataclasses.replace(services, llms={"rewrite": ScriptedLlm("fine", cost_usd=0.25)})
-    list(ev.evaluate(run, paying, lambda: again))
+    list(ev.evaluate(run, PAYING, lambda: again))
     assert sum(one.cost.known for one in run.records["paying"].values()) == pytest.approx(4 * 0.25)
     assert not any(one.error for one in run.records["paying"].values())
 
@@ -224,10 +225,9 @@ def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(tmp_path, s
             together.wait(20)
             yield from super().stream(prompt, stopped)
 
-    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
-    run = opened(tmp_path / "run", paying)
+    run = opened(tmp_path / "run", PAYING)
     asked = dataclasses.replace(services, llms={"rewrite": Met("fine", cost_usd=0.25)})
-    steps = ev.evaluate(run, paying, lambda: asked, workers=3)
+    steps = ev.evaluate(run, PAYING, lambda: asked, workers=3)
     next(steps)
     next(steps)
     steps.close()  # type: ignore[attr-defined]

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from helpers.controls import every_recipe
+from helpers.controls import every_recipe, retrieve
 from helpers.fakes import QUESTION, score, talker
 from helpers.questions import random_questions, random_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.catalog import build
 from rag_core.explain import Fate, answer_without, fates, lanes
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context
@@ -25,10 +24,6 @@ from rag_core.values.trace import Trace
 from rag_core.values.types import Hit, Passage, Ranking
 
 QUESTIONS = random_questions(40)
-
-
-def retrieve(full: Services, name: str, question: str = QUESTION, **values: object) -> Trace:
-    return build((name, values)).without_answer().run(question, full)
 
 
 def with_text(trace: Trace, text: str) -> Fate:

@@ -1,8 +1,7 @@
 import math
 import random
 
-from helpers.controls import every_recipe
-from helpers.fakes import QUESTION
+from helpers.controls import every_recipe, retrieve
 from helpers.looping import for_each
 from helpers.questions import random_questions, random_values
 
@@ -29,7 +28,7 @@ def test_the_parts_add_up_to_the_score(full, recipe):
 
 
 def test_a_share_of_rrf_is_weight_over_k_plus_rank(full):
-    trace = build(("contextual", {"rrf_k": 7})).without_answer().run(QUESTION, full)
+    trace = retrieve(full, "contextual", **{"rrf_k": 7})
     best = trace.ranking.hits[0]
     lexical, dense = (
         next(rank for rank, hit in enumerate(ranking, start=1) if hit.id == best.id)
@@ -44,7 +43,7 @@ def test_a_share_of_rrf_is_weight_over_k_plus_rank(full):
 
 
 def test_where_the_best_part_counts_the_others_are_shown_and_do_not(full):
-    trace = build(("multi_query", {"k_per_query": 42, "merge": "max"})).without_answer().run(QUESTION, full)
+    trace = retrieve(full, "multi_query", **{"k_per_query": 42, "merge": "max"})
     line = decompose(trace, trace.ranking.hits[0].id)[-1]
     assert [part.name for part in line.parts] == [
         "dense · standalone",
@@ -53,13 +52,13 @@ def test_where_the_best_part_counts_the_others_are_shown_and_do_not(full):
     ]
     assert sum(part.counted for part in line.parts) == 1
     assert line.score == max(part.value for part in line.parts)
-    first = build(("multi_query", {"k_per_query": 42, "merge": "first"})).without_answer().run(QUESTION, full)
+    first = retrieve(full, "multi_query", **{"k_per_query": 42, "merge": "first"})
     line = decompose(first, first.ranking.hits[0].id)[-1]
     assert [part.counted for part in line.parts] == [True, False, False]
 
 
 def test_both_parts_of_s_final_and_the_judges_reason(full):
-    trace = build(("rag_msr", {"alpha": 0.4, "theta": 0})).without_answer().run(QUESTION, full)
+    trace = retrieve(full, "rag_msr", **{"alpha": 0.4, "theta": 0})
     lines = decompose(trace, trace.ranking.hits[0].id)
     judged = next(line for line in lines if line.stage == "LlmRerank")
     cosine, final = [line for line in lines if line.stage == "Blend"]
@@ -69,7 +68,7 @@ def test_both_parts_of_s_final_and_the_judges_reason(full):
 
 
 def test_a_passage_that_was_never_retrieved_has_no_scores(full):
-    assert decompose(build("bm25").without_answer().run(QUESTION, full), "nobody") == ()
+    assert decompose(retrieve(full, "bm25"), "nobody") == ()
 
 
 def test_a_rewrite_has_the_weight_of_the_fusion_that_used_it(full):

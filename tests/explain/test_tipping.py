@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.controls import every_recipe
-from helpers.fakes import QUESTION
+from helpers.controls import every_recipe, retrieve
 from helpers.questions import random_questions, random_values
 from helpers.silenced import silenced
 
-from rag_core.catalog import RECIPES, Choice, Control, Number, Switch, Weights, build
+from rag_core.catalog import RECIPES, Choice, Control, Number, Switch, Weights
 from rag_core.explain import ControlTips, Tuner, tipping_points
 from rag_core.explain.tipping import ANSWER_ONLY, CALLS
 from rag_core.runtime.services import Services
@@ -82,10 +81,6 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the network was used")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-
-
-def retrieve(full: Services, name: str, question: str = QUESTION, **values: object) -> Trace:
-    return build((name, values)).without_answer().run(question, full)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from helpers.controls import every_recipe
+from helpers.controls import every_recipe, retrieve
 from helpers.fakes import QUESTION, talker
 from helpers.silenced import silenced
 
@@ -23,15 +23,9 @@ from rag_core.explain import (
 from rag_core.explain.tipping import CALLS
 from rag_core.indexing import CorpusIndex
 from rag_core.pipeline.stream import collect, stream
-from rag_core.runtime.services import Services
 from rag_core.values.answers import Answer, Grounded
 from rag_core.values.errors import InputError
-from rag_core.values.trace import Trace
 from rag_core.values.types import Passage
-
-
-def retrieve(full: Services, name: str, **values: object) -> Trace:
-    return build((name, values)).without_answer().run(QUESTION, full)
 
 
 def asked(works: tuple[Work, ...]) -> Counter[str]:
@@ -197,7 +191,7 @@ def test_a_sentence_for_a_passage_that_was_not_retrieved(full, passages):
 
 
 def test_a_passage_without_a_word_of_the_question(full, passages):
-    trace = build("bm25").without_answer().run("snow", full)
+    trace = retrieve(full, "bm25", "snow")
     without = next(name for name, one in passages.items() if "snow" not in one.text)
     assert why_not(trace, without, full, passages).text == "Never retrieved: BM25: it has none of the query's words."  # fmt: skip
 

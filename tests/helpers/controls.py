@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag_core.catalog import RECIPES, Number, Recipe
+from rag_core.catalog import RECIPES, Number, Recipe, build
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Trace
 
@@ -204,6 +204,11 @@ def shown(params: Any) -> Any:
             return params["name"], params["temperature"]
         return {name: shown(value) for name, value in params.items()}
     return [shown(value) for value in params] if isinstance(params, list) else params
+
+
+def retrieve(services: Services, name: str, question: str = QUESTION, **values: object) -> Trace:
+    """What a strategy finds, without its answer."""
+    return build((name, values)).without_answer().run(question, services)
 
 
 def run(services: Services, recipe: Recipe, question: str = QUESTION, **values: object) -> Trace:

@@ -6,6 +6,9 @@ from html import unescape
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from rag_core.values.errors import StorageError
+from rag_core.values.message import Message
+
 from .small import ROOT
 
 
@@ -41,6 +44,11 @@ def press(app: AppTest, label: str, place: int = 0) -> AppTest:
     [one for one in app.button if one.label == label][place].click().run()
     assert not app.exception
     return app
+
+
+def fail(*_: object) -> None:
+    """In place of what stores."""
+    raise StorageError(Message("The disk is full."), Message("Free some of it."))
 
 
 def explain(app: AppTest, column: int, part: str) -> str:

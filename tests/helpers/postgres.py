@@ -22,9 +22,7 @@ SECRET = "Is Ewa Nowak's baby well?"
 
 
 def opened(address: str) -> History:
-    history = History.opened(Settings(database_url=SecretStr(address)))
-    assert history
-    return history
+    return History.opened(Settings(database_url=SecretStr(address)))
 
 
 def question(identity: str) -> Asked:

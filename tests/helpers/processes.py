@@ -1,8 +1,12 @@
 """Work done in a process of its own, damage to an index, and the check that it is whole."""
 
 import multiprocessing
+import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -18,7 +22,7 @@ from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList
 
 from .fakes import Unfitted, WordReranker
-from .small import WordEmbedder
+from .small import ROOT, WordEmbedder
 
 processes = multiprocessing.get_context("forkserver")  # children of a clean process, never of pytest's threads
 processes.set_forkserver_preload(
@@ -77,6 +81,17 @@ def run(target: Callable[..., None], *arguments: Any) -> tuple[int | None, Any]:
         sent = None
     process.join()
     return process.exitcode, sent
+
+
+def killed_after(lines: int, program: str, *arguments: str) -> list[str]:
+    """What a program printed that was killed once it had printed so many lines."""
+    command = [sys.executable, "-c", program, *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE, text=True)
+    printed = [process.stdout.readline() for _ in range(lines)]
+    process.send_signal(signal.SIGKILL)
+    printed += process.stdout.readlines()
+    assert process.wait() == -signal.SIGKILL
+    return [line.strip() for line in printed]
 
 
 def _index_until_told(sender: Connection, home: Path, corpus: str, root: str, go: Connection) -> None:

@@ -1,8 +1,12 @@
 """A small collection, fakes that record what they were asked, and a command that was run."""
 
 import hashlib
+import io
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,3 +97,23 @@ class Ran:
 
 
 Rag = Callable[..., Ran]
+
+
+class Terminal(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def python(*arguments: str, **environment: str) -> Ran:
+    """A new Python, run in the repository with these variables beside the test's."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)

@@ -33,9 +33,7 @@ def indexed(home: Path, place: str = "chroma", documents: int = len(DOCUMENTS)) 
 
 
 def opened(store: CorpusStore) -> CorpusIndex:
-    index = store.open()
-    assert index is not None
-    return index
+    return store.open()
 
 
 @pytest.fixture(params=["plain", "enriched"])
@@ -44,9 +42,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> CorpusIndex:
     if request.param == "plain":
         return opened(store)
     store.enriched.follow(opened(store), OfflineEnricher(Thesaurus(())))
-    index = store.enriched.open()
-    assert index is not None
-    return index
+    return store.enriched.open()
 
 
 def test_a_plain_chroma_program_finds_text_metadata_and_the_vectors_of_the_file(index):

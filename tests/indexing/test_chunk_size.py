@@ -113,7 +113,6 @@ def test_the_enriched_index_follows_the_size(store):
     for chunking in (Chunking(), Chunking(100)):
         store.rechunk(chunking) if store.exists else indexed(store, chunking)
         plain = store.open()
-        assert plain is not None
         store.enriched.follow(plain, OFFLINE)
         enriched = store.enriched.open()
         assert enriched.passages.keys() == plain.passages.keys()

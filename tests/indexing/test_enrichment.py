@@ -57,15 +57,11 @@ class Stamp:
 
 def plain(store: CorpusStore, documents: Sequence[Document] = DOCUMENTS) -> CorpusIndex:
     store.update(SourceFiles("test", list(documents)))
-    opened = store.open()
-    assert opened is not None
-    return opened
+    return store.open()
 
 
 def enriched(store: CorpusStore) -> CorpusIndex:
-    opened = store.enriched.open()
-    assert opened is not None
-    return opened
+    return store.enriched.open()
 
 
 def written(tmp_path: Path, llm: ScriptedLlm, told: list[EnrichmentEstimate] | None = None) -> LlmEnricher:
@@ -249,7 +245,6 @@ class TestLlmEnricher:
     def test_each_passage_is_asked_for_once_in_its_document(self, store, tmp_path):
         llm, told = ScriptedLlm("It  is\nabout animals."), []
         report = store.enriched.follow(plain(store), written(tmp_path, llm, told))
-        assert report is not None
         assert {p.context for p in enriched(store).passages.values()} == {"It is about animals."}
         assert len(llm.prompts) == len(report.calls) == 6
         assert report.cost.usd == pytest.approx(6 * 0.25)
@@ -279,7 +274,6 @@ class TestLlmEnricher:
         llm.prompts.clear()
         changed = [replace(DOCUMENTS[0], text="Cats meow."), *DOCUMENTS[1:]]
         report = store.enriched.follow(plain(store, changed), written(tmp_path, llm))
-        assert report is not None
         assert [prompt.fields["title"] for prompt in llm.prompts] == ["Cats"]
         assert (len(report.calls), report.embedded) == (1, 1)
 

@@ -1,13 +1,13 @@
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.behaviours import Reply, Status
-from helpers.openai_server import OpenAIServer, serve
+from helpers.openai_server import OpenAIServer
 from helpers.small import ROOT
+from helpers.source_files import write
 
 from rag_core.documents.asked import WRITTEN, asked_folder, read_asked
 from rag_core.indexing import EnrichmentEstimate, OfflineEnricher, write_questions
@@ -36,20 +36,17 @@ class TestBuiltIn:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "tides.md").write_text("# Tides\n\nThe sea rises and falls twice a day.\n")
-    (tmp_path / "notes" / "moon.md").write_text("# Moon\n\nThe moon pulls the sea.\n")
-    return tmp_path / "notes"
+    tides, moon = "# Tides\n\nThe sea rises and falls twice a day.\n", "# Moon\n\nThe moon pulls the sea.\n"
+    return write(tmp_path / "notes", {"tides.md": tides, "moon.md": moon})
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+def server(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
     """A provider that writes every context alike, and a question for each passage; the environment names it."""
-    with serve() as running:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
-        running.choose = lambda body: Reply("What moves?" if WANTED in str(body) else "On the sea and the moon.")
-        yield running
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    server.choose = lambda body: Reply("What moves?" if WANTED in str(body) else "On the sea and the moon.")
+    return server
 
 
 @pytest.fixture

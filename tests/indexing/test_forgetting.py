@@ -56,7 +56,6 @@ def store(tmp_path: Path, ward: Path) -> CorpusStore:
 
 def enrich(store: CorpusStore, home: Path, *replies: str) -> None:
     plain = store.open()
-    assert plain is not None
     llm = ScriptedLlm(*replies)
     writer = LlmEnricher(llm, PriceList({}), home / "vectors" / "contexts.sqlite")
     store.enriched.follow(plain, writer)
@@ -65,7 +64,6 @@ def enrich(store: CorpusStore, home: Path, *replies: str) -> None:
 def test_the_documents_of_a_moved_folder_go_with_their_text_and_the_others_stay(store, tmp_path, ward):
     home = tmp_path / "home"
     plain = store.open()
-    assert plain is not None
     store.enriched.follow(plain, OFFLINE)
     assert files_with(home)
     (found,) = find_forgettable(home, str(ward))

@@ -28,7 +28,6 @@ EVENTS = ("split", "embed", "lexical", "store", "check", "commit", "ready")
 
 
 def assert_whole(index: CorpusIndex | None, documents: set[str]) -> None:
-    assert index is not None
     assert held_by_each_part(index) == [documents] * 3
     words = [hit.passage.doc_id for hit in index.lexical("cats goats dogs birds", 100, 1.5, 0.75)]
     assert sorted(words) == sorted({"a", "b", "c", "e", "g"} & documents)
@@ -152,6 +151,14 @@ def test_a_state_folder_that_may_not_be_written_is_one_clear_line(tmp_path):
 KILLS = 8
 
 
+def served_whole(store: CorpusStore, either: tuple[int, int]) -> int:
+    """The version that is served, one of two, of which every part has every document."""
+    index = store.open()
+    assert version_served(index) in either
+    assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+    return version_served(index)
+
+
 def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path):
     open_store(tmp_path).update(SourceFiles("test", documents_of(0)))
     moments = writer_moments(tmp_path, 1)
@@ -160,11 +167,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path):
     for kill in range(KILLS):
         version = kill + 2
         assert kill_writer(tmp_path, version, kill * len(moments) // KILLS) == -signal.SIGKILL
-        index = open_store(tmp_path).open()
-        assert index is not None
-        assert version_served(index) in (done, version)
-        done = version_served(index)
-        assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+        done = served_whole(open_store(tmp_path), (done, version))
 
 
 def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_path):
@@ -183,15 +186,10 @@ def test_a_writer_killed_between_requests_to_a_server_leaves_nothing_behind(tmp_
         for version, share in enumerate((0.4, 0.6, 0.8), 2):
             moment = requests[int(share * len(requests))]
             assert kill_writer(tmp_path / "home", version, moment, settings) == -signal.SIGKILL
-            index = corpus().open()
-            assert index is not None
-            assert version_served(index) in (done, version)
-            done = version_served(index)
-            assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
+            done = served_whole(corpus(), (done, version))
         after = corpus()
         after.update(SourceFiles("test", documents_of(5)))
         index = after.open()
-        assert index is not None
         assert version_served(index) == 5
         assert collections(port) == {one.name[4:] for one in after.folder.glob("gen-*")}
 
@@ -202,7 +200,6 @@ def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path):
 
     def answers(home: Path) -> tuple[object, ...]:
         index = open_store(home).open()
-        assert index is not None
         dense = [(hit.passage, round(hit.score, 6)) for hit in index.dense(vector[0], 10)]
         lexical = [(hit.passage, hit.score) for hit in index.lexical("cats sleep", 10, 1.5, 0.75)]
         return dense, lexical, sorted(index.manifest.documents)

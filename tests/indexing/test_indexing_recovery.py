@@ -88,7 +88,6 @@ def open_corpus(
 
 
 def assert_whole(index: CorpusIndex | None) -> None:
-    assert index is not None
     assert held_by_each_part(index) == [FILES] * 3
     assert [hit.passage.doc_id for hit in index.lexical("purr", 9, 1.5, 0.75)] == ["a.txt"]
 

@@ -9,12 +9,13 @@ from helpers.processes import open_store
 from helpers.small import DOCUMENTS
 
 from rag_core.documents.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
+from rag_core.indexing import OfflineEnricher, SourceFiles
 from rag_core.indexing.chroma import DATABASE
 from rag_core.indexing.uploads import Upload, UploadFolder, clear_staged
 from rag_core.language.thesaurus import Thesaurus
 
 SECRET = "xyloquine"
+OFFLINE = OfflineEnricher(Thesaurus(()))
 PRIVATE = Document("p", "Mrs Pereira", "en", f"Mrs Pereira takes {SECRET} every evening.")
 CORRECTED = Document("p", "Mrs Pereira", "en", "Mrs Pereira takes nothing.")
 
@@ -29,16 +30,11 @@ def files_with(home: Path, text: str) -> list[str]:
     return [path.name for path in files if any(form in path.read_bytes() for form in forms)]
 
 
-def follow(store: CorpusStore, index: CorpusIndex | None) -> None:
-    assert index is not None
-    store.enriched.follow(index, OfflineEnricher(Thesaurus(())))
-
-
 def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path, umask):
     home = tmp_path / "new" / "home"
     store = open_store(home)
     store.update(SourceFiles("test", list(DOCUMENTS)))
-    follow(store, store.open())
+    store.enriched.follow(store.open(), OFFLINE)
     assert open_to_others(home) == []
     assert len(list(home.rglob("*"))) > 10
 
@@ -64,10 +60,10 @@ def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path):
 def test_the_text_of_a_removed_or_changed_document_does_not_stay(tmp_path, after):
     store = open_store(tmp_path)
     store.update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
-    follow(store, store.open())
+    store.enriched.follow(store.open(), OFFLINE)
     assert files_with(tmp_path, SECRET).count(DATABASE) == 2
     store.update(SourceFiles("test", [*DOCUMENTS, *after]))
-    follow(store, store.open())
+    store.enriched.follow(store.open(), OFFLINE)
     assert files_with(tmp_path, SECRET) == []
 
 
@@ -75,7 +71,6 @@ def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp
     open_store(tmp_path).update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
     reader = open_store(tmp_path)
     index = reader.open()
-    assert index is not None
     open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
     assert [hit.passage.doc_id for hit in index.lexical(SECRET, 5, 1.5, 0.75)] == ["p"]
     assert files_with(tmp_path, SECRET)

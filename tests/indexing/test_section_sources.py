@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from helpers.small import WordEmbedder
+from helpers.source_files import write
 
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.values.sources import Source, difference
@@ -26,12 +27,9 @@ LONG = "The midwife stays with the woman all through her labour. " * 8
 
 
 def indexed(tmp_path: Path, body: str, header: str = HEADER, *, trusted: bool = False) -> list[Passage]:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    (folder / "a.md").write_text(header + body, encoding="utf-8")
-    CorpusStore(tmp_path, "c", WordEmbedder()).update(read_path(folder, trusted=trusted))
-    index = CorpusStore(tmp_path, "c", WordEmbedder()).open()
-    assert index is not None
+    store = CorpusStore(tmp_path, "c", WordEmbedder())
+    store.update(read_path(write(tmp_path / "files", {"a.md": header + body}), trusted=trusted))
+    index = store.open()
     return [index.passages[name] for name in sorted(index.passages)]
 
 
@@ -116,5 +114,4 @@ def test_changing_a_mark_changes_the_document(tmp_path):
     store = CorpusStore(tmp_path, "c", WordEmbedder())
     assert store.update(read_path(tmp_path / "files")).changed == ["labour"]
     index = store.open()
-    assert index is not None
     assert [(one.id, one.sources) for one in index.passages.values()] == [(before.id, (NICE,))]

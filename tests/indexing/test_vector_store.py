@@ -299,7 +299,6 @@ def test_a_lost_server_is_one_clear_line_and_its_return_needs_no_restart(outside
     with outside.serve(tmp_path / "server", port):
         corpus.update(texts())
         index = corpus.open()
-        assert index is not None
         found = [hit.id for hit in index.dense(vector, 5)]
         words = [hit.id for hit in index.lexical("cats", 1, 1.5, 0.75)]
     with pytest.raises(StorageError, match="does not answer"):

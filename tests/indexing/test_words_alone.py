@@ -6,6 +6,7 @@ import pytest
 from helpers.processes import open_store
 from helpers.provider_lab import QUESTION, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
+from helpers.source_files import write
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles, find_documents, forget_documents, words_only
@@ -98,9 +99,7 @@ def test_forgetting_and_rebuilding_embed_nothing(words, embedder, tmp_path):
 
 def test_the_command_says_what_it_left_out(rag, tmp_path, ready, monkeypatch):
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-    files = tmp_path / "files"
-    files.mkdir()
-    (files / "visits.md").write_text("# Visiting hours\n\nGuests may come from ten to noon.")
+    files = write(tmp_path / "files", {"visits.md": "# Visiting hours\n\nGuests may come from ten to noon."})
     ran = rag("index", str(files), "--corpus", "ward", "--only", "words")
     assert ran.code == 0, ran.err
     assert "Indexed by words alone" in " ".join(ran.out.split())

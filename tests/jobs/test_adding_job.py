@@ -1,12 +1,10 @@
 """Uploads as background jobs: progress, consent, stopping, and what became of each file."""
 
 import dataclasses
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply, Status
-from helpers.openai_server import serve
+from helpers.openai_server import OpenAIServer
 from pydantic import SecretStr
 
 from rag_core.indexing import Upload, UploadFolder
@@ -24,22 +22,16 @@ BAD = Upload("bad.exe", b"MZ")
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", llm="offline")
-
-
-@pytest.fixture
-def paid(lab: Lab, settings: Settings) -> Iterator[tuple[Settings, Engines]]:
+def paid(lab: Lab, settings: Settings, server: OpenAIServer) -> tuple[Settings, Engines]:
     """The lab's models, but embeddings of a provider with a price."""
-    with serve() as server:
-        priced = settings.model_copy(
-            update={
-                "embedding": "openai:text-embedding-3-small",
-                "openai_api_key": SecretStr("key"),
-                "openai_base_url": server.url,
-            }
-        )
-        yield priced, dataclasses.replace(lab.engines, embedder=load_embedder(priced, lab.engines.prices))
+    priced = settings.model_copy(
+        update={
+            "embedding": "openai:text-embedding-3-small",
+            "openai_api_key": SecretStr("key"),
+            "openai_base_url": server.url,
+        }
+    )
+    return priced, dataclasses.replace(lab.engines, embedder=load_embedder(priced, lab.engines.prices))
 
 
 def test_a_job_says_what_became_of_each_file(lab, settings):
@@ -60,18 +52,17 @@ def test_the_reserved_name_starts_nothing(lab, settings):
     assert jobs.all() == []
 
 
-def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(lab, settings, phase):
+def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(lab, settings, phase, server):
     long = Upload("long.txt", b"dogs bark " * 90)
-    with serve() as server:
-        server.choose = lambda body: (
-            Status(400, "maximum context length") if any(len(text.split()) > 100 for text in body["input"]) else Reply()
-        )
-        local = settings.model_copy(update={"embedding": "openai:my-local-model", "openai_base_url": server.url})
-        engines = dataclasses.replace(lab.engines, embedder=load_embedder(local, lab.engines.prices))
-        job = start_adding(Jobs(), lambda: engines, local, [VISITS, long], "ward")
-        assert phase.wait(SOON)
-        job.agree(job.status.bill)
-        assert job.wait(SOON)
+    server.choose = lambda body: (
+        Status(400, "maximum context length") if any(len(text.split()) > 100 for text in body["input"]) else Reply()
+    )
+    local = settings.model_copy(update={"embedding": "openai:my-local-model", "openai_base_url": server.url})
+    engines = dataclasses.replace(lab.engines, embedder=load_embedder(local, lab.engines.prices))
+    job = start_adding(Jobs(), lambda: engines, local, [VISITS, long], "ward")
+    assert phase.wait(SOON)
+    job.agree(job.status.bill)
+    assert job.wait(SOON)
     assert job.status.phase == "done", job.status
     assert job.status.unread.startswith("1 of 2 texts were longer than the model reads")
 

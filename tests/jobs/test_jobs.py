@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from helpers.beir import beir_folder
-from helpers.openai_server import serve
 from helpers.small import DOCUMENTS
 
 from rag_core import evaluation as ev
@@ -111,11 +110,12 @@ def test_one_that_waits_for_its_turn_can_be_stopped(jobs):
     held.set()
 
 
-def test_consent_is_given_or_refused_from_any_session(jobs):
-    def asking(job: Job) -> Path:
-        job.ask(PRICE)
-        return DONE
+def asking(job: Job) -> Path:
+    job.ask(PRICE)
+    return DONE
 
+
+def test_consent_is_given_or_refused_from_any_session(jobs):
     job = jobs.start("paid", "run", "a paid run", asking)
     until(lambda: job.status.phase == "asking")
     assert jobs.all()[0].status.bill == PRICE, "another session sees it"
@@ -131,10 +131,6 @@ def test_consent_is_given_or_refused_from_any_session(jobs):
 
 
 def test_one_that_waits_for_consent_too_long_is_dropped():
-    def asking(job: Job) -> Path:
-        job.ask(PRICE)
-        return DONE
-
     job = Jobs(patience=0.2).start("paid", "run", "a paid run", asking)
     assert job.wait(SOON)
     assert job.status.phase == "failed"
@@ -244,7 +240,6 @@ def test_measure_stop_measure_goes_on_where_it_was(jobs, opened, folder):
     assert all(len(records) == len(run.judged.measured) for records in run.records.values())
     means = {label: mean.value for label, mean in again.status.means.items()}
     results = ev.stored_results(run)
-    assert results is not None
     names = ev.titles(run.manifest)
     assert means == {
         names[label]: pytest.approx(row.metrics["ndcg@10"].mean) for label, row in results.strategies.items()
@@ -296,35 +291,36 @@ def test_a_bill_is_reserved_once_however_often_somebody_agrees_and_a_refusal_lea
     assert reserved == [bill]
 
 
-def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_questions(jobs, folder, lab, tmp_path):
-    with serve() as server:
-        settings = read_settings(
-            home=tmp_path / "paid", llm="offline", embedding="openai:text-embedding-3-small",
-            openai_base_url=server.url,
-        )  # fmt: skip
-        engines = replace(lab.engines, embedder=load_embedder(settings, lab.engines.prices))
+def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_questions(
+    jobs, folder, lab, tmp_path, server
+):
+    settings = read_settings(
+        home=tmp_path / "paid", llm="offline", embedding="openai:text-embedding-3-small",
+        openai_base_url=server.url,
+    )  # fmt: skip
+    engines = replace(lab.engines, embedder=load_embedder(settings, lab.engines.prices))
 
-        def lab_of(consent: Callable[[ev.CostEstimate], None]) -> Lab:
-            return ev.open_judged(str(folder), settings, engines=engines, consent=consent)
+    def lab_of(consent: Callable[[ev.CostEstimate], None]) -> Lab:
+        return ev.open_judged(str(folder), settings, engines=engines, consent=consent)
 
-        choice = {"dense": "simple_semantic"}
-        job = start_run(jobs, lab_of, settings, str(folder), "test", choice, None, ["ndcg@10"])
-        until(lambda: job.status.phase == "asking" or job.over)
-        first = job.status.bill
-        assert job.status.billed == "Embedding the documents"
-        assert not server.requests
-        job.agree(first)
-        until(lambda: job.status.bill is not first and (job.status.phase == "asking" or job.over))
-        assert (job.status.phase, job.status.billed) == ("asking", "This"), job.status.error
-        assert len(server.requests) == len(job.status.embedded) == 2  # the probe sentence and the documents
-        job.agree(first)
-        job.wait(0.3)  # three of its looks for a consent
-        assert job.status.phase == "asking", "a second click on the first consent is none to the second bill"
-        job.stop()
-        assert job.wait(SOON)
-        assert job.status.phase == "stopped"
-        assert job.status.calls == job.status.embedded
-        assert len(server.requests) == 2
+    choice = {"dense": "simple_semantic"}
+    job = start_run(jobs, lab_of, settings, str(folder), "test", choice, None, ["ndcg@10"])
+    until(lambda: job.status.phase == "asking" or job.over)
+    first = job.status.bill
+    assert job.status.billed == "Embedding the documents"
+    assert not server.requests
+    job.agree(first)
+    until(lambda: job.status.bill is not first and (job.status.phase == "asking" or job.over))
+    assert (job.status.phase, job.status.billed) == ("asking", "This"), job.status.error
+    assert len(server.requests) == len(job.status.embedded) == 2  # the probe sentence and the documents
+    job.agree(first)
+    job.wait(0.3)  # three of its looks for a consent
+    assert job.status.phase == "asking", "a second click on the first consent is none to the second bill"
+    job.stop()
+    assert job.wait(SOON)
+    assert job.status.phase == "stopped"
+    assert job.status.calls == job.status.embedded
+    assert len(server.requests) == 2
 
 
 def test_a_sweep_is_a_work_too(jobs, opened, folder):

@@ -1,5 +1,4 @@
 import threading
-from pathlib import Path
 
 import pytest
 from helpers.source_files import locked_pdf
@@ -24,11 +23,6 @@ from rag_core.values.settings import Settings
 WARD = "ward"
 VISITS = Upload("visits.md", b"# Visits\n\nVisiting hours on the ward are from 2 to 8 in the afternoon.")
 MEALS = Upload("meals.txt", b"Lunch is served at noon. Vegetarian meals can be ordered the day before.")
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", llm="offline")
 
 
 def test_any_name_that_a_person_types_has_a_folder_of_its_own(lab, settings):

@@ -40,7 +40,6 @@ def test_documents_come_by_title_with_their_files(store):
     files = {one.id: f"{one.id}.md" for one in DOCUMENTS}
     store.update(SourceFiles("/farm", list(DOCUMENTS), files))
     index = store.open()
-    assert index is not None
     found = indexed_documents(index)
     titles = ["Birds", "Cats", "Cats and dogs", "Dogs", "Fish", "Gatos"]
     assert [one.document.title for one in found] == titles

@@ -15,8 +15,7 @@ from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.passages import Passages
 from rag_core.lab.corpora import LabPool, corpus_names
 from rag_core.lab.lab import Lab
-from rag_core.values.errors import ConfigError, IndexDamaged, MissingResource
-from rag_core.values.settings import Settings
+from rag_core.values.errors import IndexDamaged, MissingResource
 
 
 class Opener:
@@ -97,11 +96,6 @@ OPENING = LlamaDocument(text="La sala abre a las diez.", doc_id="sala", metadata
 EMPTY = LlamaDocument(text=" ", doc_id="empty")
 
 
-@pytest.fixture
-def settings(tmp_path):
-    return Settings(llm="offline", home=tmp_path / ".rag")
-
-
 def test_documents_of_both_kinds_are_indexed_and_found(settings):
     report = rag_core.index([GLOVES, OPENING, EMPTY], "ward", settings=settings)
     assert report.added == ["gloves", "sala"]
@@ -129,8 +123,6 @@ def test_two_documents_of_one_id_are_told(settings):
     report = rag_core.index([GLOVES, GLOVES], "ward", settings=settings)
     assert report.added == ["gloves"]
     assert [name for name, _ in report.failed] == ["gloves"]
-    with pytest.raises(ConfigError):
-        rag_core.index([GLOVES], "no/name", settings=settings)
 
 
 def test_passages_can_be_read_by_who_keeps_nothing_else_of_the_corpus(settings):

@@ -54,7 +54,6 @@ def test_a_claim_holds(lab, question, claim):
     found = traces(lab, question["text"])
     trace = found[claim.get("strategy", COLUMNS[0])]
     answer, documents = trace.answer, [hit.passage.doc_id for hit in trace.ranking]
-    assert answer is not None
     for kind, expected in claim.items():
         match kind:
             case "strategy":

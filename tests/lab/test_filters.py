@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from helpers.chroma_server import chroma_server
+from helpers.source_files import write
 from llama_index.core import Document as LlamaDocument
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from pydantic import SecretStr
@@ -174,13 +175,10 @@ def test_equal_texts_stand_for_those_that_fit_alone(tmp_path):
 
 
 def test_files_keep_what_they_say_of_themselves(tmp_path, rag):
-    files = tmp_path / "files"
-    files.mkdir()
     header = "---\ntitle: Visits\nward: 3\nopen: true\ntags: [guests, hours]\nnested: {a: 1}\n---\n"
-    (files / "a.md").write_text(f"{header}# Visiting hours\n\nGuests may come from ten to noon.")
-    (files / "b.jsonl").write_text(
-        '{"_id": "b", "text": "Guests wash their hands.", "ward": 4, "metadata": {"floor": 2}}'
-    )
+    row = '{"_id": "b", "text": "Guests wash their hands.", "ward": 4, "metadata": {"floor": 2}}'
+    text = f"{header}# Visiting hours\n\nGuests may come from ten to noon."
+    files = write(tmp_path / "files", {"a.md": text, "b.jsonl": row})
     assert rag("index", str(files), "--corpus", "guests").code == 0
     asked = ("query", "When may guests come?", "--strategy", "bm25", "--corpus", "guests", "--json")
 

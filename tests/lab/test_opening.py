@@ -1,14 +1,12 @@
 """Labs opened by two processes at once, and warmed up before the first question."""
 
-import os
-import subprocess
-import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 from helpers.processes import processes, word_engines
 from helpers.provider_lab import provider_lab
+from helpers.small import python
 
 from rag_core.documents.documents import BUILTIN
 from rag_core.lab.opening import open_lab, warm_up
@@ -89,9 +87,8 @@ print(sorted(heavy & sys.modules.keys()))
 
 
 def test_the_first_question_after_it_loads_no_library_and_no_strategy_torch_or_llamaindex(lab, real_home):
-    environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
-    assert ran.stdout.splitlines() == ["[] 1", "True True", "[]"], ran.stderr
+    ran = python("-c", PROGRAM, RAG_HOME=str(real_home), RAG_LLM="offline")
+    assert ran.out.splitlines() == ["[] 1", "True True", "[]"], ran.err
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

@@ -1,7 +1,6 @@
 """A corpus indexed in another way, by the page's job and by `rag index`: no file is needed, all searches go on."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,7 @@ RULES = Upload("rules.txt", SENTENCES.encode())
 
 
 @pytest.fixture
-def settings(lab: Lab, tmp_path: Path) -> Settings:
-    settings = Settings(home=tmp_path / "home", llm="offline")
+def settings(lab: Lab, settings: Settings) -> Settings:
     add_files([RULES], "ward", settings, lab.engines)
     return settings
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from helpers.processes import word_engines
+from helpers.source_files import write
 
 from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import find_documents, forget_documents
@@ -16,11 +17,8 @@ LEAFLET = "---\nid: {name}\ntitle: Visits\nlanguage: en\n---\n\nVisiting hours o
 
 @pytest.fixture
 def leaflets(tmp_path: Path) -> Path:
-    folder = tmp_path / "data" / "corpus"
-    folder.mkdir(parents=True)
-    for name in ("visits", "nights"):
-        (folder / f"{name}.md").write_text(LEAFLET.format(name=name, hour=2))
-    return folder
+    files = {f"{name}.md": LEAFLET.format(name=name, hour=2) for name in ("visits", "nights")}
+    return write(tmp_path / "data" / "corpus", files)
 
 
 @pytest.fixture

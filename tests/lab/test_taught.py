@@ -41,11 +41,6 @@ def table(*rows: tuple[str, str, str]) -> str:
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", llm="offline")
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     files: dict[str, bytes | str] = {
         "a/visits.md": VISITS.format(**TEXTS),
@@ -64,21 +59,20 @@ def loaded(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda *_: lab.engines)
 
 
-def known(empty: Settings, lab: Lab) -> dict[str, tuple[str, str, str]]:
+def known(settings: Settings, lab: Lab) -> dict[str, tuple[str, str, str]]:
     """Question -> document, heading and language of the passage that it finds."""
-    ward = open_lab("ward", settings=empty, engines=lab.engines)
-    assert ward.asked is not None
+    ward = open_lab("ward", settings=settings, engines=lab.engines)
     found = {}
-    for one in kept_questions(empty, "ward"):
+    for one in kept_questions(settings, "ward"):
         (hit,) = ward.asked.search(one.question, 1)
         found[one.question] = (hit.passage.doc_id, hit.passage.heading, one.language)
     return found
 
 
-def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(folder, empty, lab):
-    report = rag_core.index(folder, "ward", settings=empty)
+def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(folder, settings, lab):
+    report = rag_core.index(folder, "ward", settings=settings)
     assert report.failed == report.skipped == []
-    assert known(empty, lab) == {
+    assert known(settings, lab) == {
         "When may people come?": ("a/visits.md", "Hours", "en"),
         "May I bring roses?": ("a/visits.md", "Flowers", "en"),
         "Where do I eat?": ("meals.md", "", "en"),
@@ -86,46 +80,46 @@ def test_they_are_read_when_the_corpus_is_indexed_and_follow_their_files(folder,
     }
     assert any("(1), the first: a/visits.md#Dogs: May I bring a dog?" in note for note in report.notes)
     assert ("meals.md", "kitchen: east") in report.hidden
-    ward = open_lab("ward", settings=empty, engines=lab.engines)
+    ward = open_lab("ward", settings=settings, engines=lab.engines)
     assert "questions" not in next(one.text for one in ward.passages.values() if one.doc_id == "meals.md")
 
-    teach(empty, "ward", next(iter(ward.passages)), "Who has taught this?")
+    teach(settings, "ward", next(iter(ward.passages)), "Who has taught this?")
     (folder / "a/asked.tsv").write_text(table(("visits.md", "en", "Who may come?")))
     (folder / "meals.md").unlink()
-    assert rag_core.index(folder, "ward", settings=empty).unchanged == ["a/visits.md"]
-    assert known(empty, lab).keys() == {"Who may come?", "Who has taught this?"}
+    assert rag_core.index(folder, "ward", settings=settings).unchanged == ["a/visits.md"]
+    assert known(settings, lab).keys() == {"Who may come?", "Who has taught this?"}
 
 
-def test_a_malformed_file_fails_alone_and_the_questions_stay(folder, empty, lab):
-    rag_core.index(folder, "ward", settings=empty)
-    before = known(empty, lab)
+def test_a_malformed_file_fails_alone_and_the_questions_stay(folder, settings, lab):
+    rag_core.index(folder, "ward", settings=settings)
+    before = known(settings, lab)
     (folder / "a/asked.tsv").write_text("When may people come?\n")
     (folder / "meals.md").write_text(MEALS.replace("questions:\n- Where do I eat?", "questions: 7\nrest:\n- 1"))
-    failed = dict(rag_core.index(folder, "ward", settings=empty).failed)
+    failed = dict(rag_core.index(folder, "ward", settings=settings).failed)
     assert "asked.tsv, line 1: not a question of a passage" in failed["a/asked.tsv"]
     assert "questions must be a list of texts" in failed["meals.md"]
-    assert known(empty, lab) == before
+    assert known(settings, lab) == before
 
 
-def test_they_are_uploaded_with_documents_and_go_with_them(empty, lab):
+def test_they_are_uploaded_with_documents_and_go_with_them(settings, lab):
     questions = Upload("asked.tsv", table(("visits.md#Hours", "en", "When may people come?")).encode())
-    (alone,) = add_files([questions], "ward", empty, lab.engines).files
+    (alone,) = add_files([questions], "ward", settings, lab.engines).files
     assert (alone.status, "upload them with it" in alone.reason) == ("failed", True)
     visits = Upload("visits.md", VISITS.format(**TEXTS).encode())
-    added = add_files([questions, visits, Upload("meals.md", MEALS.encode())], "ward", empty, lab.engines)
+    added = add_files([questions, visits, Upload("meals.md", MEALS.encode())], "ward", settings, lab.engines)
     assert [one.status for one in added.files] == ["added"] * 3
-    assert known(empty, lab)["When may people come?"] == ("visits.md", "Hours", "en")
-    add_files([Upload("beds.txt", b"Beds are made at nine.")], "ward", empty, lab.engines)
-    assert known(empty, lab).keys() == {"When may people come?", "Where do I eat?", "¿Dónde se come?"}
-    remove_file("ward", UPLOADS, "visits.md", empty, lab.engines)
-    assert known(empty, lab).keys() == {"Where do I eat?", "¿Dónde se come?"}
+    assert known(settings, lab)["When may people come?"] == ("visits.md", "Hours", "en")
+    add_files([Upload("beds.txt", b"Beds are made at nine.")], "ward", settings, lab.engines)
+    assert known(settings, lab).keys() == {"When may people come?", "Where do I eat?", "¿Dónde se come?"}
+    remove_file("ward", UPLOADS, "visits.md", settings, lab.engines)
+    assert known(settings, lab).keys() == {"Where do I eat?", "¿Dónde se come?"}
 
 
-def test_questions_by_heading_in_front_matter(empty, lab, tmp_path):
+def test_questions_by_heading_in_front_matter(settings, lab, tmp_path):
     header = "---\nquestions:\n  Flowers: [May I bring roses?]\n---\n"
     folder = write(tmp_path / "files", {"visits.md": header + VISITS.format(**TEXTS)})
-    rag_core.index(folder, "ward", settings=empty)
-    assert known(empty, lab) == {"May I bring roses?": ("visits.md", "Flowers", "en")}
+    rag_core.index(folder, "ward", settings=settings)
+    assert known(settings, lab) == {"May I bring roses?": ("visits.md", "Flowers", "en")}
 
 
 FILES = {
@@ -136,15 +130,8 @@ QUESTION = "Where do I leave my umbrella?"
 
 
 @pytest.fixture
-def settings(lab: Lab, tmp_path: Path) -> Settings:
-    settings = Settings(home=tmp_path / "home", llm="offline")
-    uploads = [Upload(name, text.encode()) for name, text in FILES.items()]
-    add_files(uploads, "ward", settings, lab.engines)
-    return settings
-
-
-@pytest.fixture
 def ward(lab: Lab, settings: Settings) -> Lab:
+    add_files([Upload(name, text.encode()) for name, text in FILES.items()], "ward", settings, lab.engines)
     return open_lab("ward", settings=settings, engines=lab.engines)
 
 

@@ -10,8 +10,6 @@ from helpers.processes import word_engines
 from helpers.small import WordEmbedder
 from llama_index.core import Settings as LlamaSettings
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
-from llama_index.core.instrumentation import get_dispatcher
-from llama_index.core.instrumentation.event_handlers.base import BaseEventHandler
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -127,29 +125,6 @@ class Foreign(BaseNodePostprocessor):
 
     def _postprocess_nodes(self, nodes, query_bundle=None):
         return [*nodes, NodeWithScore(node=TextNode(id_="elsewhere", text="Cows moo."), score=1.0)]
-
-
-class Heard(BaseEventHandler):
-    events: list = []  # noqa: RUF012  # a pydantic field
-
-    @classmethod
-    def class_name(cls) -> str:
-        return "Heard"
-
-    def handle(self, event, **kwargs) -> None:
-        self.events.append(event)
-
-    def of(self, name: str) -> list:
-        return [event for event in self.events if event.class_name() == name]
-
-
-@pytest.fixture
-def heard() -> Iterator[Heard]:
-    root = get_dispatcher()
-    handler = Heard(events=[])
-    root.add_event_handler(handler)
-    yield handler
-    root.event_handlers.remove(handler)
 
 
 class TestRetriever:
@@ -318,8 +293,7 @@ class TestQueryEngine:
         debug = LlamaDebugHandler(print_trace_on_end=False)
         engine.callback_manager = CallbackManager([debug])
         response = engine.query(QUESTION)
-        kinds = [type(event).__name__ for event in heard.events]
-        assert [kind for kind in kinds if kind.startswith(("Query", "Retrieval"))] == [
+        assert [kind for kind in heard.names if kind.startswith(("Query", "Retrieval"))] == [
             "QueryStartEvent", "RetrievalStartEvent", "RetrievalEndEvent", "QueryEndEvent",
         ]  # fmt: skip
         (end,) = heard.of("RetrievalEndEvent")

@@ -170,12 +170,9 @@ def test_an_index_made_with_another_gloss_is_not_current(tmp_path):
     old = reindexed(tmp_path, first).open()
     store = CorpusStore(tmp_path, "animals", second)
     opened = store.open()
-    assert old is not None
-    assert opened is not None
     assert not store.is_current(opened)
     store.rebuild()
     new = store.open()
-    assert new is not None
     assert store.is_current(new)
     assert new.manifest.digest != old.manifest.digest
     assert second.asked == [("birds",)]  # nothing else is read in another way
@@ -195,7 +192,6 @@ def test_indexing_again_with_another_gloss_writes_the_index_again(tmp_path):
 def services(tmp_path: Path, labels: LabelRules) -> Services:
     embedder = Glossing()
     index = reindexed(tmp_path, embedder).open()
-    assert index is not None
     llm = ScriptedLlm("Los gatos ronronean [1].")
     return Services(index=index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels)
 
@@ -217,7 +213,6 @@ def test_what_is_shown_quoted_and_sent_stays_spanish(services):
     trace = run(services, "simple_semantic")
     (spanish,) = [hit for hit in trace.ranking if hit.passage.doc_id == "d"]
     assert spanish.passage.text == next(one.text for one in DOCUMENTS if one.id == "d")
-    assert trace.answer is not None
     assert all("cats and dogs" not in cited.quote for cited in trace.answer.citations)
     (prompt,) = services.llms["answer"].prompts
     assert "cats and dogs" not in prompt.render()
@@ -241,7 +236,6 @@ def test_a_document_in_spanish_is_found_by_its_english(tmp_path):
 
 def test_keyword_search_looks_for_the_words_of_the_gloss_too(tmp_path):
     index = reindexed(tmp_path, Glossing("barking dogs")).open()
-    assert index is not None
     own = {hit.id for hit in index.lexical("cats", 9, 1.5, 0.75)}
     glossed = {hit.id for hit in index.lexical("gatos", 9, 1.5, 0.75)}
     spanish = {identity for identity in index.passages if identity.startswith("d:")}

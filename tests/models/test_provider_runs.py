@@ -8,6 +8,7 @@ from helpers.behaviours import Reply, Status
 from helpers.openai_server import serve
 from helpers.provider_lab import obliging, provider_lab
 from helpers.small import DOCUMENTS
+from helpers.source_files import write
 
 from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles, read_path
@@ -27,13 +28,11 @@ NASTY = (
 
 
 @pytest.fixture
-def open_animals(server, read_only_store, embedder, labels, monkeypatch):
+def open_animals(base, read_only_store, embedder, labels):
     """A lab over conftest's documents that asks the server."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
     def make(model: str = "gpt-4o", timeout: float = 20, corpus: CorpusStore = read_only_store) -> Lab:
-        return provider_lab(server, corpus, embedder, labels, answer_model=model, timeout=timeout)
+        return provider_lab(base, corpus, embedder, labels, answer_model=model, timeout=timeout)
 
     return make
 
@@ -101,10 +100,8 @@ class TestEvidence:
         self, server, open_animals, store, tmp_path, kind
     ):
         said = "Cats and dogs sleep in one house [2], for a median of 14 hours [12-16] (source 2)."
-        folder = tmp_path / "documents"
-        folder.mkdir()
-        (folder / f"cats.{kind}").write_text(f"<p>{said}</p>" if kind == "html" else said, "utf-8")
-        (folder / "dogs.txt").write_text("Dogs bark at strangers near the house.", "utf-8")
+        cats, dogs = f"<p>{said}</p>" if kind == "html" else said, "Dogs bark at strangers near the house."
+        folder = write(tmp_path / "documents", {f"cats.{kind}": cats, "dogs.txt": dogs})
         store.update(read_path(folder, trusted=True))
 
         def copies(body: dict[str, Any]) -> Reply:

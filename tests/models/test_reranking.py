@@ -1,5 +1,4 @@
 import math
-import string
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -8,45 +7,26 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers.anti_d import HITS, QUESTION, hit
+from helpers.tiny import letters
 
 from rag_core.catalog.address import from_address, to_address
 from rag_core.catalog.setup import set_up
 from rag_core.lab.lab import Lab
-from rag_core.models import CrossEncoderReranker, LlamaEmbedder, Rerankers
+from rag_core.models import CrossEncoderReranker, Rerankers
 from rag_core.models.minilm import minilm_folder
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.scorer import OfflineScorer
 from rag_core.pipeline.stream import collect
 from rag_core.values.errors import MissingResource, ProviderError, SettingsError
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
-
-
-@pytest.fixture(scope="module")
-def scorer(minilm: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
-    return load_scorer(Settings(), minilm, prices)
 
 
 def tiny(folder: Path, labels: int = 1) -> Path:
     """A cross-encoder of letters with random weights, 64 tokens long."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+    from transformers import BertForSequenceClassification
 
-    letters = string.ascii_lowercase
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
-    torch.manual_seed(3)
-    config = BertConfig(
-        vocab_size=len(words),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        num_labels=labels,
-        initializer_range=0.5,  # so that scores differ
-    )
+    config = letters(folder, 3, num_hidden_layers=2, num_labels=labels, initializer_range=0.5)  # so that scores differ
     BertForSequenceClassification(config).eval().save_pretrained(folder)
-    BertTokenizerFast(vocab={word: i for i, word in enumerate(words)}).save_pretrained(folder)
     return folder
 
 

@@ -4,6 +4,7 @@ In every case: the warning or failure that names the cause, no score and no answ
 it unharmed, and a bill for each request the server took on and for no other.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -39,35 +40,25 @@ def fish(body) -> bool:
     return role_of(body) == "judge" and "Fish swim in schools" in body["messages"][1]["content"]
 
 
+def to_write(name: str) -> Callable[[dict], bool]:
+    return lambda body: template_of(body) == name
+
+
+def of_role(name: str) -> Callable[[dict], bool]:
+    return lambda body: role_of(body) == name
+
+
+LEFT_OUT = "failed and was left out: "
+TRANSFORM = ("contextual", {"transform": True, "enriched": False})
 # what fails -> strategy, its requests, the stage that then fails or "" where the strategy goes on, and what is said
 ROLES = {
-    "one of its rewrites": (
-        MULTI_QUERY,
-        lambda body: template_of(body) == "synonyms",
-        "",
-        "Rewrite 'synonyms' failed and was left out: ",
-    ),
-    "one reformulation": (
-        RAG_MSR,
-        lambda body: template_of(body) == "aspect_specific",
-        "",
-        "Rewrite 'aspect_specific' failed and was left out: ",
-    ),
-    "all rewrites": (
-        MULTI_QUERY,
-        lambda body: role_of(body) == "rewrite",
-        "Rewrite",
-        "all 3 rewrites failed",
-    ),
-    "the hypothetical passage": ("hyde", lambda body: template_of(body) == "hypothetical", "Hyde", ""),
-    "the transform": (
-        ("contextual", {"transform": True, "enriched": False}),
-        lambda body: role_of(body) == "rewrite",
-        "",
-        "'transform' failed",
-    ),
+    "one of its rewrites": (MULTI_QUERY, to_write("synonyms"), "", f"Rewrite 'synonyms' {LEFT_OUT}"),
+    "one reformulation": (RAG_MSR, to_write("aspect_specific"), "", f"Rewrite 'aspect_specific' {LEFT_OUT}"),
+    "all rewrites": (MULTI_QUERY, of_role("rewrite"), "Rewrite", "all 3 rewrites failed"),
+    "the hypothetical passage": ("hyde", to_write("hypothetical"), "Hyde", ""),
+    "the transform": (TRANSFORM, of_role("rewrite"), "", "'transform' failed"),
     "one judgement": (RAG_MSR, fish, "", "passages could not be judged and were left out: "),
-    "all judgements": (RAG_MSR, lambda body: role_of(body) == "judge", "LlmRerank", ""),
+    "all judgements": (RAG_MSR, of_role("judge"), "LlmRerank", ""),
     "the answer": (RAG_MSR, lambda body: role_of(body) == "answer" and sources_in(body) > 1, "Generate", ""),
 }
 

@@ -23,7 +23,6 @@ from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Retrieve, Stage, TransformStage
 from rag_core.testing import ScriptedLlm
 from rag_core.values.errors import RagError, StageError, Stopped
-from rag_core.values.settings import Settings
 from rag_core.values.trace import Trace
 from rag_core.values.types import ModelCall, Query
 
@@ -288,13 +287,13 @@ def test_a_trace_serves_every_strategy_with_the_same_first_stages(counted, count
 
 
 @pytest.fixture
-def animals(store, index, embedder, llm, labels, tmp_path) -> Lab:
+def animals(store, index, embedder, llm, labels, settings) -> Lab:
     """A lab over conftest's documents in which one scripted model plays every role."""
     reranker = WordReranker()
     engines = word_engines(
         labels=labels, embedder=embedder, scorer=reranker, reranker=reranker, paid=dict.fromkeys(ROLES, llm)
     )
-    return Lab(Settings(home=tmp_path / "home", llm="offline"), "animals", engines, store)
+    return Lab(settings, "animals", engines, store)
 
 
 @pytest.mark.parametrize(

@@ -138,9 +138,15 @@ def test_work_is_shared_by_the_same_models_and_index_only(ctx, ask, changed):
 
 
 class TestRerank:
-    def test_the_same_passages_are_scored_once_a_question_and_billed_where_they_are_used(self, ctx):
-        reranker = WordReranker()
-        ctx = Context(replace(ctx.services, reranker=reranker))
+    @pytest.fixture
+    def reranker(self) -> WordReranker:
+        return WordReranker()
+
+    @pytest.fixture
+    def ctx(self, ctx, reranker) -> Context:
+        return Context(replace(ctx.services, reranker=reranker))
+
+    def test_the_same_passages_are_scored_once_a_question_and_billed_where_they_are_used(self, ctx, reranker):
         hits = [hit("a"), hit("b")]
         one, two = beside(ctx), beside(ctx)
         first, again = one.rerank("text", hits), two.rerank("text", hits)
@@ -148,16 +154,12 @@ class TestRerank:
         assert len(reranker.asked) == 1
         assert one.meter.calls[0] is two.meter.calls[0]
 
-    def test_passages_that_came_another_way_are_the_same_passages(self, ctx):
-        reranker = WordReranker()
-        ctx = Context(replace(ctx.services, reranker=reranker))
+    def test_passages_that_came_another_way_are_the_same_passages(self, ctx, reranker):
         ctx.rerank("text", [hit("a", 0.9)])
         ctx.rerank("text", [hit("a", 0.1).with_votes(Vote("Bm25", "q", 1, 3.0, "bm25"))])
         assert len(reranker.asked) == 1
 
-    def test_another_query_order_or_context_is_scored_anew(self, ctx):
-        reranker = WordReranker()
-        ctx = Context(replace(ctx.services, reranker=reranker))
+    def test_another_query_order_or_context_is_scored_anew(self, ctx, reranker):
         situated = replace(hit("a"), passage=Passage("a", "a", "", "text of a", context="About a."))
         for query, hits in (
             ("text", [hit("a"), hit("b")]),
@@ -168,11 +170,9 @@ class TestRerank:
             ctx.rerank(query, hits)
         assert len(reranker.asked) == 4
 
-    def test_it_does_not_begin_once_the_run_was_stopped(self, ctx):
-        reranker = WordReranker()
-        ctx = Context(replace(ctx.services, reranker=reranker), stopped())
+    def test_it_does_not_begin_once_the_run_was_stopped(self, ctx, reranker):
         with pytest.raises(Stopped):
-            ctx.rerank("text", [hit("a")])
+            Context(ctx.services, stopped()).rerank("text", [hit("a")])
         assert reranker.asked == []
 
 

@@ -1,13 +1,12 @@
 import inspect
 import json
 import threading
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 from helpers.behaviours import Cut, Reply, Status
 from helpers.looping import for_each
-from helpers.openai_server import OpenAIServer, serve
+from helpers.openai_server import OpenAIServer
 from helpers.processes import word_engines
 from helpers.provider_lab import obliging
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
@@ -69,7 +68,7 @@ def is_rewrite(body: dict) -> bool:
 
 
 @pytest.fixture
-def server() -> Iterator[OpenAIServer]:
+def server(server: OpenAIServer) -> OpenAIServer:
     """Three different rewrites, 100 tokens to 20, then the answer, 1000 to 200."""
     rewrites = iter(REWRITES)
     lock = threading.Lock()
@@ -80,9 +79,8 @@ def server() -> Iterator[OpenAIServer]:
                 return Reply(next(rewrites), usage=(100, 20))
         return Reply(ANSWER, usage=(1000, 200))
 
-    with serve() as running:
-        running.choose = choose
-        yield running
+    server.choose = choose
+    return server
 
 
 @pytest.fixture
@@ -390,10 +388,6 @@ class TestModels:
         with pytest.raises(StageError) as caught:
             query_for_evaluation(QUESTION, strategy="bm25", custom_llm=own(server), lab=animals)
         assert KEY not in str(caught.value)
-
-    def test_a_wrapped_model_has_the_prices_of_its_name(self, server):
-        prices = PriceList.read(Settings().data / "prices.toml")
-        assert wrap_custom_llm(own(server, "gpt-4o"), prices).name == "gpt-4o"
 
 
 class TestProcess:

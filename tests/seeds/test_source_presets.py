@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from helpers.fakes import QUESTION
-from helpers.openai_server import OpenAIServer, Reply, serve
+from helpers.openai_server import OpenAIServer, Reply
 from helpers.provider_lab import obliging, provider_lab
 
 from rag_core import set_up
@@ -40,10 +40,9 @@ def test_the_templates_are_the_sources_word_for_word():
 
 
 @pytest.fixture
-def server():
-    with serve() as running:
-        running.choose = answered
-        yield running
+def server(server):
+    server.choose = answered
+    return server
 
 
 def answered(body: dict) -> Reply:

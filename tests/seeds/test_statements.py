@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,8 +10,7 @@ import pytest
 from helpers.beir import beir_folder
 from helpers.fakes import QUESTION, talker
 from helpers.looping import for_each
-from helpers.openai_server import OpenAIServer, serve
-from helpers.provider_lab import listed, obliging, provider_lab
+from helpers.provider_lab import listed, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from pages.shared import claims, shipped
@@ -56,12 +55,6 @@ def test_the_models_are_the_seeds():
         "gpt-3.5-turbo",  # seeds 000 and 001
         "gpt-4o",  # seed 004
     )
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        yield running
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.3, 0.5])
@@ -302,7 +295,6 @@ def test_a_beir_folder_is_measured_by_ndcg_at_1_3_5_and_10(tmp_path):
 def test_models_the_sources_name_are_asked_by_their_names(server, store, index, embedder, labels):
     """An Ollama or vLLM server is one base URL away; the embedding model of both modules likewise."""
     lab = provider_lab(server, store, embedder, labels, rewriter_model="llama-3.1-8b-instruct")
-    server.choose = obliging
     lab.run(QUESTION, "rag_msr", theta=0, dynamic_analysis="off")
     models = {request.role: request.body["model"] for request in server.requests}
     assert models == {"rewrite": "llama-3.1-8b-instruct", "judge": "gpt-4o", "answer": "gpt-4o"}

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.openai_server import serve
 from helpers.postgres import binaries, postgres
 from helpers.provider_lab import provider_lab
 from sqlalchemy import Engine, create_engine, text
@@ -46,10 +45,9 @@ def owner(address: str) -> Engine:
 
 
 @pytest.fixture
-def server():
-    with serve() as running:
-        running.choose = lambda body: Reply("Cats purr [1].", usage=(1000, 200))
-        yield running
+def server(server):
+    server.choose = lambda body: Reply("Cats purr [1].", usage=(1000, 200))
+    return server
 
 
 @pytest.fixture

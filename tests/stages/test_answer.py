@@ -206,13 +206,11 @@ def test_the_reason_is_in_the_language_of_the_question_or_in_english(question, t
 
 def test_an_answer_says_which_of_its_sentences_are_thin():
     answer = written(context(ScriptedLlm("The near cat sleeps [1]. The far one too [3].")), *three()).answer
-    assert answer is not None
     assert [(one.kind, one.citations) for one in answer.remarks] == [("thin", (3,))]
 
 
 def test_an_abstention_suggests_the_nearest_documents():
     answer = written(context(ScriptedLlm(NO_EVIDENCE)), *three()).answer
-    assert answer is not None
     assert [near.doc_id for near in answer.suggestions] == ["near", "middle"]
 
 

@@ -1,14 +1,12 @@
 """`check_stage` and `check_strategy`: ours pass, and each broken one fails with a sentence that names its fault."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, make_dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
 from helpers.looping import for_each
-from helpers.small import ROOT
+from helpers.small import python
 from helpers.stage_classes import STAGE_CLASSES
 
 from rag_core import stages
@@ -254,8 +252,8 @@ def test_it_needs_no_test_framework_and_no_application():
         "from rag_core import RECIPES\nfrom rag_core.testing import check_strategy\n"
         "check_strategy(RECIPES['hybrid_rrf'])\n"
     )
-    ran = subprocess.run([sys.executable, "-O", "-c", script], cwd=ROOT, capture_output=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = python("-O", "-c", script)
+    assert ran.code == 0, ran.err
 
 
 K = Number("k_final", 3, "Passages.", min=1, max=9, step=1, whole=True)

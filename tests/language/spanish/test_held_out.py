@@ -33,9 +33,7 @@ def leaflets(tmp_path: Path, lab: Lab) -> CorpusIndex:
     """The leaflets, in passages like those of the built-in collection."""
     store = CorpusStore(tmp_path / "home", "leaflets", lab.engines.embedder)
     store.update(SourceFiles("leaflets", list(beir_documents(HELD_OUT))))
-    index = store.open()
-    assert index is not None
-    return index
+    return store.open()
 
 
 def test_at_most_one_running_word_in_twenty_is_unknown(benchmark):

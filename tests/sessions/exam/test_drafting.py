@@ -1,12 +1,11 @@
 """Questions for an exam that a language model drafts: the bill before, paid once, never known ones."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.openai_server import OpenAIServer, serve
+from helpers.openai_server import OpenAIServer
 from helpers.source_files import write
 
 import rag_core
@@ -34,12 +33,11 @@ def drafted(body: dict[str, Any]) -> Reply:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    with serve() as running:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
-        running.choose = drafted
-        yield running
+def server(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    server.choose = drafted
+    return server
 
 
 @pytest.fixture

@@ -1,10 +1,6 @@
 """Exams: questions read, passages pooled, judged by several people at once, and measured as any BEIR folder."""
 
 import io
-import os
-import signal
-import subprocess
-import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from helpers.processes import killed_after
 from pydantic import SecretStr
 from sqlalchemy import text
 
-import rag_core
 from rag_core.documents.benchmark import read_beir
 from rag_core.evaluation import RunFolder, build_strategies, open_judged, unjudged
 from rag_core.evaluation.metrics import parse_metric
@@ -35,7 +31,6 @@ from rag_core.values.errors import ConfigError, DataError, InputError, PanelErro
 from rag_core.values.settings import Settings
 from rag_core.values.types import Passage, text_key
 
-ROOT = Path(rag_core.__file__).parents[1]
 CATS = Passage("a:0:1", "a", "Cats", "Cats purr when they are happy.")
 DOGS = Passage("b:0:2", "b", "Dogs", "Dogs bark at strangers.")
 FISH = Passage("f:0:3", "f", "Fish", "Fish never sleep with closed eyes.")
@@ -58,9 +53,7 @@ while True:
 
 @pytest.fixture
 def exams(address: str) -> Exams:
-    found = Exams.opened(Settings(database_url=SecretStr(address)))
-    assert found
-    return found
+    return Exams.opened(Settings(database_url=SecretStr(address)))
 
 
 @pytest.fixture
@@ -116,7 +109,6 @@ def test_each_question_goes_to_one_person_and_its_share_to_two(exams, exam):
     first, second, third = new_token(), new_token(), new_token()
     assert [exam.judges(number) for number in range(1, 5)] == [1, 1, 1, 2]  # 0.25 of four is one
     asked = exams.next(exam.code, first)
-    assert asked
     assert {one.doc_id for one in asked.passages} == {"a", "b", "f"} or {one.doc_id for one in asked.passages} == {
         "x",
         "b",
@@ -137,9 +129,7 @@ def test_each_question_goes_to_one_person_and_its_share_to_two(exams, exam):
 def test_a_question_that_somebody_opened_is_theirs_for_a_while(exams, exam, monkeypatch):
     first, second = new_token(), new_token()
     theirs = exams.next(exam.code, first)
-    assert theirs
     other = exams.next(exam.code, second)
-    assert other
     assert other.number != theirs.number
     monkeypatch.setattr(store, "LEASE", timedelta(0))  # the first phone never came back
     assert theirs.number in judge(exams, exam.code, second)
@@ -148,14 +138,12 @@ def test_a_question_that_somebody_opened_is_theirs_for_a_while(exams, exam, monk
 def test_a_question_left_half_judged_is_offered_to_others_and_is_still_open_to_who_left_it(exams, exam, monkeypatch):
     left, other = new_token(), new_token()
     theirs = exams.next(exam.code, left)
-    assert theirs
     exams.tick(exam.code, left, theirs.number, text_key(theirs.passages[0]), 2)
     monkeypatch.setattr(store, "LEASE", timedelta(0))
     assert exams.next(exam.code, left) == theirs
     assert theirs.number in judge(exams, exam.code, other)
     exams.add_found(exam.code, 1, [replace(CATS, text="Cats also hiss.")], {"dense": "dense"})
     again = exams.next(exam.code, other)  # of what is new, nothing is judged
-    assert again
     assert again.number == 1
 
 
@@ -209,15 +197,7 @@ def test_forty_phones_at_once_through_two_apps_lose_no_acknowledged_tick(exams, 
 
 
 def test_a_process_that_is_killed_while_it_judges_loses_no_acknowledged_tick(exams, address, exam):
-    process = subprocess.Popen(
-        [sys.executable, "-c", JUDGE_ON, address, exam.code], stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert process.stdout
-    acknowledged = [process.stdout.readline() for _ in range(5)]  # so many shares there are
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    for line in acknowledged:
+    for line in killed_after(5, JUDGE_ON, address, exam.code):  # so many shares there are
         token, number = line.split()
         assert [one.question for one in exams.own_ticks(exam.code, token)] == [int(number)]
 
@@ -256,9 +236,7 @@ def test_rooms_of_a_database_of_the_first_version_stay(address, owner):
 
 @pytest.fixture
 def own(tmp_path: Path) -> Exams:
-    found = Exams.opened(Settings(home=tmp_path / "exams"))
-    assert found
-    return found
+    return Exams.opened(Settings(home=tmp_path / "exams"))
 
 
 @pytest.fixture
@@ -383,7 +361,6 @@ def test_an_exported_exam_comes_back_equal(own, tmp_path, rag, monkeypatch):
     assert ran.code == 0, ran.err
     assert "4 questions about pets.\n2 of 4 passages are judged." in ran.out
     there = Exams.opened(Settings(home=tmp_path / "elsewhere"))
-    assert there
     (again,) = there.all()
     old, new = own.judgements(made.code), there.judgements(again.code)
     assert new.questions == old.questions

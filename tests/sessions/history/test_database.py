@@ -12,13 +12,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from helpers.postgres import SECRET, opened, question
+from helpers.small import ROOT, python
 from sqlalchemy import Connection, create_engine, inspect, text
 
-import rag_core
 from rag_core.sessions.history import database, schema
 from rag_core.values.errors import MissingResource, StorageError
 
-ROOT = Path(rag_core.__file__).parents[1]
 THIRD = '''
 """A column more."""
 import sqlalchemy as sa
@@ -125,14 +124,7 @@ def test_alembic_is_loaded_only_to_change_a_database(tmp_path):
         "from rag_core.values.settings import Settings; "
         f"History.opened(Settings(database_url=SecretStr({address!r}))).count(); print('alembic' in sys.modules)"
     )
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", look], env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, check=True, timeout=60,
-        ).stdout
-        for _ in ("a new database", "the same one")
-    ]  # fmt: skip
-    assert said == ["True\n", "False\n"]
+    assert [python("-c", look).out for _ in ("a new database", "the same one")] == ["True\n", "False\n"]
 
 
 def test_an_empty_file_is_not_locked_while_alembic_is_imported(tmp_path):
@@ -143,10 +135,8 @@ def test_an_empty_file_is_not_locked_while_alembic_is_imported(tmp_path):
         f"sqlite3.connect({str(file)!r}, timeout=0).execute('BEGIN IMMEDIATE').connection.rollback())); "
         f"opened('sqlite:///{file}').count(); assert len(seen) == 1"
     )
-    subprocess.run(
-        [sys.executable, "-c", look], env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
-        check=True, timeout=60,
-    )  # fmt: skip
+    ran = python("-c", look, PYTHONPATH=str(ROOT / "tests"))
+    assert ran.code == 0, ran.err
 
 
 def test_an_address_as_hosts_of_databases_write_it_is_taken(postgres_server, monkeypatch):

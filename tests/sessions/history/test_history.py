@@ -27,9 +27,7 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 @pytest.fixture(params=["the state folder", "another database"])
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> History:
     url = None if request.param == "the state folder" else SecretStr(f"sqlite:///{tmp_path / 'elsewhere.db'}")
-    found = History.opened(Settings(home=tmp_path / "home", database_url=url))
-    assert found
-    return found
+    return History.opened(Settings(home=tmp_path / "home", database_url=url))
 
 
 @pytest.fixture
@@ -149,7 +147,6 @@ class TestDeleting:
         now = datetime.now(UTC)
         unlimited = History.opened(Settings(home=tmp_path))
         limited = History.opened(Settings(home=tmp_path, history_days=7))
-        assert limited
         unlimited.add(question("old", asked=now - timedelta(days=8)))
         unlimited.add(question("recent", asked=now - timedelta(days=6)))
         assert ids(limited) == ["recent"]
@@ -167,7 +164,6 @@ class TestDeleting:
 
     def test_nothing_of_a_deleted_question_is_left_in_the_file(self, tmp_path):
         history = History.opened(Settings(home=tmp_path))
-        assert history
         secret = "the quick brown fox jumps over the lazy dog"
         history.add(question("a", secret))
         file = tmp_path / "history" / "questions.sqlite"
@@ -238,7 +234,6 @@ class TestFaults:
         history.add(question("a"))
         file = history.where.removeprefix("sqlite:///")
         kept = History.opened(Settings(database_url=SecretStr(f"sqlite:///file:{file}?mode=ro&uri=true")))
-        assert kept
         assert ids(kept) == ["a"]
         assert kept.find("a") == question("a")
         with pytest.raises(StorageError, match="readonly"):

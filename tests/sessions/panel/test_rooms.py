@@ -1,24 +1,19 @@
 """Rooms: who joins, what is asked, every vote counted once, and codes that cannot be tried without end."""
 
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from threading import Barrier
 
 import pytest
 from helpers.answers import answered
 from helpers.looping import for_each
+from helpers.processes import killed_after
 from pydantic import SecretStr
 from sqlalchemy import create_engine, text
 
-import rag_core
 from rag_core.sessions.panel.ranking import Gap, compare, figures
 from rag_core.sessions.panel.room import (
     MOST_OF_ALL,
@@ -39,7 +34,6 @@ from rag_core.values.errors import PanelError, StorageError
 from rag_core.values.settings import Settings
 from rag_core.values.triage import Triage
 
-ROOT = Path(rag_core.__file__).parents[1]
 TRIAGE = Triage("emergency", ("heavy bleeding",), "Call now.")
 VOTE_ON = """
 import sys
@@ -57,9 +51,7 @@ while True:
 
 @pytest.fixture
 def rooms(address: str) -> Rooms:
-    found = Rooms.opened(Settings(database_url=SecretStr(address)))
-    assert found
-    return found
+    return Rooms.opened(Settings(database_url=SecretStr(address)))
 
 
 @pytest.fixture
@@ -178,15 +170,7 @@ def test_a_vote_that_races_with_closing_is_counted_exactly_if_it_was_acknowledge
 
 
 def test_a_process_that_is_killed_while_it_votes_loses_no_acknowledged_vote(rooms, address, asked):
-    process = subprocess.Popen(
-        [sys.executable, "-c", VOTE_ON, address, asked.room], stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert process.stdout
-    acknowledged = [process.stdout.readline().strip() for _ in range(12)]
-    process.send_signal(signal.SIGKILL)
-    acknowledged += process.stdout.read().split()
-    assert process.wait() == -signal.SIGKILL
+    acknowledged = killed_after(12, VOTE_ON, address, asked.room)
     assert all(len(rooms.own_votes(asked, token)) == 1 for token in acknowledged)
     assert len(judge_all(rooms, asked, rooms.join(asked.room))) == 3  # and the room goes on
 
@@ -270,7 +254,6 @@ def test_answers_that_only_their_markers_tell_apart_are_one():
 
 def test_a_presenter_finds_the_room_again_by_the_token_that_the_browser_has(tmp_path):
     rooms = Rooms.opened(Settings(database_url=SecretStr(f"sqlite:///{tmp_path / 'rooms.db'}")))
-    assert rooms
     token = "a" * 32
     assert rooms.presented(token) is None
     rooms.open_room("Monday", presenter_token=token)
