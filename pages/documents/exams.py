@@ -276,10 +276,8 @@ def _look_at(kept: Exams, judged: Judgements, *, mine: bool) -> None:
         for card in judged.to_look_at:
             number, passage = card.place
             key = f"settled.{judged.exam.code}.{number:d}.{passage}"
-            if st.session_state.get(key) in (
-                None,
-                st.session_state[SETTLED].get(key),
-            ):  # else it could not be stored, which was said
+            stored = st.session_state[SETTLED].get(key)
+            if st.session_state.get(key) in (None, stored):  # else it could not be stored, which was said
                 st.session_state[key] = card.settled
                 st.session_state[SETTLED][key] = card.settled
             with st.container(border=True, key=f"card.{key}"):

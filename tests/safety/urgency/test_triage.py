@@ -274,6 +274,7 @@ def test_questions_held_out_from_the_fit_are_rated_right():
         "the midwife demonstrated the latch, can I try it lying down?",
         "portadora de EGB alérgica a la penicilina con anafilaxia, ¿qué pongo en el parto?",
         "GBS positive and allergic to penicillin with anaphylaxis, which antibiotic in labour?",
+        "Syphilis in a woman with documented penicillin anaphylaxis, how is she treated?",
     ],
 )
 def test_an_everyday_question_is_routine(question):
