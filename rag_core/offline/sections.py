@@ -27,8 +27,8 @@ from .urgent import Urgent
 # A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + KNOWN · likeness of the question to those
 # that it is known to answer and how well their words tell it from the other sections; where none are known, NEAREST ·
 # cosine of its nearest sentence replaces KNOWN's. An urgent question adds NAMES for a heading with its sign, and SAYS
-# for each step of directness with which the section says what to do now. All but SAYS are fitted on dev, to make a
-# section of grade 2 likeliest, by tests/benchmarks/fit_sections.py.
+# for each step of directness with which the section says what to do now, unless a clinician asks, who is to treat and
+# not to call. All but SAYS are fitted on dev, to make a section of grade 2 likeliest, by tests/benchmarks/fit_sections.py.
 RELEVANCE, PLACE, KNOWN, NEAREST = 1.4, 0.85, 15.0, 4.21
 SAYS, NAMES = 1.5, 2.0
 # A section in another language must be worth more by this. Of 426 dev answers of hybrid_rrf and ensemble, 32 are in
@@ -200,8 +200,8 @@ def _worth(section: Section, sources: Sources, relevance: Sequence[float] | None
     if any(one in passage.agreeing for one in passage.leading(sources.country)):
         worth += GAP
     if urgent.triage.urgent:
-        worth += SAYS * float(section.says.max())
         worth += NAMES * urgent.names_sign(passage.full_title)
+        worth += SAYS * float(section.says.max()) * (not urgent.triage.clinician)
     return worth
 
 

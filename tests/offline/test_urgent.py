@@ -132,6 +132,15 @@ def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_
     assert "fosfomicina" not in answer(question, [cystitis]).lower()
 
 
+def test_a_clinician_gets_the_treatment_where_a_mother_gets_whom_to_call():
+    bag = "A mask and a bag give the newborn who is not breathing the first breaths at once."
+    call = "If a newborn is not breathing, call your local emergency number at once."
+    sources = [hit("a", bag), hit("b", call)]
+    assert answer("Our newborn is not breathing, how do I give the first breaths?", sources) == f"**{call}** [2]"
+    clinician = "newborn not breathing, HR 50, SpO2 60, how are the first breaths given?"
+    assert answer(clinician, sources).startswith(f"**{bag}** [1]")
+
+
 @pytest.mark.parametrize(
     ("question", "text", "language"),
     [

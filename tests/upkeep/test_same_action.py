@@ -18,11 +18,12 @@ CALL = "the emergency number at once"
 UNIT = "the maternity unit or hospital at once"
 TODAY = "the same day"
 NO_TIME = "no time said"
+FIT = "a fit (possible eclampsia)"
 
 # Sign, a sentence with a gap, what fills it that is laxer than the table, and what that is.
 LAX = [
     ("en", "chest pain", "{} for chest pain.", "Go to hospital immediately", UNIT, CALL),
-    ("en", "a fit", "After a fit, {}.", "tell the doctor the same day", TODAY, CALL),
+    ("en", FIT, "After a fit, {}.", "tell the doctor the same day", TODAY, CALL),
     ("en", "heavy bleeding", "Bleeding that soaks a pad in an hour needs {}.", "the maternity unit at once", UNIT, CALL),
     ("en", "baby moving less", "A baby who moves less needs {}.", "a check within days", "an appointment", UNIT),
     ("en", "very high blood pressure", "A reading of 160/110 or more needs {}.", "the doctor", NO_TIME, UNIT),
@@ -77,12 +78,12 @@ def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(language
 @pytest.mark.parametrize(
     ("language", "text", "found"),
     [
-        ("en", "Call {} for any of these.\n\n- Chest pain.\n- A fit.", ["chest pain", "a fit"]),
-        ("en", "Warning signs are these.\n\n- Chest pain.\n- A fit.\n\nAny of these signs needs {}.", ["chest pain", "a fit"]),
-        ("en", "Chest pain may be a clot. A fit may be eclampsia. These signs need {}.", ["chest pain", "a fit"]),
+        ("en", "Call {} for any of these.\n\n- Chest pain.\n- A fit.", ["chest pain", FIT]),
+        ("en", "Warning signs are these.\n\n- Chest pain.\n- A fit.\n\nAny of these signs needs {}.", ["chest pain", FIT]),
+        ("en", "Chest pain may be a clot. A fit may be eclampsia. These signs need {}.", ["chest pain", FIT]),
         ("en", "Chest pain is an emergency. Phone {}, and lie down.", ["chest pain"]),
-        ("es", "Acuda a {} ante cualquiera de estos:\n\n- dolor de pecho;\n- una convulsión.", ["chest pain", "a fit"]),
-        ("es", "Puede haber dolor de pecho o una convulsión. Ante esos signos llame a {}.", ["chest pain", "a fit"]),
+        ("es", "Acuda a {} ante cualquiera de estos:\n\n- dolor de pecho;\n- una convulsión.", ["chest pain", FIT]),
+        ("es", "Puede haber dolor de pecho o una convulsión. Ante esos signos llame a {}.", ["chest pain", FIT]),
     ],
 )  # fmt: skip
 def test_a_list_and_signs_before_take_the_action_of_the_sentence_about_them(language, text, found):

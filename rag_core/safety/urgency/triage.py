@@ -17,7 +17,7 @@ _STRONG = words(
     r"syntocinon|synto|oxytocin|oxitocina|carbetocin\w*|ergomet\w*|carboprost|hemabate|txa|atx|tranexam\w+|hydralazin\w*|hidralazin\w*|"
     r"mgso4|so4mg|sulfato|terb|terbutalin\w*|atosiban|tocoly\w+|tocoli\w+|adrenalin\w*|adren|epinefrina|epinephrine|intralipid|hbpm|lmwh|"
     r"mcg|pph|hpp|ebl|aph|pprom|rpmo|tptl|svd|lscs|bba|ctg|rctg|fhr|fcf|gcs|spo2|sats|crt|ecg|ctpa|angiotac|fibrinogen\w*|crio|cryo|"
-    r"plts?|lactat[eo]|wcc|abx|atb|tto|mcroberts|mcr|zavanelli|woods|gaskin|suprapub\w+|ppv|vpp|cpap|fio2|intub\w+|apgar|silverman|"
+    r"plts?|lactat[eo]|wcc|abx|atb|tto|mcroberts|mcr|zavanelli|woods|gaskin|suprapub\w+|ppv|vpp|cpap|fio2|intub\w+|introitus|apgar|silverman|"
     r"rcp|cpr|primip\w*|multip\w*|primigesta|multigesta|pcte|neonate|"
     r"hiperreflexia|hyperreflexia|clonus|brady|bradycardi\w+|bradicardi\w+|tachycardi\w+|taquicardi\w+|hyperstim\w*|hiperestim\w*|"
     r"atony|atonia|uterus|especulo\w*|speculum|theatre|quirofano|qx|bakri|dehiscen\w+|"
@@ -29,21 +29,25 @@ _WEAK = words(
     r"bolus|bolo|mg|iu|ui|iv|hr|fc|rr|fr|hb|ph|fms?|pp|pn|pv|cx|hx|sx|pe|tep|tvp|dvt|dka|cad|afe|pcr|hellp|srom|prom|rpm|"
     r"nifedipin\w*|labetalol|magnesi\w+|mag|doses?|dosis|esquema|pauta|protocol\w*|"
     r"fundal|sosp|susp|patient|paciente|consultant|puerperas?|puerp|gestante|rn|lactante|afebril\w*|apyrexial|asintomatica|asymptomatic|"
-    r"epigastralgia|eritema|purulent\w+|disnea|dyspnoea|d\d{1,2}|\d{1,2}s|[gp]\d ?[gp]\d|\d+ ?/ ?7|\d{2,4} ?ml|\d+(?:\.\d+)? ?mmol"
+    r"epigastralgia|eritema|purulent\w+|disnea|dyspnoea|d\d{1,2}|\d{1,2}s|[gp]\d ?[gp]\d|\d+ ?/ ?7|\d{2,4} ?ml|\d+(?:\.\d+)? ?mmol|"
+    r"(?:bp|ta) \d+|temp \d+|pulse|resps?|pam|map|bed \d+|cama \d+|wom[ae]n|puerperal|ventilat\w+|ventilacion|reflej\w+|jerks|"
+    r"which drug|do i (?:give|start)|(?:le|que) (?:doy|pongo)"
 )
 _SHAPE = re.compile(r"(?:^|\s)\?[a-z]|\+\+|\+ve\b|\b\d{2}\+\d\b|\d:10\b|\b\w+ \?\w")
+_INTRAMUSCULAR = re.compile(r"\bIM\b")  # in plain letters as "I'm"
 _LAY = words(
-    r"i|im|ive|id|my|me|our|ours|we|us|mummy|wife|husband|girlfriend|boyfriend|sister|daughter|your|"
+    r"(?<!do )(?<!can )(?<!should )i|im|ive|id|my|me|our|ours|we|us|mummy|wife|husband|girlfriend|boyfriend|sister|daughter|your|"
     r"mi|mis|me|estoy|tengo|siento|noto|esposa|mujer|marido|novia|hermana|hija|nuestr\w|mama|auxilio|please|por favor"
 )
 
 
 def is_clinician(text: str) -> bool:
-    """Whether the wording of a text in plain letters is a clinician's."""
-    if _LAY.search(text):
+    """Whether the wording of a text is a clinician's."""
+    simple = plain(_INTRAMUSCULAR.sub("", impersonal(text)))
+    if _LAY.search(simple):
         return False
-    weak = len({match[0] for match in _WEAK.finditer(text)}) + bool(_SHAPE.search(text))
-    return bool(_STRONG.search(text)) or weak > 1
+    weak = len({match[0] for match in _WEAK.finditer(simple)}) + bool(_SHAPE.search(simple))
+    return bool(_STRONG.search(simple)) or weak > 1
 
 
 NEAR = 110  # characters between the parts of one sign
@@ -100,7 +104,7 @@ def triage(text: str) -> Triage:
     level = found[0][0] if found else "same_day" if worded and message else "routine"
     if level == "routine":
         return Triage(level, language=language)
-    clinician = is_clinician(simple)
+    clinician = is_clinician(text)
     flags = tuple(dict.fromkeys(sign.flag for _, sign in found if sign.flag))
     led = actions("unsure_team" if clinician else "unsure")
     if found:

@@ -77,6 +77,9 @@ def test_every_action_of_triage_leads(language):
         "flat baby, HR 50 after 30s good vent - ratio, adren dose, O2 up?",
         "TA 178/112 puérpera d4, hidralazina bolo e intervalo, tope",
         "PCR 30s, RCP en curso: desplazar útero, cesárea min?",
+        "She is fitting in bed 4, BP 172/114, 34 weeks. What do I give first and how much?",
+        "anaphylaxis after cefazolin at LSCS, BP 60 - adrenaline IM dose, interval",  # IM is not "I'm"
+        "Está convulsionando, TA 172/114, 34 semanas. ¿Qué le doy primero y cuánto?",
     ],
 )
 def test_a_clinician_is_known_by_shorthand_and_gets_an_action_for_the_bedside(question):
@@ -93,6 +96,7 @@ def test_a_clinician_is_known_by_shorthand_and_gets_an_action_for_the_bedside(qu
         "hands n feet so itchy rn, 33 weeks pregnant",
         "Mi bebita de seis días tiene el ombligo colorado y no quiere agarrar el pecho",
         "TA 170/112, 36 semanas",
+        "34 weeks and bleeding so much, what do I do?",
     ],
 )
 def test_a_mother_or_her_family_is_not_taken_for_a_clinician(question):
