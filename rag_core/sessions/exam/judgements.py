@@ -98,8 +98,8 @@ class Judgements:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The labels of those whose first passages these are."""
-        return tuple(dict.fromkeys(label for one in self.questions for label in one.pooled.values()))
+        """The labels of those whose first passages these are, or were chosen to find some."""
+        return tuple(dict.fromkeys(label for one in self.questions for label in (*one.pooled.values(), *one.chosen)))
 
     @property
     def standing(self) -> Standing:

@@ -92,6 +92,13 @@ class Exams(Kept):
             exam = _known(connection, code)
             return Judgements(exam, tuple(_questions(connection, exam.code)), tuple(_ticks(connection, exam.code)))
 
+    def choose(self, code: str, labels: Collection[str]) -> None:
+        """Keep which strategies are about to find passages, so that an app that ends meanwhile can go on with them."""
+        with self._write() as connection:
+            exam = _known(connection, code)
+            for one in _questions(connection, exam.code):
+                _keep(connection, exam, replace(one, chosen=tuple(labels)))
+
     def add_found(self, code: str, number: int, found: Collection[Passage], by: Mapping[str, str]) -> None:
         """Keep what strategies, fingerprint -> label, found for a question, with what others did."""
         with self._write() as connection:
@@ -217,7 +224,7 @@ def _exam(row: Row[Any]) -> Exam:
 
 
 def _record(exam: Exam, question: ExamQuestion) -> bytes:
-    parts = {"origin": question.origin, "passages": question.passages, "pooled": question.pooled}
+    parts = {name: getattr(question, name) for name in ("origin", "passages", "pooled", "chosen")}
     return zlib.compress(pack({"corpus": exam.corpus, **parts}).encode())
 
 
@@ -244,7 +251,8 @@ def _question(row: Row[Any]) -> ExamQuestion:
     pooled = (
         read["pooled"] if isinstance(read["pooled"], dict) else dict.fromkeys(read["pooled"], "")
     )  # once, no labels
-    return ExamQuestion(row.number, row.text, row.language, read["origin"], tuple(read["passages"]), pooled)
+    found = tuple(read["passages"]), pooled, tuple(read.get("chosen", ()))
+    return ExamQuestion(row.number, row.text, row.language, read["origin"], *found)
 
 
 def _ticks(connection: Connection, code: str, person: str | None = None) -> list[Tick]:
