@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from ...language.analysis import language_of
-from ...values.errors import PanelError, StorageError
+from ...values.errors import PanelError
 from ...values.message import Message
 from ...values.packed import pack, unpack
 from ...values.types import Passage, text_key
@@ -32,6 +32,7 @@ class Exams(Kept):
 
     keys = (EXAM_QUESTIONS.c.exam, EXAM_TICKS.c.exam, EXAM_SHARES.c.exam, EXAMS.c.code)
     since, record = EXAMS.c.opened, EXAM_QUESTIONS.c.record
+    unusable = Message("The exams in {where} cannot be used: {why}.")
 
     def make(
         self,
@@ -201,12 +202,6 @@ class Exams(Kept):
     @staticmethod
     def _corpora(stored: bytes) -> set[str]:
         return {unpack(zlib.decompress(stored))["corpus"]}
-
-    def _unusable(self, why: str) -> StorageError:
-        return StorageError(
-            Message("The exams in {where} cannot be used: {why}.", where=self._named, why=why),
-            Message("Check the folder, the disk or the database."),
-        )
 
 
 def _found(connection: Connection, code: str) -> Row[Any] | None:
