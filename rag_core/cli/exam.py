@@ -92,6 +92,7 @@ def pool(code: Code, strategies: Strategies, set_: Sets = None, yes: Yes = False
     kept = _kept()
     asked, chosen = kept.judgements(code), ev.build_strategies(parse_strategies(strategies, set_ or []))
     made = asked.exam
+    kept.choose(made.code, [*chosen])
     with interruptible() as stop:
         lab = rag_core.open_lab(made.corpus, progress=progress)
         with attach_calls_to_errors(lab.calls):

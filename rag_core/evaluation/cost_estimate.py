@@ -38,7 +38,7 @@ class CostEstimate:
     Args:
         calls: billed calls by purpose, an upper bound: it assumes that no passage is found twice or dropped,
             and that every reply is malformed and requested again. It excludes requests that the client
-            repeats because a server fails.
+            repeats because no reply came, unless `sent_once`.
         cost: of these calls with the longest prompts; the length of replies is assumed.
         unpriced: tokens to and from models of unknown price.
     """

@@ -22,10 +22,13 @@ class Unjudged:
 
     def sentence(self, name: str, metric: str) -> Message:
         """What to say of it beside the figure."""
+        said = {"name": name, "metric": metric, **asdict(self)}
+        if f"{self.mean:.3f}" == f"{self.at_most:.3f}":
+            return Message("{name}: {passages} of its {first} first passages are not judged.", **said)
         return Message(
             "{name}: {passages} of its {first} first passages are not judged; {metric} {mean:.3f} could become {at_most:.3f}.",
-            name=name, metric=metric, **asdict(self),
-        )  # fmt: skip
+            **said,
+        )
 
 
 def unjudged(run: RunFolder, metric: Metric) -> dict[str, Unjudged]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -219,7 +220,8 @@ def replies(
         for start in range(0, len(keys), BATCH):
             progress(start, len(keys))
             batch = keys[start : start + BATCH]
-            found = list(pool.map(lambda key: _ask(llm, prompts[key], tidy, stopped), batch))
+            asked = [pool.submit(copy_context().run, _ask, llm, prompts[key], tidy, stopped) for key in batch]
+            found = [one.result() for one in asked]
             calls += [call for _, made, _ in found for call in made]
             texts = {key: text for key, (text, _, _) in zip(batch, found, strict=True) if text}
             yield texts, next((reason for _, _, reason in found if reason), "")

@@ -146,11 +146,12 @@ def start_sweep(
 def start_pooling(
     jobs: Jobs, lab_of: Callable[[], Lab], exams: Exams, exam: Exam, chosen: Mapping[str, StrategySpec]
 ) -> Job:
-    """Start to find an exam's passages with strategies, or join what finds some for it; what is found stays when it ends early.
+    """Start to find an exam's passages with strategies, or join what finds some for it; the choice and what is found stay.
 
-    `lab_of` opens the lab over its documents, on the job's thread. Raises ConfigError, with nothing started.
+    `lab_of` opens the lab over its documents, on the job's thread. Raises ConfigError or StorageError, with nothing started.
     """
     strategies = build_strategies(chosen)
+    exams.choose(exam.code, [*strategies])
 
     def task(job: Job) -> None:
         job.report(doing="opening the documents")

@@ -111,6 +111,9 @@ class Visitor(Payer):
 
 payer: ContextVar[Payer] = ContextVar("payer", default=Payer())  # noqa: B039  # it has no state
 
+# whether a request that was sent and not answered is not sent again: it may be billed, and was agreed to once
+sent_once: ContextVar[bool] = ContextVar("sent_once", default=False)
+
 _listeners: list[Callable[[Sequence[ModelCall]], None]] = []
 
 

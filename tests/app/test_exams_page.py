@@ -354,6 +354,7 @@ def test_while_passages_are_found_the_page_shows_how_far_and_stops_it(page, monk
     held = Event()
     monkeypatch.setattr("rag_core.jobs.starting.left_to_pool", lambda *_: held.wait(120) and [])
     box(page, "exam.typed").set_value("\n".join(QUESTIONS)).run()
+    box(page, "exam.strategies").set_value(["simple_semantic", "bm25"]).run()
     press(page, "Make the exam")
     (job,) = measuring.jobs().all("pool")
     assert "Passages for leaflets" in told(page)
@@ -366,6 +367,8 @@ def test_while_passages_are_found_the_page_shows_how_far_and_stops_it(page, monk
     page.run()
     assert "The passages that were found are kept: find passages again to go on." in told(page)
     assert "Questions whose passages are still to be found: 3." in told(page)
+    measuring.jobs.clear()  # as of a new process
+    assert box(opened(), "exam.also").value == ["simple_semantic", "bm25"]
 
 
 def test_a_deleted_collection_takes_its_exams_along(page):

@@ -1,12 +1,11 @@
 """`rag exam make --draft`: a language model drafts questions; its bill is agreed to before, then each question."""
 
-import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.behaviours import Reply
-from helpers.openai_server import OpenAIServer, serve
+from helpers.leaflets import ASKED, LEAFLETS, drafted, index_leaflets
+from helpers.openai_server import OpenAIServer
+from helpers.small import Terminal
 from helpers.source_files import write
 
 from rag_core.sessions.exam.drafting import MOST_DRAFTS
@@ -14,44 +13,20 @@ from rag_core.sessions.exam.exam import ExamQuestion
 from rag_core.sessions.exam.store import Exams
 from rag_core.values.settings import Settings
 
-LEAFLETS = {
-    "cards.md": "# Cards\n\nA library card is free and lasts two years.\n",
-    "fines.md": "# Fines\n\nA late book costs 10 cents a day.\n",
-    "rooms.md": "# Rooms\n\nA study room is booked online, two weeks ahead.\n",
-}
-ASKED = {
-    "card": "How long does a library card last?",
-    "late": "What does a late book cost?",
-    "room": "How is a room booked?",
-}
 MAKE = ("exam", "make", "--corpus", "leaflets", "--draft", "3")
 
 
-class Terminal(io.StringIO):
-    """What somebody types at a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """A model that drafts a question of whichever leaflet was sent, for 1,000 tokens sent and 100 received."""
-    with serve() as running:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
-        running.choose = lambda body: Reply(
-            f"1. {next(asked for word, asked in ASKED.items() if word in str(body['messages']))}", usage=(1000, 100)
-        )
-        yield running
+def server(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    server.choose = drafted
+    return server
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rag) -> Path:
-    home = tmp_path / "home"
-    monkeypatch.setenv("RAG_HOME", str(home))
-    assert rag("index", str(write(tmp_path / "files", LEAFLETS)), "--corpus", "leaflets").code == 0
-    return home
+    return index_leaflets(tmp_path, monkeypatch, rag)
 
 
 def types(monkeypatch: pytest.MonkeyPatch, keys: str) -> None:

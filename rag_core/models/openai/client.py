@@ -16,7 +16,7 @@ import httpx
 import openai
 from pydantic import SecretStr
 
-from ...runtime.spending import payer
+from ...runtime.spending import payer, sent_once
 from ...values.errors import ProviderError, SettingsError, Stopped
 from ...values.message import Message
 from ...values.settings import Settings
@@ -198,7 +198,7 @@ class ProviderClient(openai.DefaultHttpxClient):
                     response.close()
                     response = super().send(moved, **options)
             except httpx.TransportError:
-                if attempt == ATTEMPTS:
+                if attempt == ATTEMPTS or (sent_once.get() and self._calls.call.unanswered):
                     raise
                 seconds: float | None = BACK_OFF
             else:

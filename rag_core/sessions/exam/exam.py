@@ -39,6 +39,7 @@ class ExamQuestion:
     Args:
         language: ISO 639-1 code.
         pooled: the strategies whose first passages these are, fingerprint -> label.
+        chosen: the labels of those that were chosen last to find some.
     """
 
     number: int
@@ -47,6 +48,7 @@ class ExamQuestion:
     origin: Origin
     passages: tuple[Passage, ...] = ()
     pooled: Mapping[str, str] = field(default_factory=dict)
+    chosen: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

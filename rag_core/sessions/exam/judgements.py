@@ -98,8 +98,8 @@ class Judgements:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The labels of those whose first passages these are."""
-        return tuple(dict.fromkeys(label for one in self.questions for label in one.pooled.values()))
+        """The labels of those whose first passages these are, or were chosen to find some."""
+        return tuple(dict.fromkeys(label for one in self.questions for label in (*one.pooled.values(), *one.chosen)))
 
     @property
     def standing(self) -> Standing:
@@ -165,10 +165,6 @@ def check(judged: Judgements) -> None:
 
 def agreement(said: Iterable[Collection[Tick]]) -> float | None:
     """Krippendorff's ordinal alpha over passages that two judged, 1 for full agreement, 0 chance; None if undefined."""
-    twice = {place: {one.person: one.grade for one in each} for place, each in enumerate(said) if len(each) > 1}
-    if len({grade for each in twice.values() for grade in each.values()}) < 2:
-        return None
-    from evalica import alpha
-    from pandas import DataFrame
+    from ..panel.ranking import krippendorff
 
-    return float(alpha(DataFrame(twice), distance="ordinal").alpha)
+    return krippendorff(({one.person: one.grade for one in each} for each in said), "ordinal")

@@ -11,7 +11,8 @@ from ...documents.benchmark import Question
 from ...indexing import Progress, no_progress
 from ...lab.lab import Lab
 from ...pipeline.strategy import Strategy
-from ...runtime.run import Run
+from ...runtime.run import Run, using
+from ...runtime.spending import sent_once
 from ...values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ...values.message import Message
 from ...values.types import ModelCall
@@ -52,7 +53,7 @@ def pool(
         raise ConfigError(what, Message("Open that."))
     questions, calls = exams.judgements(exam.code).questions, list[ModelCall]()
     lab = lab.untaught([one.text for one in questions])
-    with attach_calls_to_errors(calls):
+    with attach_calls_to_errors(calls), using(sent_once, True):
         for done, one in enumerate(questions):
             progress("finding passages", done, len(questions))
             if not (left := _left(one, strategies)):

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from ...language.analysis import language_of
-from ...values.errors import PanelError, StorageError
+from ...values.errors import PanelError
 from ...values.message import Message
 from ...values.packed import pack, unpack
 from ...values.types import Passage, text_key
@@ -32,6 +32,7 @@ class Exams(Kept):
 
     keys = (EXAM_QUESTIONS.c.exam, EXAM_TICKS.c.exam, EXAM_SHARES.c.exam, EXAMS.c.code)
     since, record = EXAMS.c.opened, EXAM_QUESTIONS.c.record
+    unusable = Message("The exams in {where} cannot be used: {why}.")
 
     def make(
         self,
@@ -91,6 +92,13 @@ class Exams(Kept):
         with self._begin() as connection:
             exam = _known(connection, code)
             return Judgements(exam, tuple(_questions(connection, exam.code)), tuple(_ticks(connection, exam.code)))
+
+    def choose(self, code: str, labels: Collection[str]) -> None:
+        """Keep which strategies are about to find passages, so that an app that ends meanwhile can go on with them."""
+        with self._write() as connection:
+            exam = _known(connection, code)
+            for one in _questions(connection, exam.code):
+                _keep(connection, exam, replace(one, chosen=tuple(labels)))
 
     def add_found(self, code: str, number: int, found: Collection[Passage], by: Mapping[str, str]) -> None:
         """Keep what strategies, fingerprint -> label, found for a question, with what others did."""
@@ -195,12 +203,6 @@ class Exams(Kept):
     def _corpora(stored: bytes) -> set[str]:
         return {unpack(zlib.decompress(stored))["corpus"]}
 
-    def _unusable(self, why: str) -> StorageError:
-        return StorageError(
-            Message("The exams in {where} cannot be used: {why}.", where=self._named, why=why),
-            Message("Check the folder, the disk or the database."),
-        )
-
 
 def _found(connection: Connection, code: str) -> Row[Any] | None:
     return connection.execute(select(EXAMS).where(EXAMS.c.code == codes.as_code(code))).one_or_none()
@@ -217,7 +219,7 @@ def _exam(row: Row[Any]) -> Exam:
 
 
 def _record(exam: Exam, question: ExamQuestion) -> bytes:
-    parts = {"origin": question.origin, "passages": question.passages, "pooled": question.pooled}
+    parts = {name: getattr(question, name) for name in ("origin", "passages", "pooled", "chosen")}
     return zlib.compress(pack({"corpus": exam.corpus, **parts}).encode())
 
 
@@ -244,7 +246,8 @@ def _question(row: Row[Any]) -> ExamQuestion:
     pooled = (
         read["pooled"] if isinstance(read["pooled"], dict) else dict.fromkeys(read["pooled"], "")
     )  # once, no labels
-    return ExamQuestion(row.number, row.text, row.language, read["origin"], tuple(read["passages"]), pooled)
+    found = tuple(read["passages"]), pooled, tuple(read.get("chosen", ()))
+    return ExamQuestion(row.number, row.text, row.language, read["origin"], *found)
 
 
 def _ticks(connection: Connection, code: str, person: str | None = None) -> list[Tick]:

@@ -42,6 +42,8 @@ class Kept(ABC):
     keys: ClassVar[tuple[Column[str], ...]]  # what each table is deleted by; the last names what is kept
     since: ClassVar[Column[str]]  # beside the last of them
     record: ClassVar[Column[bytes]]  # beside the first of them
+    unusable: ClassVar[str]  # what an error says, of {where} and {why}
+    mend: ClassVar[str] = Message("Check the folder, the disk or the database.")
 
     def __init__(self, engine: Engine, where: str, home: Path | None = None, days: int | None = None) -> None:
         self._engine = engine
@@ -109,10 +111,6 @@ class Kept(ABC):
     def _oldest(self) -> str | None:
         return None if self._days is None else moment(datetime.now(UTC) - timedelta(days=self._days))
 
-    @abstractmethod
-    def _unusable(self, why: str) -> StorageError:
-        """The error that says so."""
-
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
         """A transaction; rolled back on any error."""
@@ -130,7 +128,8 @@ class Kept(ABC):
                 schema.bring_up_to_date(connection, self._named)
                 yield connection
         except (SQLAlchemyError, OSError) as error:
-            raise self._unusable(_reason(error, connected=connected)) from error
+            why = _reason(error, connected=connected)
+            raise StorageError(Message(self.unusable, where=self._named, why=why), self.mend) from error
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:

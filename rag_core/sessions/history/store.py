@@ -7,7 +7,6 @@ from typing import Any, Self, TypeVar
 
 from sqlalchemy import Delete, Select, Update, delete, func, insert, select, update
 
-from ...values.errors import StorageError
 from ...values.letters import without_accents
 from ...values.message import Message
 from .database import Kept, moment, storable
@@ -36,6 +35,8 @@ class History(Kept):
 
     keys = (QUESTIONS.c.id,)
     since, record = QUESTIONS.c.asked, QUESTIONS.c.record
+    unusable = Message("The history in {where} cannot be used: {why}.")
+    mend = Message("Check the folder, the disk or the database. {off}", off=OFF)
     _owner: str | None = None  # whose questions these are; None for everybody's
 
     def of(self, owner: str | None) -> Self:
@@ -120,12 +121,6 @@ class History(Kept):
     def _corpora(stored: bytes) -> set[str]:
         asked = from_bytes("", datetime.now(UTC), stored)
         return {asked.corpus, *(column.corpus for column in asked.columns)}
-
-    def _unusable(self, why: str) -> StorageError:
-        return StorageError(
-            Message("The history in {where} cannot be used: {why}.", where=self._named, why=why),
-            Message("Check the folder, the disk or the database. {off}", off=OFF),
-        )
 
 
 def _row(asked: Asked) -> dict[str, Any]:

@@ -171,18 +171,22 @@ def agreement(cast: Collection[Ballot]) -> float | None:
 
     A unit is a pair of answers to a question, a value the label that was preferred, a tie, neither good, or both unsafe.
     """
-    judged = Counter((one.question, one.pair) for one in cast)
-    twice = [one for one in cast if judged[one.question, one.pair] > 1]
-    values = sorted({one.choice for one in twice})
-    if len(values) < 2:
+    values = sorted({one.choice for one in cast})
+    said: dict[object, dict[str, int]] = defaultdict(dict)
+    for one in cast:
+        said[one.question, one.pair][one.person] = values.index(one.choice)
+    return krippendorff(said.values(), "nominal")
+
+
+def krippendorff(said: Iterable[Mapping[str, int]], distance: Literal["nominal", "ordinal"]) -> float | None:
+    """Krippendorff's alpha over units, each person -> value; None if it is not defined."""
+    twice = {place: each for place, each in enumerate(said) if len(each) > 1}
+    if len({value for each in twice.values() for value in each.values()}) < 2:
         return None
     from evalica import alpha
     from pandas import DataFrame
 
-    said: dict[str, dict[str, int]] = defaultdict(dict)  # unit -> person -> value
-    for one in twice:
-        said[f"{one.question} {one.pair}"][one.person] = values.index(one.choice)
-    return float(alpha(DataFrame(said)).alpha)
+    return float(alpha(DataFrame(twice), distance=distance).alpha)
 
 
 def _groups(labels: Sequence[str], cast: Collection[Ballot]) -> list[tuple[str, ...]]:

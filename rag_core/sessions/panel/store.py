@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, Select, Table, func, insert, select, upd
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
-from ...values.errors import PanelError, StorageError
+from ...values.errors import PanelError
 from ...values.message import Message
 from ..history.database import Kept, moment, storable
 from ..history.schema import PEOPLE, ROOMS, ROUNDS, VOTES
@@ -29,6 +29,7 @@ class Rooms(Kept):
 
     keys = (ROUNDS.c.room, VOTES.c.room, PEOPLE.c.room, ROOMS.c.code)
     since, record = ROOMS.c.opened, ROUNDS.c.record
+    unusable = Message("The rooms in {where} cannot be used: {why}.")
 
     def open_room(self, title: str, presenter_token: str = "") -> Room:
         """A new room; only this value has the presenter's token, given or new, which is not kept."""
@@ -214,12 +215,6 @@ class Rooms(Kept):
     @staticmethod
     def _corpora(stored: bytes) -> set[str]:
         return {one.trace.corpus for one in values.from_bytes(stored).answers}
-
-    def _unusable(self, why: str) -> StorageError:
-        return StorageError(
-            Message("The rooms in {where} cannot be used: {why}.", where=self._named, why=why),
-            Message("Check the folder, the disk or the database."),
-        )
 
 
 def _person(room: str, token: str) -> str:

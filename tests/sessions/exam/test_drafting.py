@@ -1,10 +1,10 @@
 """Questions for an exam that a language model drafts: the bill before, paid once, never known ones."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from helpers.behaviours import Reply
+from helpers.behaviours import Hang, Reply, Status
+from helpers.leaflets import ASKED, LEAFLETS, drafted, index_leaflets
 from helpers.openai_server import OpenAIServer
 from helpers.source_files import write
 
@@ -13,23 +13,6 @@ from rag_core.documents.asked import asked_folder, read_asked
 from rag_core.lab.lab import Lab
 from rag_core.sessions.exam.drafting import drafts, undrafted, write_drafts
 from rag_core.values.errors import MissingResource, Stopped
-
-LEAFLETS = {
-    "cards.md": "# Cards\n\nA library card is free and lasts two years.\n",
-    "fines.md": "# Fines\n\nA late book costs 10 cents a day.\n",
-    "rooms.md": "# Rooms\n\nA study room is booked online, two weeks ahead.\n",
-}
-ASKED = {
-    "card": "How long does a library card last?",
-    "late": "What does a late book cost?",
-    "room": "How is a room booked?",
-}
-
-
-def drafted(body: dict[str, Any]) -> Reply:
-    """A question of whichever leaflet was sent, for 1,000 tokens sent and 100 received."""
-    sent = str(body["messages"])
-    return Reply(f"1. {next(ASKED[word] for word in ASKED if word in sent)}", usage=(1000, 100))
 
 
 @pytest.fixture
@@ -42,10 +25,7 @@ def server(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServe
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rag) -> Path:
-    home = tmp_path / "home"
-    monkeypatch.setenv("RAG_HOME", str(home))
-    assert rag("index", str(write(tmp_path / "files", LEAFLETS)), "--corpus", "leaflets").code == 0
-    return home
+    return index_leaflets(tmp_path, monkeypatch, rag)
 
 
 def opened() -> Lab:
@@ -78,6 +58,19 @@ def test_drafts_cost_what_was_agreed_to_and_are_paid_for_once(home, server):
     assert read_asked(asked_folder(home, "leaflets")) == []  # the corpus does not know them
     write_drafts(lab, 3, unannounced)
     assert len(server.requests) == 3
+
+
+def test_a_server_that_is_silent_is_paid_no_more_calls_than_were_agreed_to(home, server, monkeypatch):
+    monkeypatch.setenv("RAG_TIMEOUT", "0.5")
+    lab, bills, server.choose = opened(), [], lambda body: Hang()
+    written = write_drafts(lab, 3, bills.append)
+    assert [bill.calls for bill in bills] == [len(server.requests)] == [len(written.calls)] == [3]  # none twice
+    assert "3 of 3 sections have no question: " in undrafted(written)
+    assert "timed out" in undrafted(written)
+    server.choose = drafted
+    server.script += [Status(500)] * 3  # which nobody pays for, so that they are sent again
+    assert len(write_drafts(opened(), 3, bills.append).calls) == 3
+    assert (len(server.requests), bills[-1].calls) == (3 + 6, 3)
 
 
 def test_what_the_corpus_knows_as_asked_is_not_offered(home, server, rag, tmp_path):

@@ -1,21 +1,27 @@
 """Exams: questions read, passages pooled, judged by several people at once, and measured as any BEIR folder."""
 
+import csv
 import io
 import zipfile
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from helpers.behaviours import Hang
 from helpers.processes import killed_after
+from helpers.provider_lab import provider_lab
 from pydantic import SecretStr
 from sqlalchemy import text
 
 from rag_core.documents.benchmark import read_beir
-from rag_core.evaluation import RunFolder, build_strategies, open_judged, unjudged
+from rag_core.evaluation import RunFolder, Workload, build_strategies, estimate, open_judged, unjudged
 from rag_core.evaluation.metrics import parse_metric
 from rag_core.evaluation.once import evaluate
+from rag_core.evaluation.unjudged import Unjudged
 from rag_core.lab.lab import Lab
 from rag_core.runtime.run import Run
 from rag_core.sessions.exam import store
@@ -27,7 +33,7 @@ from rag_core.sessions.exam.store import Exams
 from rag_core.sessions.history import schema
 from rag_core.sessions.panel.room import new_token
 from rag_core.sessions.panel.store import Rooms
-from rag_core.values.errors import ConfigError, DataError, InputError, PanelError
+from rag_core.values.errors import ConfigError, DataError, InputError, PanelError, RagError
 from rag_core.values.settings import Settings
 from rag_core.values.types import Passage, text_key
 
@@ -265,6 +271,19 @@ def test_pooling_keeps_what_is_done_and_adds_only_what_other_strategies_find(own
         pool(lab, own, replace(pooled, corpus="other"), both)
 
 
+def test_a_server_that_is_silent_is_paid_no_more_calls_than_were_agreed_to(
+    own, server, read_only_store, embedder, labels
+):
+    server.choose = lambda body: Hang()
+    lab = provider_lab(server, read_only_store, embedder, labels, timeout=0.5)
+    made, strategies = own.make(lab.corpus, ASKED[:1]), build_strategies({"several": "multi_query", "one": "hyde"})
+    planned = [Workload(*each) for each in left_to_pool(own.judgements(made.code).questions, strategies)]
+    agreed = estimate(planned, lab.rehearsal())
+    with suppress(RagError):
+        pool(lab, own, made, strategies)
+    assert 0 < len(server.requests) <= sum(agreed.calls.values()) == 4  # three rewrites and a hypothetical answer
+
+
 def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled, tmp_path):
     token = new_token()
     with pytest.raises(InputError, match="judged to answer"):
@@ -289,18 +308,30 @@ def test_an_exam_is_measured_from_its_folder_passage_by_passage(own, lab, pooled
     results = evaluate(opened, {"bm25": "bm25", "dense": "simple_semantic"}, folder, metrics=["ndcg@5", "recall@5"])
     import pytrec_eval
 
-    qrels = {name: dict(found) for name, found in judged.qrels.items()}
+    with (folder / "qrels" / "test.tsv").open() as file:  # as another tool reads it
+        rows = csv.DictReader(file, delimiter="\t")
+        qrels = defaultdict(dict)
+        for row in rows:
+            qrels[row["query-id"]][row["corpus-id"]] = int(row["score"])
     scores = {}
     for label, records in results.run.records.items():
         runs = {name: {key: -float(rank) for rank, key in enumerate(one.ranked)} for name, one in records.items()}
         rows = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_5", "recall_5"}).evaluate(runs).values()
-        scores[label] = sum(row["ndcg_cut_5"] for row in rows) / len(rows)
-        assert results.strategies[label].metrics["ndcg@5"].mean == pytest.approx(scores[label])
+        for theirs, ours in (("recall_5", "recall@5"), ("ndcg_cut_5", "ndcg@5")):
+            scores[label] = sum(row[theirs] for row in rows) / len(rows)
+            assert results.strategies[label].metrics[ours].mean == pytest.approx(scores[label])
     left = unjudged(results.run, parse_metric("ndcg@5"))
     assert left["bm25"].passages == 4  # BM25 returns five passages a question, and three are judged
     assert left["bm25"].mean == pytest.approx(scores["bm25"])
     assert left["bm25"].mean <= left["bm25"].at_most <= 1
     assert unjudged(RunFolder.open(results.run.folder), parse_metric("ndcg@5")) == left  # as Evaluate opens it
+
+
+def test_what_figures_could_become_is_said_where_it_would_show():
+    assert Unjudged(10, 2, 0.9994, 1.0).sentence("BM25", "nDCG@5") == (
+        "BM25: 2 of its 10 first passages are not judged; nDCG@5 0.999 could become 1.000."
+    )
+    assert Unjudged(10, 2, 0.9996, 1.0).sentence("BM25", "nDCG@5") == "BM25: 2 of its 10 first passages are not judged."
 
 
 def judged_exam(exams: Exams, title: str) -> Exam:
