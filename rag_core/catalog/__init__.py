@@ -23,6 +23,7 @@ from .recipe import (
     Switch,
     Values,
     Weights,
+    count,
     format_value,
 )
 from .registry import Registry

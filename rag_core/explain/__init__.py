@@ -4,7 +4,6 @@ from .answers import (
     AnswerDifferences,
     Quoted,
     RankChange,
-    SentenceChange,
     answer_changes,
     answer_differences,
     answer_without,

@@ -4,7 +4,6 @@ from .build import CorpusStore, Report, chunked
 from .cutting import Chunking
 from .enrich import CACHE as CONTEXTS
 from .enrich import (
-    DocumentPassages,
     Enricher,
     EnrichmentEstimate,
     LlmEnricher,

@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup, escape
 
-from .message import Message
+from .message import NOTICE, Message
+from .visible import visible
 
 BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # bold print as Markdown has it, within a line
 ITEM = re.compile(r"[-*•] +(?=\S)")  # begins a line that is an item of a list
@@ -173,6 +174,9 @@ class Answer:
         reason = shorten(self.reason, 80, placeholder="…")
         kind = f"abstained: {reason}" if self.abstained else f"{len(self.citations)} citations"
         return f"<Answer, {kind}: {shorten(self.text, 80, placeholder='…')!r}>"
+
+    def _repr_html_(self) -> str:
+        return f'<p style="white-space: pre-wrap">{bold_as_html(visible(self.text))}</p><p><i>{NOTICE}</i></p>'
 
     @property
     def written(self) -> str:

@@ -161,8 +161,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         titles = "".join(f"<li>{escape(visible(hit.passage.full_title))}</li>" for hit in self.ranking)
-        answer = escape(visible(self.answer.text)) if self.answer else ""
-        return f'<p style="white-space: pre-wrap">{answer}</p><ol>{titles}</ol><p><i>{NOTICE}</i></p>'
+        return f"{(self.answer or Answer(''))._repr_html_()}<ol>{titles}</ol>"
 
     @property
     def final(self) -> State:

@@ -114,6 +114,8 @@ def test_a_trace_and_its_answer_are_one_short_line(lab):
     drawn = trace._repr_html_()
     assert all(hit.passage.title in drawn for hit in trace.ranking)
     assert NOTICE in drawn
+    assert drawn.startswith(trace.answer._repr_html_())
+    assert '<p style="white-space: pre-wrap"><b>Call</b> &lt;b&gt;</p>' in Answer("**Call** <b>")._repr_html_()
 
 
 def test_what_a_notebook_draws_escapes_what_was_found(full):

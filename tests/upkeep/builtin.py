@@ -21,7 +21,8 @@ from rag_core.documents.benchmark import (
     read_questions,
 )
 from rag_core.documents.documents import Document, read_collection
-from rag_core.indexing import DocumentPassages, Enricher, LanguageText, chunked, read_shipped, text_key
+from rag_core.indexing import Enricher, LanguageText, chunked, read_shipped, text_key
+from rag_core.indexing.enrich import DocumentPassages
 from rag_core.lab.builtin import LEVELS
 from rag_core.language.analysis import LANGUAGES
 from rag_core.language.spanish import read_entries

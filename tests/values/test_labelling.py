@@ -289,5 +289,5 @@ class TestLabelsOfAScorersModel:
         assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
         (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
         assert relevance.rule.startswith(
-            "High: estimated chance of answering 0.99, at least 0.56. Of 132 passages with this label"
+            "High: estimated chance of answering 0.99, at least 0.57. Of 120 passages with this label"
         )

@@ -1,11 +1,9 @@
 """What a function of one's own may say of the lab: every public name is typed, for `mypy --strict`."""
 
-from collections.abc import Sequence
-
 import rag_core
 
 
-def titles(traces: Sequence[rag_core.Trace]) -> dict[str, list[str]]:
+def titles(traces: list[rag_core.Trace]) -> dict[str, list[str]]:
     """Strategy -> the titles of the passages it used."""
     return {trace.strategy: [hit.passage.title for hit in trace.ranking] for trace in traces}
 
