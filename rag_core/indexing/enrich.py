@@ -196,7 +196,9 @@ class LlmEnricher:
             if missing:
                 told = estimate("Contexts", self._llm, self._prices, missing.values(), len(contexts), REPLY_TOKENS)
                 self._announce(told)
-            for texts, why in replies(self._llm, missing, _shortened, progress, calls):
+            for texts, why in replies(
+                self._llm, missing, lambda text: " ".join(text.split()[:MAX_CONTEXT_WORDS]), progress, calls
+            ):
                 written = {key: text.encode() for key, text in texts.items()}
                 self._cache.write(database, written.items())
                 contexts.update(written)
@@ -262,10 +264,6 @@ def estimate(
     sent, received = characters // CHARACTERS_PER_TOKEN, reply_tokens * len(prompts)
     cost = prices.cost_usd(llm.name, sent, received)
     return EnrichmentEstimate(llm.name, len(prompts), known, sent, received, cost, what)
-
-
-def _shortened(text: str) -> str:
-    return " ".join(text.split()[:MAX_CONTEXT_WORDS])
 
 
 def context_template(text: str) -> Template:

@@ -107,7 +107,8 @@ def _differs(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str, co
 
 def _thin(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str) -> Iterator[Remark]:
     """The cited sentences that rest only on passages labelled Low."""
-    thin = {claim: cited for claim, cited in sources.items() if all(_low(hits[n - 1]) for n in cited)}
+    low = {n for n, hit in enumerate(hits, start=1) if hit.relevance and hit.relevance.label == "Low"}
+    thin = {claim: cited for claim, cited in sources.items() if low.issuperset(cited)}
     if not thin:
         return
     numbers = _numbers(thin)
@@ -157,10 +158,6 @@ def _numbers(sources: dict[str, list[int]]) -> tuple[int, ...]:
 
 def _markers(language: str, citations: Sequence[int]) -> str:
     return listed((f"[{n}]" for n in citations), language)
-
-
-def _low(hit: Hit) -> bool:
-    return hit.relevance is not None and hit.relevance.label == "Low"
 
 
 def _grade(hit: Hit) -> int:
