@@ -104,7 +104,7 @@ def _new(kept: Exams, corpus: str) -> None:
             needed=ev.questions_for(FINER, pairs),
         )  # fmt: skip
         untrusted.say(told, st.info)
-    chosen = _strategies(f"exam.strategies.{turn:d}", [name for name in FIRST if name in rag_core.RECIPES])
+    chosen = _strategies(f"exam.strategies.{turn:d}", FIRST)
     depth = st.segmented_control(
         t("First passages of each strategy that are judged"), DEPTHS, default=DEPTHS[0], key=f"exam.depth.{turn:d}",
         required=True, help=t("Equal passages are judged once. Ten take up to twice the time of five."),
@@ -208,7 +208,8 @@ def _asked(corpus: str, turn: int) -> list[Draft]:
 def _strategies(key: str, first: Sequence[str]) -> Mapping[str, StrategySpec]:
     offered = _offered()
     chosen = st.multiselect(
-        t("Strategies whose passages are judged"), list(offered), default=first, key=key, placeholder=t("Choose"),
+        t("Strategies whose passages are judged"), list(offered), [name for name in first if name in offered], key=key,
+        placeholder=t("Choose"),
         format_func=lambda name: untrusted.plain(presets.called(name, offered[name])),
         help=t("A strategy that is not among them can be added later: only what it alone finds is then to be judged."),
     )  # fmt: skip
@@ -324,8 +325,5 @@ def _settle(kept: Exams, key: str) -> None:
     if said in (None, st.session_state[SETTLED][key]):
         return
     _, code, number, passage = key.split(".")
-    try:
-        kept.settle(code, _token(), int(number), passage, said)
-    except ValueError as error:
-        raise rooms.gone() from error
+    kept.settle(code, _token(), int(number), passage, said)
     st.session_state[SETTLED][key] = said

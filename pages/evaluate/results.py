@@ -73,12 +73,19 @@ def _draw(run: ev.RunFolder | None, results: ev.Results) -> None:
 
 def _of_exam(run: ev.RunFolder, results: ev.Results, names: Mapping[str, str]) -> None:
     """The result of an exam in words, and what of it nobody judged; nothing for other data."""
-    metric = ev.parse_metric(results.primary)
-    if run.judged.exam_of and (said := ev.in_words(results, names)):
-        untrusted.say(f"{wording.metric(metric.name)}: {translated(said)}", st.success)
-    lacking = ev.unjudged(run, metric)
+    if not run.judged.exam_of:
+        return
+    metric = wording.metric(results.primary)
+    if said := ev.in_words(results, names):
+        scale = t("{metric}, from 0 to 1, the higher the better", metric=metric)
+        untrusted.say(f"{scale}: {translated(said)}", st.success)
+    if without := run.judged.unanswerable:
+        untrusted.say(
+            t("Questions of which no passage is judged an answer: {count}. They are left out.", count=len(without))
+        )
+    lacking = ev.unjudged(run, ev.parse_metric(results.primary))
     for label, one in lacking.items():
-        untrusted.say(translated(one.sentence(names[label], wording.metric(metric.name))))
+        untrusted.say(translated(one.sentence(names[label], metric)))
     if lacking:
         asked = {"view": "exam", "corpus": corpora.title(run.judged.exam_of)}
         st.page_link("pages/documents/documents.py", label=t("Have more of them judged"), query_params=asked)

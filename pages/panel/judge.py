@@ -48,11 +48,9 @@ class _Open:
             seen = seen[: seen.index(self.question.number)]
         return self.questions[seen[-1]] if seen else None
 
-    def back(self) -> None:
-        self.question = self.before
-
-    def go_on(self) -> None:
-        self.question = None
+    def turn_to(self, question: ExamQuestion | None) -> None:
+        """Open a question; for None, what is to be judged next."""
+        self.question = question
 
 
 def main() -> None:
@@ -137,12 +135,12 @@ def _controls(kept: Exams, held: _Open, place: Place, rank: int) -> None:
 def _ways(held: _Open) -> None:
     question, left = held.question, 0
     with st.container(horizontal=True, key="judge-ways"):
-        if held.before:
-            st.button(t("Back"), key="judge.back", shortcut="B", on_click=held.back)
+        if before := held.before:
+            st.button(t("Back"), key="judge.back", shortcut="B", on_click=held.turn_to, args=(before,))
         if question:
             left = sum((question.number, text_key(one)) not in held.said for one in question.passages)
             st.button(
-                t("Next question"), key="judge.next", type="primary", shortcut="N", disabled=left > 0, on_click=held.go_on,
+                t("Next question"), key="judge.next", type="primary", shortcut="N", disabled=left > 0, on_click=held.turn_to, args=(None,),
             )  # fmt: skip
     if left:
         st.caption(plural("{count} passage is left.", "{count} passages are left.", left))
@@ -159,8 +157,6 @@ def _tick(kept: Exams, held: _Open, place: Place) -> None:
             kept.tick(held.exam.code, rooms.token("judge"), *place, *said)
     except rag_core.RagError as error:
         held.lost[place] = error
-    except ValueError:
-        held.lost[place] = rooms.gone()
     else:
         held.lost.pop(place, None)
         held.said[place] = said

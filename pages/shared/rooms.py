@@ -113,11 +113,6 @@ def invitation(page: str, code: str, shown_on: str = "") -> Markup:
     return render("room.invitation", picture=picture, code=code, address=address, here=here)
 
 
-def gone() -> PanelError:
-    """Why something is not kept that was said of a passage whose document was taken out since."""
-    return PanelError(Message("This passage is no longer in the exam."), Message("Open the page again."))
-
-
 def address() -> str:
     """Where the visitor's requests come from, as the nearest proxy says, if there is one."""
     behind = st.context.headers.get("X-Forwarded-For", "")

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -20,8 +19,9 @@ from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import CONTEXT_PROMPT, QUESTIONS_PROMPT, Block, Fields, Prompt, Template
 from ..prompts.replies import COMPLETE, Restart
 from ..prompts.templates import check_length
-from ..runtime.run import stop_flag
+from ..runtime.run import stop_flag, using
 from ..runtime.services import Llm
+from ..runtime.spending import sent_once
 from ..values.errors import InputError, RagError, Stopped, attach_calls_to_errors
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
@@ -220,8 +220,7 @@ def replies(
         for start in range(0, len(keys), BATCH):
             progress(start, len(keys))
             batch = keys[start : start + BATCH]
-            asked = [pool.submit(copy_context().run, _ask, llm, prompts[key], tidy, stopped) for key in batch]
-            found = [one.result() for one in asked]
+            found = list(pool.map(lambda key: _ask(llm, prompts[key], tidy, stopped), batch))
             calls += [call for _, made, _ in found for call in made]
             texts = {key: text for key, (text, _, _) in zip(batch, found, strict=True) if text}
             yield texts, next((reason for _, _, reason in found if reason), "")
@@ -238,13 +237,14 @@ def _ask(
     pieces: list[str] = []
     calls: list[ModelCall] = []
     try:
-        for item in llm.stream(prompt, stopped):
-            if isinstance(item, ModelCall):
-                calls.append(item)
-            else:
-                if isinstance(item, Restart):
-                    pieces.clear()
-                pieces.append(item)
+        with using(sent_once, True):  # the bill has one call for each
+            for item in llm.stream(prompt, stopped):
+                if isinstance(item, ModelCall):
+                    calls.append(item)
+                else:
+                    if isinstance(item, Restart):
+                        pieces.clear()
+                    pieces.append(item)
     except Exception as error:  # one passage's failure must not lose the others
         reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
         return "", calls, reason

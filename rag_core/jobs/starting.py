@@ -6,6 +6,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,11 +168,8 @@ def start_drafting(jobs: Jobs, lab_of: Callable[[], Lab], corpus: str, sections:
     """Start to have a model draft exam questions of so many sections of a corpus, or join what does."""
 
     def task(job: Job) -> None:
-        lab, progress = lab_of(), _progress(job)
-        written = write_drafts(
-            lab, sections, lambda bill: job.ask(CostEstimate.of_contexts(bill), Message("Drafting questions")),
-            lambda done, total: progress("drafting questions", done, total),
-        )  # fmt: skip
+        announce = _announce(job, Message("Drafting questions"))
+        written = write_drafts(lab_of(), sections, announce, partial(_progress(job), "drafting questions"))
         job.report(calls=written.calls)
         if why := undrafted(written):
             raise ProviderError(why, Message("Have them drafted again."), written.calls)
@@ -272,5 +270,5 @@ def _consent(job: Job) -> Callable[[Sequence[ModelCall]], None]:
     return lambda calls: job.ask(CostEstimate.of(calls), Message("Embedding the documents"))
 
 
-def _announce(job: Job) -> Callable[[EnrichmentEstimate], None]:
-    return lambda contexts: job.ask(CostEstimate.of_contexts(contexts), Message("Writing contexts"))
+def _announce(job: Job, what: str = Message("Writing contexts")) -> Callable[[EnrichmentEstimate], None]:
+    return lambda bill: job.ask(CostEstimate.of_contexts(bill), what)

@@ -156,12 +156,12 @@ def is_asked(page: Page) -> bool:
 
 
 def judge(page: Page) -> int:
-    """Tick every passage of the question that is shown by whether it is of the leaflet that answers; how many those are."""
+    """Tick every passage of the question that is shown by whether it has the section that answers; how many those are."""
     asked = page.locator(".rl-asked-room")
     question = next(one for one in ANSWERED_BY if one in asked.inner_text())
     cards = page.locator("[class*='st-key-judged']")
     for place in range(count := cards.count()):
-        answers = ANSWERED_BY[question] in cards.nth(place).inner_text().splitlines()[0]
+        answers = ANSWERED_BY[question] in cards.nth(place).inner_text()
         cards.nth(place).get_by_role("radio").nth(0 if answers else 2).click()
     following = page.get_by_role("button", name="Next question")
     expect(following).to_be_enabled()

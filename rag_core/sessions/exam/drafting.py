@@ -15,8 +15,6 @@ from typing import NamedTuple
 from ...documents.asked import WRITTEN, asked_folder, content_of, read_questions
 from ...indexing import EnrichmentEstimate, WriteReport, write_questions
 from ...lab.lab import Lab
-from ...runtime.run import using
-from ...runtime.spending import sent_once
 from ...values.errors import MissingResource
 from ...values.message import Message
 from ...values.types import Passage
@@ -71,10 +69,7 @@ def write_drafts(
             Message("Drafting questions needs a language model."),
             Message("Set OPENAI_API_KEY or OPENAI_BASE_URL, or write the questions."),
         )
-    with using(sent_once, True):
-        return write_questions(
-            _path(lab), _sections(lab, sections), model, lab.engines.prices, announce, progress, each=1
-        )
+    return write_questions(_path(lab), _sections(lab, sections), model, lab.engines.prices, announce, progress, each=1)
 
 
 def undrafted(written: WriteReport) -> str:

@@ -141,7 +141,7 @@ class Exams(Kept):
     def tick(self, code: str, token: str, number: int, passage: str, grade: int, harm: str = "") -> None:
         """Count what this person says of a passage, by its `text_key`, in place of what they said; what returns is stored.
 
-        Raises ValueError for a wrong grade, question or passage.
+        Raises ValueError for a wrong grade, and PanelError for a passage that is not there, or was taken out since.
         """
         self._tick(code, _person(code, token), number, passage, grade, harm)
 
@@ -190,7 +190,7 @@ class Exams(Kept):
             exam = _known(connection, code)
             asked = _questions(connection, exam.code, number)
             if passage not in {text_key(p) for one in asked for p in one.passages}:
-                raise ValueError(f"no passage {passage} of question {number}")
+                raise PanelError(Message("This passage is no longer in the exam."), Message("Open the page again."))
             _put(connection, exam, Tick(number, passage, person, grade, harm, datetime.now(UTC)))
 
     def _owned(self, code: str, owner_token: str | None) -> str:
