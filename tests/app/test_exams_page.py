@@ -241,7 +241,8 @@ def test_the_downloaded_folder_and_evaluate_give_the_same_figures(page, rag, tmp
     finish(page)
     for asked in exams().judgements(exam.code).questions:
         for place, passage in enumerate(asked.passages):
-            exams().tick(exam.code, new_token(), asked.number, text_key(passage), (asked.number + place) % 3)
+            grade = (asked.number + place) % 3 if asked.number < 3 else 0
+            exams().tick(exam.code, new_token(), asked.number, text_key(passage), grade)
     page.run()
     (link,) = [one.proto for one in page.get("page_link") if one.proto.label == "Measure on it"]
     evaluate = visitor().run()
@@ -259,6 +260,8 @@ def test_the_downloaded_folder_and_evaluate_give_the_same_figures(page, rag, tmp
     evaluate.run()
     assert "Juzgado en un examen. Personas: " in told(evaluate)
     assert "alfa de Krippendorff: no definida" in told(evaluate)  # nobody judged what another did
+    assert "nDCG@10, de 0 a 1, cuanto más alto, mejor: " in told(evaluate)
+    assert "ningún pasaje se juzga como respuesta: 1. No se tienen en cuenta." in told(evaluate)
 
     assert parse_qs(link.query_string)["strategies"] == ["bm25", "simple_semantic"]  # whatever the language
 
